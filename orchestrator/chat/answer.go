@@ -9,11 +9,13 @@ import (
 	"retort/orchestrator/telemetry"
 )
 
-// Answer is what a model writes for one conversation.
+// Answer is a model's answer to one conversation.
 type Answer struct {
 	Model   string // public id
-	Choices int    // answers to the one conversation, at least 1
-	Cut     int    // most tokens of each choice where more were asked for than fit, else 0
+	Choices int    // number of answers, at least 1
+
+	// ClampedMaxTokens is the maximum length of each choice in tokens if the requested maximum did not fit, else 0.
+	ClampedMaxTokens int
 
 	ctx    context.Context
 	model  *Model
@@ -21,8 +23,8 @@ type Answer struct {
 	usage  usage
 }
 
-// Chunks has the answer written. The sequence may be read once; leaving it early ends the work. Chunks of several
-// choices come as they are written, and the last one of each choice has a finish reason.
+// Chunks runs the engine and yields the answer as it is written. It may be ranged over once; breaking out of the loop
+// cancels the request. Chunks of several choices are interleaved. The last chunk of each choice has a finish reason.
 func (a *Answer) Chunks() iter.Seq2[engine.Chunk, error] {
 	return func(yield func(engine.Chunk, error) bool) {
 		for chunk, err := range engine.Answer(a.ctx, a.model.engine, a.prompt) {
@@ -33,29 +35,29 @@ func (a *Answer) Chunks() iter.Seq2[engine.Chunk, error] {
 				return
 			}
 		}
-		telemetry.FromContext(a.ctx).AddTokens(a.usage.count().Completion)
+		telemetry.FromContext(a.ctx).AddTokens(a.usage.total().Completion)
 	}
 }
 
-// Usage is the number of tokens so far, and whether they can be counted.
-func (a *Answer) Usage() (u Usage, counted bool) {
-	u = a.usage.count()
+// Usage returns the number of tokens so far; known is false if they cannot be counted.
+func (a *Answer) Usage() (u Usage, known bool) {
+	u = a.usage.total()
 	return u, u != Usage{}
 }
 
-// Usage counts tokens, special ones included.
+// Usage counts tokens, special tokens included.
 type Usage struct {
 	Prompt     int
 	Completion int // of all choices
 }
 
-// usage counts the tokens of an answer: as the engine says, else with the model's tokenizer.
+// usage counts the tokens of an answer. The engine's counts win; without them the model's tokenizer counts the text.
 type usage struct {
-	model  *Model
-	input  int
-	output int
-	said   bool              // the engine counts
-	texts  []strings.Builder // by choice, where it does not
+	model        *Model
+	input        int
+	output       int
+	engineCounts bool
+	texts        []strings.Builder // by choice, if the engine does not count
 }
 
 func (u *usage) add(c engine.Chunk) {
@@ -63,11 +65,11 @@ func (u *usage) add(c engine.Chunk) {
 		u.input = c.InputTokens
 	}
 	if c.Tokens > 0 {
-		u.said = true
+		u.engineCounts = true
 		u.output += c.Tokens
 		return
 	}
-	if u.said || u.model.tokenizer == nil {
+	if u.engineCounts || u.model.tokenizer == nil {
 		return
 	}
 	for len(u.texts) <= c.Choice {
@@ -76,13 +78,13 @@ func (u *usage) add(c engine.Chunk) {
 	u.texts[c.Choice].WriteString(c.Text)
 }
 
-func (u *usage) count() Usage {
-	if u.said {
+func (u *usage) total() Usage {
+	if u.engineCounts {
 		return Usage{Prompt: u.input, Completion: u.output}
 	}
-	written := 0
+	output := 0
 	for i := range u.texts {
-		written += u.model.count(u.texts[i].String())
+		output += u.model.countTokens(u.texts[i].String())
 	}
-	return Usage{Prompt: u.input, Completion: written}
+	return Usage{Prompt: u.input, Completion: output}
 }

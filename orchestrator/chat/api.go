@@ -1,6 +1,6 @@
 package chat
 
-// Models is the answer of GET /v1/models.
+// Models is the response of GET /v1/models.
 type Models struct {
 	Object string      `json:"object"` // "list"
 	Data   []ModelCard `json:"data"`
@@ -18,7 +18,7 @@ type ModelCard struct {
 	Permission  []Permission `json:"permission"`
 }
 
-// Permission is what may be done with a model.
+// Permission lists what clients may do with a model.
 type Permission struct {
 	ID                 string  `json:"id"`
 	Object             string  `json:"object"` // "model_permission"
@@ -34,24 +34,24 @@ type Permission struct {
 	IsBlocking         bool    `json:"is_blocking"`
 }
 
-// Health is the answer of the health endpoints.
+// Health is the response of the health endpoints.
 type Health struct {
 	Object  string `json:"object"` // "health.response"
 	Message string `json:"message"`
 }
 
-// Error is the answer to a request that failed: flat as the service documents it, and once more under error, where
-// OpenAI's clients read its message and Llama Stack's its detail.
+// Error is the body of a failed request. Its flat members are the documented form. Under error they are repeated for
+// OpenAI's clients, which read error.message, and for Llama Stack's, which read error.detail.
 type Error struct {
 	Object  string  `json:"object"` // "error"
 	Message string  `json:"message"`
 	Type    string  `json:"type"`
-	Param   *string `json:"param"` // the field to blame: messages[0].content
+	Param   *string `json:"param"` // the field at fault, such as messages[0].content
 	Code    int     `json:"code"`  // the HTTP status
 	Error   Nested  `json:"error"`
 }
 
-// Nested is the same failure once more. Detail repeats the message.
+// Nested repeats an Error for clients that expect an object under error. Detail repeats the message.
 type Nested struct {
 	Object  string  `json:"object"`
 	Message string  `json:"message"`

@@ -6,22 +6,18 @@ import (
 	"retort/orchestrator/chat/vision"
 )
 
-// Config are the settings of this API beyond its listener and limits.
+// Config has the settings of this API beyond its listener and limits.
 type Config struct {
 	MaxMessages int           `default:"1024" help:"Most messages in one conversation."`
 	MaxChoices  int           `default:"16" help:"Most answers to one request (n)."`
 	Image       vision.Config `embed:"" prefix:"image-"`
 }
 
-// DefaultConfig returns the defaults of the tags.
-func DefaultConfig() Config {
-	return Config{MaxMessages: 1024, MaxChoices: 16, Image: vision.DefaultConfig()}
-}
-
-// Validate reports settings that make no sense.
+// Validate reports settings that contradict each other or are out of range.
 func (c Config) Validate() error {
+	err := c.Image.Validate()
 	if c.MaxMessages < 1 || c.MaxChoices < 1 {
-		return errors.Join(errors.New("max-messages and max-choices must be positive"), c.Image.Validate())
+		return errors.Join(errors.New("max-messages and max-choices must be positive"), err)
 	}
-	return c.Image.Validate()
+	return err
 }

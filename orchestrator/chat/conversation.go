@@ -1,34 +1,36 @@
 package chat
 
 import (
+	"slices"
+
 	"retort/orchestrator/chat/engine"
 	"retort/orchestrator/chat/vision"
 )
 
-// Conversation is what a request asks for, whichever interface it came by.
+// Conversation is a request, whichever interface received it.
 type Conversation struct {
 	Model    string // public id
 	Messages []Message
-	// Field is the member of the body that holds the conversation, which refusals of the whole conversation name.
+	// Field is the member of the body that holds the conversation. Faults of the whole conversation name it.
 	Field string
-	// Prompt is a finished prompt in the place of messages, nil for none.
+	// Prompt is a finished prompt that replaces the messages; nil if there is none.
 	Prompt   *string
 	Sampling engine.Sampling
-	// Stream says that the answer is wanted as it is written.
+	// Stream requests the answer in pieces as they are written.
 	Stream bool
-	// Continue has the model go on with the last message.
-	Continue bool
-	// Tools says that the model may call tools if it sees fit.
-	Tools bool
-	// Closed leaves out the mark that begins the assistant's answer.
-	Closed bool
+	// ContinueFinal has the model continue the last message in place of answering it.
+	ContinueFinal bool
+	// OffersTools says that the model may call tools but need not.
+	OffersTools bool
+	// NoGenerationPrompt omits the template's marker that begins the assistant's answer.
+	NoGenerationPrompt bool
 }
 
 // Message is one turn.
 type Message struct {
 	Role  string // "system", "user" or "assistant"
 	Parts []Part // in their order
-	Place []any  // path of the message in the body, for faults
+	Path  []any  // of the message in the body, for faults
 }
 
 // Part is a text or an image.
@@ -37,5 +39,31 @@ type Part struct {
 	Image *Source // nil for a text
 }
 
-// Source is where an image comes from.
+// Source is the origin of an image.
 type Source = vision.Source
+
+// PrefixImagePaths returns a copy of parts whose images have their Path in the body. prefix is the path of the list that
+// ReadParts has decoded.
+func PrefixImagePaths(parts []Part, prefix ...any) []Part {
+	copied := slices.Clone(parts)
+	for i, part := range copied {
+		if part.Image != nil {
+			source := *part.Image
+			source.Path = slices.Concat(prefix, source.Path)
+			copied[i].Image = &source
+		}
+	}
+	return copied
+}
+
+// imagesOf returns the images of a conversation in their order.
+func imagesOf(messages []Message) (images []vision.Source) {
+	for _, message := range messages {
+		for _, part := range message.Parts {
+			if part.Image != nil {
+				images = append(images, *part.Image)
+			}
+		}
+	}
+	return images
+}

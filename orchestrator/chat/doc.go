@@ -1,50 +1,57 @@
-// Package chat is the vision-language chat API: messages of text and images in, an answer out, whole or as it is
-// written. Two documented interfaces speak to the same models, each in a package:
+// Package chat is the vision-language chat API: messages of text and images in, an answer out, in one piece or as a
+// stream. Two documented interfaces share its models, each in a package:
 //
 //	chat/openai    POST /v1/chat/completions, /v1/completions, /v1/responses
 //	chat/stack     POST /inference/chat_completion and its other paths
 //
-// This package has what they share: the use case, and the endpoints
+// This package has the use case and the shared endpoints
 //
 //	GET  /v1/models
 //	GET  /v1/health/ready, /v1/health/live
 //
-// Where the API knowingly differs from the published one: DIVERGENCES.md.
+// DIVERGENCES.md lists where the API knowingly differs from the published one.
 //
-// A request: an interface makes a [Conversation] of it. The [Service] finds the [Model], renders the prompt through its
-// chat template (package prompt), counts it (length.go), loads the images (package vision), and has the model's engine
-// write (package engine). The interface words what it writes.
+// An interface turns a request into a [Conversation]. The [Service] finds the [Model], renders the prompt with its chat
+// template (package prompt), counts its tokens (length.go), loads the images (package vision) and runs the model's
+// engine (package engine). The interface encodes the [Answer].
 //
-// What a model's entry in the model repository says, as parameters (strings) of its config.pbtxt beside retort_api =
-// "chat":
+// A model's entry in the model repository has retort_api = "chat" among the parameters of its config.pbtxt. Other
+// parameters, all strings:
 //
-//	model_id             public id; the folder's name by default
+//	model_id             public id; default: the folder's name
 //	owned_by, created    for /v1/models; created is Unix time in seconds
-//	max_model_len        tokens of prompt and answer together, 4096
-//	max_images           images in one conversation, 1
-//	image_tokens         tokens that one image takes of max_model_len, 0
-//	completions          "false" for an engine that goes on with no text but that of a conversation
-//	tools                "true" for a model that may be offered tools, which it need not call
-//	structured_output    how vLLM's backend is told of the form of an answer: "structured_outputs" or, for older ones,
-//	                     "guided_decoding"; "none" where it cannot be
-//	default_max_tokens   most tokens of an answer when none is asked for; all that fit
-//	completion_overflow  "refuse" (400) or "clamp" an answer too long to fit; only known with a tokenizer
-//	chat_template        file, chat_template.jinja; "server" where the engine applies the template
-//	content_format       what the template takes: "text", "parts", "mixed"; "auto" finds out
-//	image_placeholder    stands for an image in content of format text, "<image>"; {n} is its number
-//	image_first          "true": images of a message come before its text; "false": as they are
-//	image_token          the template's mark of an image: its count in the prompt is checked
-//	image_size           "504x504": size of images sent as pixels; that of the largest by default
-//	bos_token, eos_token for the template; by default from tokenizer_config.json beside it
-//	strip_bos            "true" takes bos_token off the prompt, for engines that add it (vLLM)
-//	special_tokens       JSON list of more strings that messages must not bring into the prompt
-//	tokenizer            file, for usage and limits where the engine does not count
-//	sampling_parameters  names of the settings the model knows; all of the contract's by default
+//	max_model_len        maximum tokens of prompt and answer together; default 4096
+//	max_images           maximum images in one conversation; default 1
+//	image_tokens         tokens of max_model_len that one image takes; default 0
+//	completions          "false" for an engine that accepts conversations only, no text completions
+//	tools                "true" for a model that accepts tools which it need not call
+//	structured_output    the setting by which vLLM's backend constrains an answer to a form: "structured_outputs" or,
+//	                     for older backends, "guided_decoding"; "none" if it cannot
+//	default_max_tokens   maximum tokens of an answer if the request sets none; default: all that fit
+//	completion_overflow  "refuse" (400) or "clamp" an answer too long to fit; applies only with a tokenizer
+//	chat_template        file; default chat_template.jinja; "server" if the engine applies the template
+//	content_format       content that the template expects: "text", "parts", "mixed"; "auto" finds out
+//	image_placeholder    stands for an image in content of format text; default "<image>"; {n} is its number
+//	image_first          "true": images of a message come before its text; "false": in their order
+//	image_token          the template's marker of an image; the prompt must have one for each image
+//	image_size           "504x504": size of images sent as pixels; default: the size of the largest
+//	bos_token, eos_token for the template; default: from tokenizer_config.json beside it
+//	strip_bos            "true" removes bos_token from the prompt, for engines that add it (vLLM)
+//	special_tokens       JSON list of further strings that messages must not insert into the prompt
+//	tokenizer            file; counts tokens for usage and limits if the engine does not
+//	sampling_parameters  names of the settings that the model supports; default: all of its contract
 //	cumulative_text      "true": each response of a TensorRT-LLM model holds the whole text so far
 //
-// Special tokens that tokenizer.json and tokenizer_config.json beside the configuration name are kept out of the prompt
-// too.
+// Special tokens of tokenizer.json and tokenizer_config.json beside the configuration are kept out of the prompt too.
 //
-// Retort's models answer what is wrong with a request with an error that begins with "InvalidRequest: ", which is shown
-// to the client with status 400; for a prompt that is too long they may use vLLM's words (engine/refusal.go).
+// Retort's models refuse a request with an error that begins with "InvalidRequest: ". Clients see it with status 400.
+// For a prompt that is too long, models may use vLLM's wording (engine/refusal.go).
+//
+// Terms:
+//
+//	choice    one of the n answers to a request
+//	chunk     new text of one choice, on its way to the client
+//	clamp     reduce max_tokens to what fits, in place of refusing the request
+//	form      a constraint on an answer: a JSON schema, a regular expression, a grammar or a list of texts
+//	part      a text or an image within a message
 package chat

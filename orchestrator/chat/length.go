@@ -7,51 +7,53 @@ import (
 	"retort/tokenizers"
 )
 
-// fit counts the prompt where the model has a tokenizer, refuses one that is too long, and sets how long the answer may
-// be.
-func (m *Model) fit(p *engine.Prompt, images int) error {
-	wanted := p.Sampling.MaxTokens
+// limitTokens sets the prompt's MaxTokens to what the request asks for, the model's default or what fits. It refuses a
+// prompt, or unless the model clamps an answer, that is too long. Without a tokenizer the prompt's length is unknown, and
+// MaxTokens is at most the model's MaxLength.
+func (m *Model) limitTokens(p *engine.Prompt, images int) error {
+	requested := p.Sampling.MaxTokens
 	room := m.MaxLength
 	if m.tokenizer != nil {
-		if m.surelyTooLong(p.Text) {
-			return Refuse(nil, []any{p.Field}, "This model's maximum context length is %d tokens. However, you requested more than %d tokens in the messages. "+
-				"Please reduce the length of the messages.", m.MaxLength, m.MaxLength)
+		if m.isSurelyTooLong(p.Text) {
+			return Refuse(nil, []any{p.Field},
+				"This model's maximum context length is %d tokens. However, you requested more than %d tokens in the "+
+					"messages. Please reduce the length of the messages.", m.MaxLength, m.MaxLength)
 		}
-		p.InputTokens = m.count(p.Text) + images*m.ImageTokens
+		p.InputTokens = m.countTokens(p.Text) + images*m.ImageTokens
 		room -= p.InputTokens
 	}
 	switch {
-	case room < 1 && wanted == nil:
+	case room < 1 && requested == nil:
 		return engine.TooLong(p.Field, m.MaxLength, p.InputTokens, 0)
-	case room < 1, wanted != nil && *wanted > room && !m.Clamp && m.tokenizer != nil:
-		return engine.TooLong(p.Field, m.MaxLength, p.InputTokens, *wanted)
+	case room < 1, requested != nil && *requested > room && !m.Clamp && m.tokenizer != nil:
+		return engine.TooLong(p.Field, m.MaxLength, p.InputTokens, *requested)
 	}
-	most := room
+	maxTokens := room
 	switch {
-	case wanted != nil:
-		most = min(room, *wanted)
-	case m.DefaultAnswer > 0:
-		most = min(room, m.DefaultAnswer)
+	case requested != nil:
+		maxTokens = min(room, *requested)
+	case m.DefaultMaxTokens > 0:
+		maxTokens = min(room, m.DefaultMaxTokens)
 	}
-	p.Sampling.MaxTokens = &most
+	p.Sampling.MaxTokens = &maxTokens
 	return nil
 }
 
-// mostBytesPerToken is above what tokens of any natural text have.
-const mostBytesPerToken = 64
+// maxBytesPerToken is an upper bound on the average for natural text.
+const maxBytesPerToken = 64
 
-// surelyTooLong reports whether the beginning of a very long text alone is too long for the model. Tokenising 15 MB
-// would take 700 MB of memory, to count tokens of which only "too many" is of interest.
-func (m *Model) surelyTooLong(text string) bool {
-	most := m.MaxLength * mostBytesPerToken
-	if len(text) <= most {
+// isSurelyTooLong reports whether a prefix of a very long text already exceeds the model's MaxLength. It spares
+// tokenizing all of it: 15 MB would take 700 MB of memory.
+func (m *Model) isSurelyTooLong(text string) bool {
+	prefix := m.MaxLength * maxBytesPerToken
+	if len(text) <= prefix {
 		return false
 	}
-	return m.count(strings.ToValidUTF8(text[:most], "")) > m.MaxLength
+	return m.countTokens(strings.ToValidUTF8(text[:prefix], "")) > m.MaxLength
 }
 
-// count is the number of tokens of a text, special ones included; 0 without a tokenizer.
-func (m *Model) count(text string) int {
+// countTokens returns the number of tokens of a text, special tokens included; 0 without a tokenizer.
+func (m *Model) countTokens(text string) int {
 	if m.tokenizer == nil {
 		return 0
 	}

@@ -27,7 +27,7 @@ func TestFit(t *testing.T) {
 	}{
 		"room left":       {Model{MaxLength: 20}, ten, 0, nil, 8, ""},
 		"asked":           {Model{MaxLength: 20}, ten, 0, new(5), 5, ""},
-		"model's default": {Model{MaxLength: 20, DefaultAnswer: 3}, ten, 0, nil, 3, ""},
+		"model's default": {Model{MaxLength: 20, DefaultMaxTokens: 3}, ten, 0, nil, 3, ""},
 		"images count":    {Model{MaxLength: 20, ImageTokens: 4}, ten, 1, nil, 4, ""},
 		"answer too long": {Model{MaxLength: 20}, ten, 0, new(9), 0,
 			"This model's maximum context length is 20 tokens. However, you requested 21 tokens (12 in the messages, 9 in the completion). Please reduce the length of the messages or completion."},
@@ -42,7 +42,7 @@ func TestFit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			test.model.tokenizer = tokenizer
 			p := engine.Prompt{Text: test.text, Sampling: engine.Sampling{MaxTokens: test.want}}
-			err := test.model.fit(&p, test.images)
+			err := test.model.limitTokens(&p, test.images)
 			switch {
 			case test.err == "" && (err != nil || *p.Sampling.MaxTokens != test.most):
 				t.Errorf("%v, %v", err, p.Sampling.MaxTokens)
@@ -63,7 +63,7 @@ func TestLongTextIsNotTokenisedWhole(t *testing.T) {
 	p := engine.Prompt{Text: strings.Repeat("words of a text ", 1<<20)}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	if err := m.fit(&p, 0); fault.KindOf(err) != fault.Invalid {
+	if err := m.limitTokens(&p, 0); fault.KindOf(err) != fault.Invalid {
 		t.Errorf("got %v", err)
 	}
 	runtime.ReadMemStats(&after)

@@ -11,46 +11,46 @@ import (
 	"retort/tokenizers"
 )
 
-// Model is a chat model: what its entry in the model repository says of it (doc.go lists the parameters), its chat
-// template, and the engine that writes.
+// Model is a chat model: the parameters of its entry in the model repository (see doc.go), its chat template and its
+// engine.
 type Model struct {
-	ID            string // public id
-	OwnedBy       string
-	Created       int64 // Unix time in seconds
-	MaxLength     int   // most tokens of prompt and answer together
-	MaxImages     int   // in one conversation
-	ImageTokens   int   // tokens that one image takes of MaxLength
-	DefaultAnswer int   // most tokens of an answer when none is asked for; 0 is all that fit
-	Clamp         bool  // an answer too long to fit is shortened, not refused
-	Completions   bool  // goes on with prompts that are no conversation
-	Tools         bool  // may be offered tools that it need not call
+	ID               string // public id
+	OwnedBy          string
+	Created          int64 // Unix time in seconds
+	MaxLength        int   // maximum tokens of prompt and answer together
+	MaxImages        int   // in one conversation
+	ImageTokens      int   // tokens of MaxLength that one image takes
+	DefaultMaxTokens int   // maximum tokens of an answer if the request sets none; 0 means all that fit
+	Clamp            bool  // reduces MaxTokens to what fits in place of refusing the request
+	Completions      bool  // accepts prompts that are no conversation
+	Tools            bool  // accepts tools that it need not call
 
-	template  *prompt.Template // nil when the engine applies the template
-	imageMark string           // stands for an image in the prompt; "" is not checked
-	tokenizer *tokenizers.Tokenizer
-	engine    engine.Engine
+	template    *prompt.Template // nil if the engine applies the template
+	imageMarker string           // of an image in the prompt; "" if the prompt is not checked
+	tokenizer   *tokenizers.Tokenizer
+	engine      engine.Engine
 }
 
-// Opener returns what opens an entry of the model repository.
+// Opener returns the function that opens an entry of the model repository.
 func Opener(client *triton.Client) func(*triton.Model) (*Model, error) {
 	return func(entry *triton.Model) (*Model, error) { return open(client, entry.Read()) }
 }
 
 func open(client *triton.Client, r *triton.EntryReader) (*Model, error) {
 	m := &Model{
-		ID:            r.PublicID(),
-		OwnedBy:       r.OwnedBy(),
-		Created:       r.Created(),
-		MaxLength:     r.Whole("max_model_len", 4096, 2),
-		MaxImages:     r.Whole("max_images", 1, 0),
-		ImageTokens:   r.Whole("image_tokens", 0, 0),
-		DefaultAnswer: r.Whole("default_max_tokens", 0, 0),
-		Clamp:         r.OneOf("completion_overflow", "refuse", "clamp") == "clamp",
-		Completions:   r.OneOf("completions", "true", "false") == "true",
-		Tools:         r.OneOf("tools", "false", "true") == "true",
-		imageMark:     r.Text("image_token", ""),
-		template:      readTemplate(r),
-		engine:        engine.Open(client, r),
+		ID:               r.PublicID(),
+		OwnedBy:          r.OwnedBy(),
+		Created:          r.Created(),
+		MaxLength:        r.Whole("max_model_len", 4096, 2),
+		MaxImages:        r.Whole("max_images", 1, 0),
+		ImageTokens:      r.Whole("image_tokens", 0, 0),
+		DefaultMaxTokens: r.Whole("default_max_tokens", 0, 0),
+		Clamp:            r.OneOf("completion_overflow", "refuse", "clamp") == "clamp",
+		Completions:      r.OneOf("completions", "true", "false") == "true",
+		Tools:            r.OneOf("tools", "false", "true") == "true",
+		imageMarker:      r.Text("image_token", ""),
+		template:         readTemplate(r),
+		engine:           engine.Open(client, r),
 	}
 	if r.Text("tokenizer", "") != "" {
 		m.tokenizer = triton.ReadFile(r, "tokenizer", "", tokenizers.Load)
@@ -61,13 +61,13 @@ func open(client *triton.Client, r *triton.EntryReader) (*Model, error) {
 	return m, nil
 }
 
-// render is the prompt for a conversation.
+// render returns the prompt of a conversation.
 func (m *Model) render(c Conversation, images int) (text string, err error) {
 	if c.Prompt != nil {
-		return m.complete(*c.Prompt)
+		return m.completionPrompt(*c.Prompt)
 	}
 	if m.template == nil {
-		return plainQuestion(c)
+		return singleQuestion(c)
 	}
 	messages := make([]prompt.Message, len(c.Messages))
 	for i, message := range c.Messages {
@@ -76,10 +76,10 @@ func (m *Model) render(c Conversation, images int) (text string, err error) {
 			messages[i].Parts = append(messages[i].Parts, prompt.Part{Image: part.Image != nil, Text: part.Text})
 		}
 	}
-	if c.Continue {
+	if c.ContinueFinal {
 		text, err = m.template.Continue(messages)
 	} else {
-		text, err = m.template.Render(messages, !c.Closed)
+		text, err = m.template.Render(messages, !c.NoGenerationPrompt)
 	}
 	if refusal, ok := err.(*prompt.Refusal); ok {
 		return "", Refuse(nil, []any{c.Field}, "%s", refusal.Message)
@@ -87,28 +87,30 @@ func (m *Model) render(c Conversation, images int) (text string, err error) {
 	if err != nil {
 		return "", fault.Wrap(fault.Internal, err, "model %s", m.ID)
 	}
-	if found := strings.Count(text, m.imageMark); m.imageMark != "" && found != images {
-		return "", fault.New(fault.Internal, "the prompt of model %s has %d marks %q for %d images", m.ID, found, m.imageMark, images)
+	if markers := strings.Count(text, m.imageMarker); m.imageMarker != "" && markers != images {
+		return "", fault.New(fault.Internal, "the prompt of model %s has %d markers %q for %d images",
+			m.ID, markers, m.imageMarker, images)
 	}
 	return text, nil
 }
 
-// complete is the prompt for a text that is no conversation.
-func (m *Model) complete(text string) (string, error) {
+// completionPrompt returns the prompt of a text completion.
+func (m *Model) completionPrompt(text string) (string, error) {
 	if m.template == nil || !m.Completions {
-		return "", Refuse(nil, []any{"prompt"}, "The model `%s` does not support the Completions API: its engine takes conversations.", m.ID)
+		return "", Refuse(nil, []any{"prompt"},
+			"The model `%s` does not support the Completions API: its engine takes conversations.", m.ID)
 	}
 	return text, nil
 }
 
-// plainQuestion is the prompt for an engine that applies the template itself: it takes one question, with an
-// instruction in front if there is one.
-func plainQuestion(c Conversation) (string, error) {
+// singleQuestion returns the prompt for an engine that applies the template itself: one user message, after an optional
+// system message.
+func singleQuestion(c Conversation) (string, error) {
 	var texts []string
 	for i, message := range c.Messages {
 		last := i == len(c.Messages)-1
 		if last != (message.Role == "user") || !last && message.Role != "system" {
-			return "", Refuse(message.Role, append(slices.Clip(message.Place), "role"),
+			return "", Refuse(message.Role, append(slices.Clip(message.Path), "role"),
 				"This model answers single questions: a user message, after a system message if there is one.")
 		}
 		for _, part := range message.Parts {

@@ -80,7 +80,7 @@ func TestExamples(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &description); err != nil {
 		t.Fatal(err)
 	}
-	images := vision.NewLoader(vision.DefaultConfig(), nil)
+	images := vision.NewLoader(defaults(t).Image, nil)
 	for path, methods := range description.Paths {
 		if gateways.MatchString(path) {
 			continue
@@ -111,7 +111,7 @@ func TestExamples(t *testing.T) {
 				case path == completions:
 					into = &openai.Completion{}
 				case path == "/v1/completions":
-					into = &openai.Text{}
+					into = &openai.TextCompletion{}
 				case path == "/v1/responses":
 					into = &openai.Response{}
 				case path == "/models/list":

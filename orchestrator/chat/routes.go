@@ -12,19 +12,19 @@ import (
 //go:embed openapi.yaml
 var openAPI []byte
 
-// Name is the API's name in settings, logs, metrics and paths.
+// Name returns the API's name in settings, logs, metrics and paths.
 func (s *Service) Name() string { return "chat" }
 
-// OpenAPI is the API's description.
+// OpenAPI returns the API's description in YAML.
 func (s *Service) OpenAPI() []byte { return openAPI }
 
-// Interface is one documented way to ask: it adds its endpoints.
+// Interface is a documented interface to the models. Routes adds its endpoints.
 type Interface interface{ Routes(r fiber.Router) }
 
-// Mount has the service answer to interfaces. It is called before Routes.
+// Mount adds interfaces. It must be called before Routes.
 func (s *Service) Mount(interfaces ...Interface) { s.interfaces = append(s.interfaces, interfaces...) }
 
-// Routes adds the endpoints of the interfaces and those that they share.
+// Routes adds the endpoints of the interfaces and the shared ones.
 func (s *Service) Routes(r fiber.Router) {
 	for _, i := range s.interfaces {
 		i.Routes(r)
@@ -37,8 +37,8 @@ func (s *Service) Health() (ready, live any) {
 	return Health{"health.response", "Service is ready."}, Health{"health.response", "Service is live."}
 }
 
-// types are the names of errors in vLLM.
-var types = map[fault.Kind]string{
+// errorTypes are vLLM's names of errors.
+var errorTypes = map[fault.Kind]string{
 	fault.Invalid:      "BadRequestError",
 	fault.TooLarge:     "RequestEntityTooLargeError",
 	fault.NotFound:     "NotFoundError",
@@ -52,24 +52,28 @@ var types = map[fault.Kind]string{
 	fault.Internal:     "InternalServerError",
 }
 
-// RenderFault words a failure flat, as documented, and nested, as OpenAI's clients read it, in one body.
+// RenderFault returns the status and the [Error] of a failure.
 func (s *Service) RenderFault(f *fault.Error) (status int, body any) {
 	status = gateway.StatusOf(f.Kind)
-	e := Error{Object: "error", Message: Wording(f), Type: types[f.Kind], Code: status}
+	e := Error{Object: "error", Message: f.Summary(), Type: errorTypes[f.Kind], Code: status}
 	if field := f.Field(); field != "" {
 		e.Param = &field
 	}
-	e.Error = Nested{Object: e.Object, Message: e.Message, Type: e.Type, Param: e.Param, Code: e.Code, Detail: e.Message}
+	e.Error = Nested{
+		Object:  e.Object,
+		Message: e.Message,
+		Type:    e.Type,
+		Param:   e.Param,
+		Code:    e.Code,
+		Detail:  e.Message,
+	}
 	return status, e
 }
 
-// Wording is the text of all problems, each with its field where a rule of the body's form is broken.
-func Wording(f *fault.Error) string { return f.Summary() }
-
-// EndOfStream is the last event of a stream of chat completions.
+// EndOfStream is the last event of OpenAI's streams.
 const EndOfStream = "[DONE]"
 
-// RenderStreamFault words a failure within a stream of chat completions.
+// RenderStreamFault returns the last events of a stream that fails.
 func (s *Service) RenderStreamFault(f *fault.Error) []any {
 	_, body := s.RenderFault(f)
 	return []any{body, EndOfStream}

@@ -2,6 +2,8 @@ package chat
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 
 	"retort/orchestrator/chat/engine"
 	"retort/orchestrator/chat/vision"
@@ -10,7 +12,7 @@ import (
 	"retort/orchestrator/triton/discovery"
 )
 
-// Service has conversations answered by the models that Triton serves now.
+// Service answers conversations with the models that Triton serves now.
 type Service struct {
 	config     Config
 	models     *discovery.Catalog[*Model]
@@ -18,18 +20,18 @@ type Service struct {
 	interfaces []Interface
 }
 
-// New returns the service over a catalog of models. It answers to no interface until Mount.
+// New returns a service over a catalog of models. It has no interface until Mount.
 func New(config Config, images *vision.Loader, models *discovery.Catalog[*Model]) *Service {
 	return &Service{config: config, models: models, images: images}
 }
 
-// Ready returns nil when at least one model can serve.
+// Ready returns nil if at least one model can serve.
 func (s *Service) Ready() error { return s.models.Ready() }
 
-// Models lists the public ids of the models served now.
+// Models returns the public ids of the models served now.
 func (s *Service) Models() []string { return s.models.IDs() }
 
-// ImageModels lists the public ids of those models served now that take images.
+// ImageModels returns the public ids of the models served now that accept images.
 func (s *Service) ImageModels() (ids []string) {
 	for _, m := range s.models.All() {
 		if m.MaxImages > 0 {
@@ -39,10 +41,10 @@ func (s *Service) ImageModels() (ids []string) {
 	return ids
 }
 
-// MaxMessages is the most messages of one conversation.
+// MaxMessages returns the maximum number of messages in one conversation.
 func (s *Service) MaxMessages() int { return s.config.MaxMessages }
 
-// Answer begins the answer to a conversation. An error from here means that no engine was asked.
+// Answer prepares the answer to a conversation; its Chunks run the engine. On an error no engine has been called.
 func (s *Service) Answer(ctx context.Context, c Conversation) (*Answer, error) {
 	m, err := s.find(c.Model)
 	if err != nil {
@@ -52,11 +54,19 @@ func (s *Service) Answer(ctx context.Context, c Conversation) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	cut := 0
-	if wanted := c.Sampling.MaxTokens; wanted != nil && *p.Sampling.MaxTokens < *wanted {
-		cut = *p.Sampling.MaxTokens
+	clamped := 0
+	if requested := c.Sampling.MaxTokens; requested != nil && *p.Sampling.MaxTokens < *requested {
+		clamped = *p.Sampling.MaxTokens
 	}
-	return &Answer{Model: m.ID, Choices: p.Sampling.N, Cut: cut, ctx: ctx, model: m, prompt: p, usage: usage{model: m, input: p.InputTokens}}, nil
+	return &Answer{
+		Model:            m.ID,
+		Choices:          p.Sampling.N,
+		ClampedMaxTokens: clamped,
+		ctx:              ctx,
+		model:            m,
+		prompt:           p,
+		usage:            usage{model: m, input: p.InputTokens},
+	}, nil
 }
 
 func (s *Service) find(id string) (*Model, error) {
@@ -67,8 +77,8 @@ func (s *Service) find(id string) (*Model, error) {
 	return m, err
 }
 
-// prompt turns a conversation into a prompt for a model. What can be refused without an image is refused before images
-// are fetched.
+// prompt turns a conversation into a prompt for a model. It loads images last, so that a request that fails for another
+// reason fetches none.
 func (s *Service) prompt(ctx context.Context, m *Model, c Conversation) (p engine.Prompt, err error) {
 	if err := s.check(m, &c); err != nil {
 		return p, err
@@ -81,7 +91,7 @@ func (s *Service) prompt(ctx context.Context, m *Model, c Conversation) (p engin
 	if p.Text, err = m.render(c, len(images)); err != nil {
 		return p, err
 	}
-	if err := m.fit(&p, len(images)); err != nil {
+	if err := m.limitTokens(&p, len(images)); err != nil {
 		return p, err
 	}
 	p.Images, err = s.images.Load(ctx, images)
@@ -91,7 +101,7 @@ func (s *Service) prompt(ctx context.Context, m *Model, c Conversation) (p engin
 	return p, err
 }
 
-// check holds a conversation to the bounds of the settings and of the model.
+// check refuses a conversation that exceeds the limits of the settings or of the model.
 func (s *Service) check(m *Model, c *Conversation) error {
 	c.Sampling.N = max(1, c.Sampling.N)
 	if f := fault.Between(c.Sampling.N, 1, s.config.MaxChoices, "n"); f != nil {
@@ -100,8 +110,52 @@ func (s *Service) check(m *Model, c *Conversation) error {
 	if f := fault.Items(len(c.Messages), 1, s.config.MaxMessages, c.Field); f != nil && c.Prompt == nil {
 		return f
 	}
-	if c.Tools && !m.Tools {
-		return Refuse(nil, []any{"tool_choice"}, "\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set")
+	if c.OffersTools && !m.Tools {
+		return Refuse(nil, []any{"tool_choice"},
+			"\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set")
 	}
 	return m.engine.Check(&c.Sampling)
+}
+
+// List returns the model list.
+func (s *Service) List(context.Context) (Models, error) {
+	list := Models{Object: "list", Data: []ModelCard{}}
+	if err := s.models.Ready(); err != nil {
+		return list, err
+	}
+	for _, m := range s.models.All() {
+		list.Data = append(list.Data, m.card())
+	}
+	return list, nil
+}
+
+// Entry returns the ModelCard of a public id. It fails as a request for that model would.
+func (s *Service) Entry(id string) (any, error) {
+	m, err := s.models.Find(id)
+	if err != nil {
+		return nil, err
+	}
+	return m.card(), nil
+}
+
+// card describes the model as vLLM does: everyone may do all that the model can.
+func (m *Model) card() ModelCard {
+	sum := sha256.Sum256([]byte(m.ID)) // so that the permission's id is the same on every replica
+	return ModelCard{
+		ID:          m.ID,
+		Object:      "model",
+		Created:     m.Created,
+		OwnedBy:     m.OwnedBy,
+		Root:        m.ID,
+		MaxModelLen: m.MaxLength,
+		Permission: []Permission{{
+			ID:            "modelperm-" + hex.EncodeToString(sum[:16]),
+			Object:        "model_permission",
+			Created:       m.Created,
+			AllowSampling: m.engine.Supports("temperature"),
+			AllowLogprobs: m.engine.Supports("logprobs"),
+			AllowView:     true,
+			Organization:  "*",
+		}},
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alecthomas/kong"
 	"github.com/rs/zerolog"
 
 	"retort/orchestrator/chat"
@@ -81,10 +82,23 @@ func install(t *testing.T, name, folder string, code []byte) {
 	}
 }
 
+// defaults returns the settings of a command line without flags.
+func defaults(t testing.TB) (config chat.Config) {
+	t.Helper()
+	parser, err := kong.New(&config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := parser.Parse(nil); err != nil {
+		t.Fatal(err)
+	}
+	return config
+}
+
 // serve puts the API in front of a Triton.
 func serve(t testing.TB, tritonURL, repository string, change func(*chat.Config, *gateway.Config)) *stand {
 	t.Helper()
-	config := chat.DefaultConfig()
+	config := defaults(t)
 	config.Image.FetchAllow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	limits := gateway.Config{Concurrency: 64, Queue: 64, BodyLimit: 32 << 20, Timeout: 30 * time.Second}
 	if change != nil {

@@ -9,8 +9,7 @@ import (
 	"retort/orchestrator/triton"
 )
 
-// readTemplate reads a model's chat template and what belongs to it. It is nil for a model whose engine applies the
-// template itself.
+// readTemplate reads a model's chat template with its options. It returns nil if the engine applies the template.
 func readTemplate(r *triton.EntryReader) *prompt.Template {
 	tokens := readSpecialTokens(r)
 	options := prompt.Options{
@@ -21,11 +20,11 @@ func readTemplate(r *triton.EntryReader) *prompt.Template {
 		StripBOS:    r.OneOf("strip_bos", "false", "true") == "true",
 		ImageFirst:  r.OneOf("image_first", "true", "false") == "true",
 	}
-	const parameter, otherwise = "chat_template", "chat_template.jinja"
-	if r.Text(parameter, otherwise) == "server" {
+	const parameter, defaultFile = "chat_template", "chat_template.jinja"
+	if r.Text(parameter, defaultFile) == "server" {
 		return nil
 	}
-	return triton.ReadFile(r, parameter, otherwise, func(path string) (*prompt.Template, error) {
+	return triton.ReadFile(r, parameter, defaultFile, func(path string) (*prompt.Template, error) {
 		source, err := os.ReadFile(path)
 		if err != nil {
 			return nil, err
@@ -34,15 +33,14 @@ func readTemplate(r *triton.EntryReader) *prompt.Template {
 	})
 }
 
-// specialTokens are the strings that a model's tokenizer reads as one token each.
+// specialTokens are the strings that a model's tokenizer encodes as one token each.
 type specialTokens struct {
-	named map[string]string // those that a template may use, such as bos_token
-	all   []string          // those that a message must not bring into a prompt
+	named map[string]string // variables of the template, such as bos_token
+	all   []string          // strings that a message must not insert into a prompt
 }
 
-// readSpecialTokens reads them from the parameters bos_token, eos_token, unk_token, pad_token, image_token and
-// special_tokens (a JSON list), and from tokenizer.json and tokenizer_config.json where these lie beside the
-// configuration.
+// readSpecialTokens reads the parameters bos_token, eos_token, unk_token, pad_token, image_token and special_tokens (a
+// JSON list), and the files tokenizer.json and tokenizer_config.json if they exist beside the configuration.
 func readSpecialTokens(r *triton.EntryReader) specialTokens {
 	t := specialTokens{named: map[string]string{}}
 	var file struct {
@@ -73,8 +71,8 @@ func readSpecialTokens(r *triton.EntryReader) specialTokens {
 	return t
 }
 
-// tokenText reads a token of tokenizer_config.json: "</s>", {"content": "</s>", …}, or null and nothing at all for no
-// such token.
+// tokenText decodes a token of tokenizer_config.json: "</s>" or {"content": "</s>", …}. A token that is null or missing
+// is "".
 func tokenText(raw json.RawMessage) (text string, err error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return "", nil

@@ -7,39 +7,41 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// Refuse is an Invalid fault that is worded as a sentence, as vLLM words what the form of a body does not say. Its
-// message is shown without the field.
+// Refuse returns an Invalid fault without a rule. Its message is a whole sentence in vLLM's style, which clients see
+// without the field in front.
 func Refuse(input any, path []any, format string, args ...any) *fault.Error {
 	return &fault.Error{Kind: fault.Invalid, Path: path, Input: input, Message: fmt.Sprintf(format, args...)}
 }
 
-// CheckContent checks the parts of a message: images come from users, and a user says something.
+// CheckContent refuses images outside user messages, and empty user messages.
 func CheckContent(role string, parts []Part) *fault.Error {
 	empty := true
 	for i, p := range parts {
 		empty = empty && p.Image == nil && p.Text == ""
 		if p.Image != nil && role != "user" {
-			return Refuse(nil, []any{"content", i}, "images are taken in messages of role \"user\" only, not %q", role)
+			return Refuse(nil, []any{"content", i},
+				"images are accepted in messages of role \"user\" only, not %q", role)
 		}
 	}
 	if empty && role == "user" {
-		return fault.Field("string_too_short", nil, []any{"content"}, "The message has no content: a text or an image is needed")
+		return fault.Field("string_too_short", nil, []any{"content"},
+			"The message has no content: a text or an image is needed")
 	}
 	return nil
 }
 
-// CheckSampling holds settings to vLLM's bounds, in its words. add is told of problems, and of nil for a bound that is
-// kept.
+// CheckSampling checks settings against vLLM's bounds, in its wording. It passes add one value for each bound, nil if the
+// setting is within it.
 func CheckSampling(add func(...*fault.Error), s *engine.Sampling) {
 	add(
 		AtLeast(s.MaxTokens, 1, "max_tokens"),
 		AtLeast(&s.N, 1, "n"),
 		AtLeast(s.MinTokens, 0, "min_tokens"),
-		inside(s.TopP, "top_p", "(0, 1]", func(v float64) bool { return v > 0 && v <= 1 }),
-		inside(s.MinP, "min_p", "[0, 1]", func(v float64) bool { return v >= 0 && v <= 1 }),
-		inside(s.PresencePenalty, "presence_penalty", "[-2, 2]", func(v float64) bool { return v >= -2 && v <= 2 }),
-		inside(s.FrequencyPenalty, "frequency_penalty", "[-2, 2]", func(v float64) bool { return v >= -2 && v <= 2 }),
-		inside(s.RepetitionPenalty, "repetition_penalty", "(0, 2]", func(v float64) bool { return v > 0 && v <= 2 }),
+		within(s.TopP, "top_p", "(0, 1]", func(v float64) bool { return v > 0 && v <= 1 }),
+		within(s.MinP, "min_p", "[0, 1]", func(v float64) bool { return v >= 0 && v <= 1 }),
+		within(s.PresencePenalty, "presence_penalty", "[-2, 2]", func(v float64) bool { return v >= -2 && v <= 2 }),
+		within(s.FrequencyPenalty, "frequency_penalty", "[-2, 2]", func(v float64) bool { return v >= -2 && v <= 2 }),
+		within(s.RepetitionPenalty, "repetition_penalty", "(0, 2]", func(v float64) bool { return v > 0 && v <= 2 }),
 		checkTemperature(s),
 		checkTopK(s.TopK),
 		checkMinTokens(s),
@@ -68,10 +70,11 @@ func checkMinTokens(s *engine.Sampling) *fault.Error {
 	if s.MinTokens == nil || s.MaxTokens == nil || *s.MinTokens <= *s.MaxTokens {
 		return nil
 	}
-	return Refuse(*s.MinTokens, []any{"min_tokens"}, "min_tokens must be less than or equal to max_tokens=%d, got %d.", *s.MaxTokens, *s.MinTokens)
+	return Refuse(*s.MinTokens, []any{"min_tokens"},
+		"min_tokens must be less than or equal to max_tokens=%d, got %d.", *s.MaxTokens, *s.MinTokens)
 }
 
-// AtLeast is a bound on a setting that may be left out.
+// AtLeast refuses a setting below a lower bound. A nil setting passes.
 func AtLeast(value *int, least int, name string) *fault.Error {
 	if value == nil || *value >= least {
 		return nil
@@ -79,8 +82,8 @@ func AtLeast(value *int, least int, name string) *fault.Error {
 	return Refuse(*value, []any{name}, "%s must be at least %d, got %d.", name, least, *value)
 }
 
-func inside(value *float64, name, bounds string, fits func(float64) bool) *fault.Error {
-	if value == nil || fits(*value) {
+func within(value *float64, name, bounds string, isWithin func(float64) bool) *fault.Error {
+	if value == nil || isWithin(*value) {
 		return nil
 	}
 	return Refuse(*value, []any{name}, "%s must be in %s, got %v.", name, bounds, *value)

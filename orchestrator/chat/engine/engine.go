@@ -20,7 +20,7 @@ type Engine interface {
 	// names the first of them.
 	Check(s *Sampling) error
 	// Knows reports whether the engine knows a setting by vLLM's name.
-	Knows(setting string) bool
+	Supports(setting string) bool
 }
 
 // Prompt is a request to an engine.

@@ -38,7 +38,7 @@ func (m *model) Check(s *Sampling) error {
 }
 
 // Knows reports whether the model knows a setting.
-func (m *model) Knows(setting string) bool { return slices.Contains(m.known, setting) }
+func (m *model) Supports(setting string) bool { return slices.Contains(m.known, setting) }
 
 // has reports whether the model declares an input.
 func (m *model) has(input string) bool { _, ok := m.config.Input(input); return ok }

@@ -11,7 +11,7 @@ type Request struct {
 	Model    string    `json:"model" bind:"required"`
 	Messages []Message `json:"messages" bind:"required"`
 
-	// MaxTokens bounds each answer; MaxCompletionTokens is its newer name and wins. Neither: as many as fit.
+	// MaxTokens bounds each answer; default: as many as fit. MaxCompletionTokens is its newer name and wins.
 	MaxTokens           *int `json:"max_tokens"`
 	MaxCompletionTokens *int `json:"max_completion_tokens"`
 	MinTokens           *int `json:"min_tokens"`
@@ -19,20 +19,20 @@ type Request struct {
 	N      *int `json:"n"`
 	BestOf *int `json:"best_of"`
 
-	Temperature       *float64 `json:"temperature"`        // 0 takes the likeliest token
+	Temperature       *float64 `json:"temperature"`        // 0 selects the likeliest token
 	TopP              *float64 `json:"top_p"`              // (0, 1]
-	TopK              *int     `json:"top_k"`              // -1 or 0: all
+	TopK              *int     `json:"top_k"`              // -1 and 0 mean all
 	MinP              *float64 `json:"min_p"`              // [0, 1]
 	PresencePenalty   *float64 `json:"presence_penalty"`   // [-2, 2]
 	FrequencyPenalty  *float64 `json:"frequency_penalty"`  // [-2, 2]
-	RepetitionPenalty *float64 `json:"repetition_penalty"` // above 0, 1 is none
+	RepetitionPenalty *float64 `json:"repetition_penalty"` // (0, 2]; 1 has no effect
 	Seed              *int64   `json:"seed"`
 
-	Stop              chat.Stops `json:"stop"`
-	StopTokenIDs      []int      `json:"stop_token_ids"`
-	IgnoreEOS         *bool      `json:"ignore_eos"`
-	IncludeStop       *bool      `json:"include_stop_str_in_output"`
-	SkipSpecialTokens *bool      `json:"skip_special_tokens"`
+	Stop              chat.StopStrings `json:"stop"`
+	StopTokenIDs      []int            `json:"stop_token_ids"`
+	IgnoreEOS         *bool            `json:"ignore_eos"`
+	IncludeStop       *bool            `json:"include_stop_str_in_output"`
+	SkipSpecialTokens *bool            `json:"skip_special_tokens"`
 
 	Logprobs    *bool `json:"logprobs"`
 	TopLogprobs *int  `json:"top_logprobs"` // 0 to 20
@@ -43,24 +43,24 @@ type Request struct {
 	AddGenerationPrompt  *bool `json:"add_generation_prompt"`
 	ContinueFinalMessage *bool `json:"continue_final_message"`
 
-	// The form of the answer; refused where the model's engine cannot hold an answer to it.
-	Tools             Tools           `json:"tools"`
-	ToolChoice        json.RawMessage `json:"tool_choice"`
-	Functions         chat.HasItems   `json:"functions"`
-	FunctionCall      json.RawMessage `json:"function_call"`
-	ResponseFormat    *ResponseFormat `json:"response_format"`
-	GuidedJSON        json.RawMessage `json:"guided_json"`
-	GuidedRegex       json.RawMessage `json:"guided_regex"`
-	GuidedChoice      json.RawMessage `json:"guided_choice"`
-	GuidedGrammar     json.RawMessage `json:"guided_grammar"`
-	StructuredOutputs json.RawMessage `json:"structured_outputs"`
-	NVExt             json.RawMessage `json:"nvext"`
-	LogitBias         chat.HasMembers `json:"logit_bias"`
-	PromptLogprobs    *int            `json:"prompt_logprobs"`
-	Echo              *bool           `json:"echo"`
-	Modalities        []string        `json:"modalities"`
+	// Tools and constraints on the answer; refused if the model's engine cannot apply them.
+	Tools             Tools               `json:"tools"`
+	ToolChoice        json.RawMessage     `json:"tool_choice"`
+	Functions         chat.NonEmptyList   `json:"functions"`
+	FunctionCall      json.RawMessage     `json:"function_call"`
+	ResponseFormat    *ResponseFormat     `json:"response_format"`
+	GuidedJSON        json.RawMessage     `json:"guided_json"`
+	GuidedRegex       json.RawMessage     `json:"guided_regex"`
+	GuidedChoice      json.RawMessage     `json:"guided_choice"`
+	GuidedGrammar     json.RawMessage     `json:"guided_grammar"`
+	StructuredOutputs json.RawMessage     `json:"structured_outputs"`
+	NVExt             json.RawMessage     `json:"nvext"`
+	LogitBias         chat.NonEmptyObject `json:"logit_bias"`
+	PromptLogprobs    *int                `json:"prompt_logprobs"`
+	Echo              *bool               `json:"echo"`
+	Modalities        []string            `json:"modalities"`
 
-	// Accepted and ignored: they concern nothing that this service has.
+	// Accepted and ignored, because they have no effect here.
 	User              json.RawMessage `json:"user"`
 	Metadata          json.RawMessage `json:"metadata"`
 	Store             json.RawMessage `json:"store"`
@@ -70,29 +70,31 @@ type Request struct {
 	SafetyIdentifier  json.RawMessage `json:"safety_identifier"`
 }
 
-// Message is one turn. Roles: system (or developer), user, assistant, and tool (or function) with what a tool returned.
+// Message is one turn. Its role is system (or developer), user, assistant, or tool (or function) for a tool's result.
 type Message struct {
-	Role       string          `json:"role" bind:"required"`
-	Content    Content         `json:"content"`
-	Name       *string         `json:"name"`      // ignored
-	Refusal    json.RawMessage `json:"refusal"`   // of an answer sent back; ignored
-	Reasoning  json.RawMessage `json:"reasoning"` // ignored
-	Thinking   json.RawMessage `json:"reasoning_content"`
-	Audio      json.RawMessage `json:"audio"`
-	Notes      json.RawMessage `json:"annotations"`
-	Function   json.RawMessage `json:"function_call"`
-	ToolCalls  ToolCalls       `json:"tool_calls"`   // of an answer sent back
-	ToolCallID *string         `json:"tool_call_id"` // of a message with what a tool returned
+	Role         string          `json:"role" bind:"required"`
+	Content      Content         `json:"content"`
+	Name         *string         `json:"name"`          // ignored
+	ToolCalls    ToolCalls       `json:"tool_calls"`    // of an earlier answer
+	ToolCallID   *string         `json:"tool_call_id"`  // of a tool's result
+	FunctionCall json.RawMessage `json:"function_call"` // refused
+	Audio        json.RawMessage `json:"audio"`         // refused
+
+	// Members of an earlier answer that the client returns. They are ignored.
+	Refusal          json.RawMessage `json:"refusal"`
+	Reasoning        json.RawMessage `json:"reasoning"`
+	ReasoningContent json.RawMessage `json:"reasoning_content"`
+	Annotations      json.RawMessage `json:"annotations"`
 }
 
-// StreamOptions ask for usage in a stream.
+// StreamOptions request usage in a stream.
 type StreamOptions struct {
-	IncludeUsage    *bool `json:"include_usage"`          // in a chunk before the end
-	ContinuousUsage *bool `json:"continuous_usage_stats"` // in every chunk
+	IncludeUsage    *bool `json:"include_usage"`          // in a last chunk without choices
+	ContinuousUsage *bool `json:"continuous_usage_stats"` // in every chunk, if IncludeUsage is set
 	Obfuscation     *bool `json:"include_obfuscation"`    // ignored
 }
 
-// ResponseFormat asks for an answer of a form: text, json_object, or json_schema.
+// ResponseFormat constrains an answer to any JSON object or to a JSON schema.
 type ResponseFormat struct {
 	Type   string      `json:"type" bind:"required" oneof:"text json_object json_schema"`
 	Schema *JSONSchema `json:"json_schema"`
@@ -114,20 +116,20 @@ type Tool struct {
 	Function Function `json:"function"`
 }
 
-// Function is what a tool is called and takes.
+// Function is a tool's name and parameters.
 type Function struct {
 	Name       string          `json:"name"`
 	Parameters json.RawMessage `json:"parameters"` // a JSON schema
 }
 
-// ToolCall is one call of a tool, in an answer and in one sent back.
+// ToolCall is one call of a tool, in an answer or in an earlier one that the client returns.
 type ToolCall struct {
 	ID       string       `json:"id"`
 	Type     string       `json:"type"` // "function"
 	Function FunctionCall `json:"function"`
 }
 
-// FunctionCall is the function called and what it is given, as JSON text.
+// FunctionCall is the name of the called function and its arguments as JSON text.
 type FunctionCall struct {
 	Name      string `json:"name"`
 	Arguments string `json:"arguments"`

@@ -1,56 +1,61 @@
 package openai
 
-import "encoding/json"
+import (
+	"encoding/json"
 
-// Completion is the whole answer.
+	"retort/orchestrator/chat"
+	"retort/orchestrator/chat/engine"
+)
+
+// Completion is the response of POST /v1/chat/completions.
 type Completion struct {
 	ID             string    `json:"id"`     // "chatcmpl-…"
 	Object         string    `json:"object"` // "chat.completion"
 	Created        int64     `json:"created"`
 	Model          string    `json:"model"`
 	Choices        []Choice  `json:"choices"`
-	Usage          *Usage    `json:"usage"`           // null when tokens cannot be counted
+	Usage          *Usage    `json:"usage"`           // null if tokens cannot be counted
 	PromptLogprobs *struct{} `json:"prompt_logprobs"` // always null
-	// MaxTokens is the most tokens of each choice, where fewer fit than were asked for.
+	// MaxTokens is the maximum length of each choice if the requested one did not fit.
 	MaxTokens int `json:"max_tokens,omitzero"`
 }
 
 // Choice is one answer.
 type Choice struct {
-	Index        int            `json:"index"`
-	Message      Written        `json:"message"`
-	Logprobs     *TokenLogprobs `json:"logprobs"`
-	FinishReason string         `json:"finish_reason"` // "stop", "length" or "tool_calls"
-	StopReason   *string        `json:"stop_reason"`   // the stop string that was met
+	Index        int              `json:"index"`
+	Message      AssistantMessage `json:"message"`
+	Logprobs     *TokenLogprobs   `json:"logprobs"`
+	FinishReason string           `json:"finish_reason"` // "stop", "length" or "tool_calls"
+	StopReason   *string          `json:"stop_reason"`   // the stop string that ended the answer
 }
 
-// Written is what the model wrote: a text, or calls of tools in its place.
-type Written struct {
+// AssistantMessage is the model's answer: a text or tool calls.
+type AssistantMessage struct {
 	Role      string     `json:"role"`    // "assistant"
 	Content   string     `json:"content"` // null with tool calls
 	ToolCalls []ToolCall `json:"tool_calls,omitempty"`
 }
 
-// MarshalJSON writes null for the content of a message that calls tools.
-func (w Written) MarshalJSON() ([]byte, error) {
-	type plain Written
-	if len(w.ToolCalls) == 0 {
-		return json.Marshal(plain(w))
+// MarshalJSON encodes the content of a message with tool calls as null.
+func (m AssistantMessage) MarshalJSON() ([]byte, error) {
+	type plain AssistantMessage
+	if len(m.ToolCalls) == 0 {
+		return json.Marshal(plain(m))
 	}
 	return json.Marshal(struct {
 		plain
 		Content *string `json:"content"`
-	}{plain: plain(w)})
+	}{plain: plain(m)})
 }
 
-// Usage counts tokens, special ones included.
+// Usage counts tokens, special tokens included.
 type Usage struct {
 	PromptTokens     int `json:"prompt_tokens"`
 	TotalTokens      int `json:"total_tokens"`
 	CompletionTokens int `json:"completion_tokens"`
 }
 
-// Chunk is one event of a streamed answer. The last one may have no choices and the usage.
+// Chunk is one event of a streamed answer. The last one may have the usage and no choices.
 type Chunk struct {
 	ID      string        `json:"id"`
 	Object  string        `json:"object"` // "chat.completion.chunk"
@@ -60,7 +65,7 @@ type Chunk struct {
 	Usage   *Usage        `json:"usage,omitzero"`
 }
 
-// ChunkChoice is what is new of one answer.
+// ChunkChoice is the new text of one choice.
 type ChunkChoice struct {
 	Index        int            `json:"index"`
 	Delta        Delta          `json:"delta"`
@@ -69,14 +74,14 @@ type ChunkChoice struct {
 	StopReason   *StopReason    `json:"stop_reason,omitzero"` // with the finish reason
 }
 
-// Delta is new text; the first one of a choice has the role.
+// Delta is new text or part of a tool call. The first one of a choice has the role.
 type Delta struct {
 	Role      string      `json:"role,omitzero"`
 	Content   *string     `json:"content,omitzero"`
 	ToolCalls []CallDelta `json:"tool_calls,omitempty"`
 }
 
-// CallDelta is what is new of one tool call; the first one has its id and name.
+// CallDelta is part of a tool call. The first one has its id and name.
 type CallDelta struct {
 	Index    int           `json:"index"`
 	ID       string        `json:"id,omitzero"`
@@ -84,16 +89,16 @@ type CallDelta struct {
 	Function FunctionDelta `json:"function"`
 }
 
-// FunctionDelta is a function's name, or more of its arguments.
+// FunctionDelta is a function's name or the next part of its arguments.
 type FunctionDelta struct {
 	Name      string `json:"name,omitzero"`
 	Arguments string `json:"arguments"`
 }
 
-// StopReason is a stop string or null.
+// StopReason is a stop string, or null if Text is nil.
 type StopReason struct{ Text *string }
 
-// MarshalJSON writes the string or null.
+// MarshalJSON encodes the string or null.
 func (s StopReason) MarshalJSON() ([]byte, error) { return json.Marshal(s.Text) }
 
 // TokenLogprobs are the log probabilities of an answer's tokens.
@@ -101,7 +106,7 @@ type TokenLogprobs struct {
 	Content []TokenLogprob `json:"content"`
 }
 
-// TokenLogprob is one token that was written.
+// TokenLogprob is one token of an answer with its alternatives.
 type TokenLogprob struct {
 	Token       string       `json:"token"`
 	Logprob     float64      `json:"logprob"`
@@ -109,9 +114,63 @@ type TokenLogprob struct {
 	TopLogprobs []TopLogprob `json:"top_logprobs"`
 }
 
-// TopLogprob is a token that might have been written in its place.
+// TopLogprob is one of the likeliest tokens at a position.
 type TopLogprob struct {
 	Token   string  `json:"token"`
 	Logprob float64 `json:"logprob"`
 	Bytes   []int   `json:"bytes"`
+}
+
+// usageOf returns the usage of an answer, or nil (null) if tokens cannot be counted.
+func usageOf(a *chat.Answer) *Usage {
+	u, known := a.Usage()
+	if !known {
+		return nil
+	}
+	return &Usage{PromptTokens: u.Prompt, CompletionTokens: u.Completion, TotalTokens: u.Prompt + u.Completion}
+}
+
+// plus returns the sum of u, which may be nil, and other, or nil if other is unknown.
+func (u *Usage) plus(other *Usage) *Usage {
+	if u == nil || other == nil {
+		return other
+	}
+	return &Usage{
+		PromptTokens:     u.PromptTokens + other.PromptTokens,
+		CompletionTokens: u.CompletionTokens + other.CompletionTokens,
+		TotalTokens:      u.TotalTokens + other.TotalTokens,
+	}
+}
+
+// appendLogprobs appends log probabilities to those of an answer, which are nil if there are none.
+func appendLogprobs(to *TokenLogprobs, logprobs []engine.Logprob) *TokenLogprobs {
+	if len(logprobs) == 0 {
+		return to
+	}
+	if to == nil {
+		to = &TokenLogprobs{}
+	}
+	for _, l := range logprobs {
+		token := TokenLogprob{
+			Token:       l.Token,
+			Logprob:     l.Floored(),
+			Bytes:       byteValues(l.Token),
+			TopLogprobs: []TopLogprob{},
+		}
+		for _, other := range l.Top {
+			top := TopLogprob{other.Token, other.Floored(), byteValues(other.Token)}
+			token.TopLogprobs = append(token.TopLogprobs, top)
+		}
+		to.Content = append(to.Content, token)
+	}
+	return to
+}
+
+// byteValues returns the bytes of s as numbers.
+func byteValues(s string) []int {
+	values := make([]int, len(s))
+	for i := range len(s) {
+		values[i] = int(s[i])
+	}
+	return values
 }

@@ -52,11 +52,20 @@ func readPart(value jsontext.Value) (chat.Part, *wire.Mismatch) {
 // readURL decodes {"url": …, "detail": …}.
 func readURL(value jsontext.Value) (string, *wire.Mismatch) {
 	object, mismatch := chat.ReadObject(value)
+	if mismatch == nil {
+		mismatch = checkDetail(object)
+	}
 	if mismatch != nil {
 		return "", mismatch
 	}
-	if _, given := object["detail"]; given && !object.Is("detail", "auto", "low", "high", "original") {
-		return "", chat.NotOneOf("detail", "'auto', 'low' or 'high'")
-	}
 	return object.Text("url")
+}
+
+// checkDetail checks the optional resolution of an image, which has no effect: the models have one resolution.
+func checkDetail(object chat.Object) *wire.Mismatch {
+	_, exists := object["detail"]
+	if exists && !object.IsNullOrOneOf("detail", "auto", "low", "high", "original") {
+		return chat.NotOneOf("detail", "'auto', 'low' or 'high'")
+	}
+	return nil
 }

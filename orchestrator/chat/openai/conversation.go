@@ -1,56 +1,61 @@
 package openai
 
 import (
+	"cmp"
 	"slices"
 
 	"retort/orchestrator/chat"
 	"retort/orchestrator/chat/engine"
 )
 
-// Streams reports whether the answer is wanted as events.
+// Streams reports whether the request is for a stream.
 func (r Request) Streams() bool { return isTrue(r.Stream) }
 
 func isTrue(b *bool) bool { return b != nil && *b }
 
-// conversation is what r asks for.
+// conversation converts a valid request.
 func (r *Request) conversation() chat.Conversation {
 	c := chat.Conversation{
-		Model:    r.Model,
-		Field:    "messages",
-		Sampling: r.sampling(),
-		Stream:   r.Streams(),
-		Continue: isTrue(r.ContinueFinalMessage),
-		Closed:   r.AddGenerationPrompt != nil && !*r.AddGenerationPrompt,
+		Model:              r.Model,
+		Field:              "messages",
+		Sampling:           r.sampling(),
+		Stream:             r.Streams(),
+		ContinueFinal:      isTrue(r.ContinueFinalMessage),
+		OffersTools:        r.plan().optional,
+		NoGenerationPrompt: r.AddGenerationPrompt != nil && !*r.AddGenerationPrompt,
 	}
-	c.Tools = r.plan().offered
 	for i, m := range r.Messages {
-		c.Messages = append(c.Messages, m.turn("content", "messages", i))
+		c.Messages = append(c.Messages, m.chatMessage("content", "messages", i))
 	}
 	return c
 }
 
-// turn is the message as models know it. place is its path in the body, member the member that holds its content. Calls and
-// what they returned are said in words: few templates know either.
-func (m *Message) turn(member string, place ...any) chat.Message {
-	turn := chat.Message{Role: m.Role, Parts: chat.PlaceImages(m.Content, append(slices.Clip(place), member)...), Place: place}
+// chatMessage converts the message at path in the body, whose content is the given member. Tool calls and results become
+// plain text, because few chat templates support them.
+func (m *Message) chatMessage(member string, path ...any) chat.Message {
+	message := chat.Message{
+		Role:  m.Role,
+		Parts: chat.PrefixImagePaths(m.Content, append(slices.Clip(path), member)...),
+		Path:  path,
+	}
 	switch m.Role {
 	case "developer":
-		turn.Role = "system" // its older name
+		message.Role = "system" // its older name
 	case "tool", "function":
-		turn.Role = "user"
-		turn.Parts = append([]chat.Part{{Text: "The tool returned:"}}, turn.Parts...)
+		message.Role = "user"
+		message.Parts = append([]chat.Part{{Text: "The tool returned:"}}, message.Parts...)
 	}
 	for _, call := range m.ToolCalls {
-		turn.Parts = append(turn.Parts, chat.Part{Text: "Call of " + call.Function.Name + ": " + call.Function.Arguments})
+		text := "Call of " + call.Function.Name + ": " + call.Function.Arguments
+		message.Parts = append(message.Parts, chat.Part{Text: text})
 	}
-	return turn
+	return message
 }
 
-// sampling are the settings of r.
 func (r *Request) sampling() engine.Sampling {
 	s := engine.Sampling{
-		N:                 1,
-		MaxTokens:         r.MaxTokens,
+		N:                 *cmp.Or(r.N, new(1)),
+		MaxTokens:         cmp.Or(r.MaxCompletionTokens, r.MaxTokens),
 		MinTokens:         r.MinTokens,
 		Temperature:       r.Temperature,
 		TopP:              r.TopP,
@@ -65,20 +70,10 @@ func (r *Request) sampling() engine.Sampling {
 		IgnoreEOS:         r.IgnoreEOS,
 		IncludeStop:       isTrue(r.IncludeStop),
 		SkipSpecialTokens: r.SkipSpecialTokens,
-	}
-	s.Guide = r.plan().guide
-	if r.N != nil {
-		s.N = *r.N
-	}
-	if r.MaxCompletionTokens != nil {
-		s.MaxTokens = r.MaxCompletionTokens
+		Guide:             r.plan().guide,
 	}
 	if isTrue(r.Logprobs) {
-		top := 0
-		if r.TopLogprobs != nil {
-			top = *r.TopLogprobs
-		}
-		s.Logprobs = &top
+		s.Logprobs = cmp.Or(r.TopLogprobs, new(0))
 	}
 	return s
 }

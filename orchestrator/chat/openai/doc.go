@@ -4,14 +4,19 @@
 //	POST /v1/completions
 //	POST /v1/responses
 //
-// and each of them below /v1/openai, where llama-stack-client looked for them in 2025.
+// Each also exists below /v1/openai, the base path of llama-stack-client in 2025.
 //
-// It is that of NVIDIA NIM for vision-language models, which serves vLLM's
+// The interface is NVIDIA NIM's for vision-language models. It serves vLLM's
 // (https://docs.vllm.ai/en/stable/serving/openai_compatible_server/), which follows OpenAI's
 // (https://platform.openai.com/docs/api-reference/chat).
 //
-// A [Request] is checked (validate.go, unsupported.go) and becomes a [chat.Conversation] (conversation.go). Its answer
-// is a [Completion] in one piece (service.go) or a stream of [Chunk]s (stream.go). Text completions (text_*.go) and the
-// Responses API (response_*.go) lead to the same use case. What tools and forms of the answer come to is in tools.go and
-// form.go.
+// A [Request] is validated (validate.go) and becomes a [chat.Conversation] (conversation.go). Its answer is a
+// [Completion] (service.go) or a stream of [Chunk]s (stream.go). Text completions (text_*.go) and the Responses API
+// (response_*.go) use the same service. guide.go and tools.go turn constraints and tools into a plan.
+//
+// Terms:
+//
+//	guide    a constraint on the text of an answer, such as a JSON schema (engine.Guide)
+//	item     a message, tool call or tool result in the Responses API
+//	plan     the guide that the engine applies, and how the resulting text becomes tool calls
 package openai

@@ -6,19 +6,18 @@ import (
 	"retort/orchestrator/chat"
 )
 
-// ResponseRequest is the body of POST /v1/responses: a conversation in the form of OpenAI's Responses API
-// (https://platform.openai.com/docs/api-reference/responses).
+// ResponseRequest is the body of POST /v1/responses (https://platform.openai.com/docs/api-reference/responses).
 type ResponseRequest struct {
 	Model string `json:"model" bind:"required"`
-	// Input is a text, which is a user's message, or the items of a conversation.
+	// Input is a text (one user message) or the items of a conversation.
 	Input Items `json:"input" bind:"required"`
-	// Instructions are a system message before them.
+	// Instructions are a system message before the input.
 	Instructions *string `json:"instructions"`
 
 	MaxOutputTokens *int     `json:"max_output_tokens"`
 	Temperature     *float64 `json:"temperature"`
 	TopP            *float64 `json:"top_p"`
-	TopLogprobs     *int     `json:"top_logprobs"` // 0 to 20, with message.output_text.logprobs among Include
+	TopLogprobs     *int     `json:"top_logprobs"` // 0 to 20; needs message.output_text.logprobs in Include
 	Stream          *bool    `json:"stream"`
 
 	Text       *TextConfig     `json:"text"`
@@ -26,13 +25,13 @@ type ResponseRequest struct {
 	ToolChoice json.RawMessage `json:"tool_choice"`
 	Include    []string        `json:"include"`
 
-	// Refused: the service keeps no state, and works on no response that nobody waits for.
+	// Refused: the service keeps no state and runs no background work.
 	PreviousResponseID *string         `json:"previous_response_id"`
 	Conversation       json.RawMessage `json:"conversation"`
 	Prompt             json.RawMessage `json:"prompt"`
 	Background         *bool           `json:"background"`
 
-	// Accepted and ignored. What is not kept needs no store, and a conversation that is too long is refused.
+	// Accepted and ignored.
 	Store                json.RawMessage `json:"store"`
 	Metadata             json.RawMessage `json:"metadata"`
 	Truncation           json.RawMessage `json:"truncation"`
@@ -47,13 +46,13 @@ type ResponseRequest struct {
 	PromptCacheRetention json.RawMessage `json:"prompt_cache_retention"`
 }
 
-// TextConfig says what form the text has.
+// TextConfig describes the requested text.
 type TextConfig struct {
 	Format    *TextFormat     `json:"format"`
 	Verbosity json.RawMessage `json:"verbosity"` // ignored
 }
 
-// TextFormat is text, json_object or json_schema; the schema stands beside the type.
+// TextFormat constrains the text to any JSON object or to a JSON schema.
 type TextFormat struct {
 	Type        string          `json:"type" bind:"required" oneof:"text json_object json_schema"`
 	Name        *string         `json:"name,omitzero"`
@@ -62,7 +61,7 @@ type TextFormat struct {
 	Strict      *bool           `json:"strict,omitzero"`
 }
 
-// ResponseTool is a function that the model may call; its members stand beside the type.
+// ResponseTool is a function that the model may call.
 type ResponseTool struct {
 	Type        string          `json:"type" bind:"required" oneof:"function"`
 	Name        string          `json:"name" bind:"required"`
@@ -72,7 +71,7 @@ type ResponseTool struct {
 	_           struct{}        `bind:"open"`
 }
 
-// Item is one item of a conversation: a message, a call of a tool, or what a tool returned.
+// Item is one item of a conversation.
 type Item struct {
 	Type    string // "message", "function_call", "function_call_output" or "reasoning"
 	Role    string
@@ -80,7 +79,7 @@ type Item struct {
 	Call    FunctionCall
 }
 
-// Response is the answer in one piece, and its state within the events of a stream.
+// Response is the response of POST /v1/responses. Events of a stream hold its state so far.
 type Response struct {
 	ID                 string          `json:"id"`     // "resp_…"
 	Object             string          `json:"object"` // "response"
@@ -90,7 +89,7 @@ type Response struct {
 	Error              *ResponseError  `json:"error"`
 	IncompleteDetails  *Incomplete     `json:"incomplete_details"`
 	Instructions       *string         `json:"instructions"`
-	MaxOutputTokens    *int            `json:"max_output_tokens"` // as many as fit where more were asked for
+	MaxOutputTokens    *int            `json:"max_output_tokens"` // as many as fit if more were requested
 	Model              string          `json:"model"`
 	Output             []OutputItem    `json:"output"`
 	ParallelToolCalls  bool            `json:"parallel_tool_calls"`
@@ -109,29 +108,29 @@ type Response struct {
 	Metadata           json.RawMessage `json:"metadata"`
 }
 
-// ResponseError is why a response failed.
+// ResponseError says why a response failed.
 type ResponseError struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
 }
 
-// Incomplete is why a response ended early: "max_output_tokens".
+// Incomplete says why a response ended early.
 type Incomplete struct {
-	Reason string `json:"reason"`
+	Reason string `json:"reason"` // "max_output_tokens"
 }
 
-// Reasoning is empty: no model here tells how it reasons.
+// Reasoning is empty, because no model here reports its reasoning.
 type Reasoning struct {
 	Effort  *string `json:"effort"`
 	Summary *string `json:"summary"`
 }
 
-// ResponseText is the form that the text has.
+// ResponseText is the format of the text.
 type ResponseText struct {
 	Format TextFormat `json:"format"`
 }
 
-// OutputItem is a message or a call of a tool: the members of the other are left out.
+// OutputItem is a message or a tool call. It omits the members of the other.
 type OutputItem struct {
 	ID        string        `json:"id"`
 	Type      string        `json:"type"`   // "message" or "function_call"

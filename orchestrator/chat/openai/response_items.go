@@ -2,6 +2,7 @@ package openai
 
 import (
 	"encoding/json"
+	"math"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -12,77 +13,69 @@ import (
 // Items are the input of a response.
 type Items []Item
 
-// UnmarshalJSON decodes a text, or a list of items.
-func (items *Items) UnmarshalJSON(data []byte) error {
+// UnmarshalJSON decodes a text, or a list of items, whose length the binder has bounded.
+func (items *Items) UnmarshalJSON(data []byte) (err error) {
 	if text, ok := chat.ReadText(data); ok {
 		*items = Items{{Type: "message", Role: "user", Content: []chat.Part{{Text: text}}}}
 		return nil
 	}
-	var raw []json.RawMessage
-	if err := json.Unmarshal(data, &raw); err != nil {
+	if jsontext.Value(data).Kind() != '[' {
 		return &wire.Mismatch{Rule: "string_type", Message: "Input should be a valid string or a list of items"}
 	}
-	*items = make(Items, len(raw))
-	for i, one := range raw {
-		if mismatch := (*items)[i].read(one); mismatch != nil {
-			mismatch.Path = append([]any{i}, mismatch.Path...)
-			return mismatch
-		}
-	}
-	return nil
+	*items, err = chat.ReadList(data, math.MaxInt, readItem)
+	return err
 }
 
-// wireItem has the members of all kinds of items.
-type wireItem struct {
-	Type      *string         `json:"type"`
-	Role      string          `json:"role"`
-	Content   json.RawMessage `json:"content"`
-	Name      string          `json:"name"`
-	Arguments string          `json:"arguments"`
-	Output    json.RawMessage `json:"output"`
-}
-
-func (item *Item) read(data []byte) *wire.Mismatch {
-	var w wireItem
-	if err := json.Unmarshal(data, &w); err != nil {
-		return unfitMember(err)
+func readItem(value jsontext.Value) (item Item, mismatch *wire.Mismatch) {
+	var members struct {
+		Type      *string         `json:"type"`
+		Role      string          `json:"role"`
+		Content   json.RawMessage `json:"content"`
+		Name      string          `json:"name"`
+		Arguments string          `json:"arguments"`
+		Output    json.RawMessage `json:"output"`
 	}
-	*item = Item{Type: "message", Role: w.Role, Call: FunctionCall{Name: w.Name, Arguments: w.Arguments}}
-	if w.Type != nil {
-		item.Type = *w.Type
+	if err := json.Unmarshal(value, &members); err != nil {
+		return item, mismatchOf(err)
+	}
+	item = Item{
+		Type: "message",
+		Role: members.Role,
+		Call: FunctionCall{Name: members.Name, Arguments: members.Arguments},
+	}
+	if members.Type != nil {
+		item.Type = *members.Type
 	}
 	switch item.Type {
 	case "message":
-		return item.parts(w.Content, "content")
+		item.Content, mismatch = readItemParts(members.Content, "content")
 	case "function_call_output":
-		return item.parts(w.Output, "output")
+		item.Content, mismatch = readItemParts(members.Output, "output")
 	case "function_call", "reasoning":
-		return nil
+	default:
+		mismatch = chat.NotOneOf("type", "'message', 'function_call', 'function_call_output' or 'reasoning'")
 	}
-	return chat.NotOneOf("type", "'message', 'function_call', 'function_call_output' or 'reasoning'")
+	return item, mismatch
 }
 
-// parts decodes a text, or a list of parts.
-func (item *Item) parts(data []byte, name string) *wire.Mismatch {
+// readItemParts decodes the member of an item that is a text or a list of parts.
+func readItemParts(data []byte, member string) ([]chat.Part, *wire.Mismatch) {
 	if text, ok := chat.ReadText(data); ok {
-		item.Content = []chat.Part{{Text: text}}
-		return nil
+		return []chat.Part{{Text: text}}, nil
 	}
-	parts, err := chat.ReadParts(jsontext.Value(data), readInputPart)
+	parts, err := chat.ReadParts(data, readInputPart)
 	if err != nil {
 		mismatch, ok := err.(*wire.Mismatch)
 		if !ok {
 			mismatch = &wire.Mismatch{Rule: "value_error", Message: err.Error()}
 		}
-		mismatch.Path = append([]any{name}, mismatch.Path...)
-		return mismatch
+		return nil, mismatch.At(append([]any{member}, mismatch.Path...)...)
 	}
-	item.Content = parts
-	return nil
+	return parts, nil
 }
 
-// readInputPart decodes {"type": "input_text", "text": …}, what a model said (output_text, refusal), or {"type":
-// "input_image", "image_url": …}.
+// readInputPart decodes {"type": "input_text", "text": …}, {"type": "input_image", "image_url": …}, or the output_text
+// or refusal of an earlier answer.
 func readInputPart(value jsontext.Value) (chat.Part, *wire.Mismatch) {
 	object, mismatch := chat.ReadObject(value)
 	if mismatch != nil {
@@ -100,11 +93,11 @@ func readInputPart(value jsontext.Value) (chat.Part, *wire.Mismatch) {
 		text, mismatch := object.Text("refusal")
 		return chat.Part{Text: text}, mismatch
 	case "input_image":
-		if _, given := object["detail"]; given && !object.Is("detail", "auto", "low", "high", "original") {
-			return chat.Part{}, chat.NotOneOf("detail", "'auto', 'low' or 'high'")
+		if mismatch := checkDetail(object); mismatch != nil {
+			return chat.Part{}, mismatch
 		}
 		url, mismatch := object.Text("image_url")
-		return chat.Part{Image: &chat.Source{URL: url, Place: []any{"image_url"}}}, mismatch
+		return chat.Part{Image: &chat.Source{URL: url, Path: []any{"image_url"}}}, mismatch
 	}
 	return chat.Part{}, chat.NotOneOf("type", "'input_text' or 'input_image'")
 }

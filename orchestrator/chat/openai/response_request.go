@@ -1,7 +1,7 @@
 package openai
 
 import (
-	"encoding/json"
+	"cmp"
 	"slices"
 
 	"retort/orchestrator/chat"
@@ -9,13 +9,13 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// Streams reports whether the answer is wanted as events.
+// Streams reports whether the request is for a stream.
 func (r ResponseRequest) Streams() bool { return isTrue(r.Stream) }
 
-// withLogprobs is the member of include that asks for log probabilities.
-const withLogprobs = "message.output_text.logprobs"
+// includeLogprobs is the value of include that requests log probabilities.
+const includeLogprobs = "message.output_text.logprobs"
 
-// Validate checks what needs no model to be known.
+// Validate checks all bounds that do not depend on the model.
 func (r *ResponseRequest) Validate() error {
 	var problems fault.Problems
 	problems.Add(fault.Text(r.Model, "model"), fault.NotEmpty(len(r.Input), "input"))
@@ -27,48 +27,47 @@ func (r *ResponseRequest) Validate() error {
 	})
 	problems.Add(chat.AtLeast(r.MaxOutputTokens, 1, "max_output_tokens"))
 	sampling := r.sampling()
-	sampling.MaxTokens = nil
+	sampling.MaxTokens = nil // checked above under its name here
 	chat.CheckSampling(problems.Add, &sampling)
 	if top := r.TopLogprobs; top != nil {
 		problems.Add(fault.Between(*top, 0, 20, "top_logprobs"))
 	}
-	r.checkState(&problems)
-	r.checkForm(&problems)
+	r.checkStateless(&problems)
+	r.checkGuides(&problems)
 	return problems.Err()
 }
 
-func (r *ResponseRequest) checkState(problems *fault.Problems) {
-	for _, kept := range []struct {
-		name  string
-		asked bool
+// checkStateless refuses members that need stored responses.
+func (r *ResponseRequest) checkStateless(problems *fault.Problems) {
+	for _, member := range []struct {
+		name string
+		set  bool
 	}{
 		{"previous_response_id", r.PreviousResponseID != nil},
-		{"conversation", given(r.Conversation)},
-		{"prompt", given(r.Prompt)},
+		{"conversation", chat.IsSet(r.Conversation)},
+		{"prompt", chat.IsSet(r.Prompt)},
 		{"background", isTrue(r.Background)},
 	} {
-		if kept.asked {
-			problems.Add(chat.Refuse(nil, []any{kept.name}, "%s is not supported: this service keeps nothing of a response; send the whole conversation", kept.name))
-		}
+		refuser(problems)(member.set, member.name,
+			"%s is not supported: this service stores no responses; send the whole conversation", member.name)
 	}
 }
 
-func (r *ResponseRequest) checkForm(problems *fault.Problems) {
-	if f := r.format(); f.Type == "json_schema" && !isObject(f.Schema) || len(f.Schema) > maxForm {
-		problems.Add(chat.Refuse(nil, []any{"text", "format"}, "json_schema needs a schema, which is an object of at most %d bytes", maxForm))
+func (r *ResponseRequest) checkGuides(problems *fault.Problems) {
+	if f := r.format(); f.Type == "json_schema" && !isObject(f.Schema) || len(f.Schema) > maxGuideBytes {
+		problems.Add(chat.Refuse(nil, []any{"text", "format"},
+			"json_schema needs a schema, which is an object of at most %d bytes", maxGuideBytes))
 	}
 	size := 0
 	for _, t := range r.Tools {
 		size += len(t.Parameters)
 	}
-	if size > maxForm {
-		problems.Add(chat.Refuse(nil, []any{"tools"}, "the parameters of all tools must not be longer than %d bytes", maxForm))
-	}
+	refuseIf := refuser(problems)
+	refuseIf(size > maxGuideBytes, "tools", toolsTooLong, maxGuideBytes)
 	choice, name := readChoice(r.ToolChoice)
-	known := slices.ContainsFunc(r.Tools, func(t ResponseTool) bool { return t.Name == name })
-	if choice == "" || choice == "function" && !known || choice == "required" && len(r.Tools) == 0 {
-		problems.Add(chat.Refuse(nil, []any{"tool_choice"}, "tool_choice = %s is not supported!", fault.Clip(string(r.ToolChoice))))
-	}
+	exists := slices.ContainsFunc(r.Tools, func(t ResponseTool) bool { return t.Name == name })
+	refuseIf(choice == "" || choice == "function" && !exists || choice == "required" && len(r.Tools) == 0,
+		"tool_choice", "tool_choice = %s is not supported!", fault.Clip(string(r.ToolChoice)))
 }
 
 func (item *Item) check() *fault.Error {
@@ -81,10 +80,7 @@ func (item *Item) check() *fault.Error {
 	return chat.CheckContent(item.Role, item.Content)
 }
 
-// maxMetadata is how many bytes of metadata are said back: above what OpenAI takes.
-const maxMetadata = 16 << 10
-
-// format is the form of the text; that of a text without one is text.
+// format returns the format of the text; default "text".
 func (r *ResponseRequest) format() TextFormat {
 	if r.Text == nil || r.Text.Format == nil {
 		return TextFormat{Type: "text"}
@@ -92,7 +88,7 @@ func (r *ResponseRequest) format() TextFormat {
 	return *r.Text.Format
 }
 
-// plan is what the tools of a valid request and its form come to.
+// plan returns the plan of a valid request.
 func (r *ResponseRequest) plan() plan {
 	switch f := r.format(); f.Type {
 	case "json_object":
@@ -104,26 +100,38 @@ func (r *ResponseRequest) plan() plan {
 	for i, t := range r.Tools {
 		tools[i] = Tool{Type: t.Type, Function: Function{Name: t.Name, Parameters: t.Parameters}}
 	}
-	return planTools(tools, r.ToolChoice, "tools")
+	return planTools(tools, r.ToolChoice)
 }
 
 func (r *ResponseRequest) sampling() engine.Sampling {
-	s := engine.Sampling{N: 1, MaxTokens: r.MaxOutputTokens, Temperature: r.Temperature, TopP: r.TopP, Guide: r.plan().guide}
-	if slices.Contains(r.Include, withLogprobs) {
-		top := 0
-		if r.TopLogprobs != nil {
-			top = *r.TopLogprobs
-		}
-		s.Logprobs = &top
+	s := engine.Sampling{
+		N:           1,
+		MaxTokens:   r.MaxOutputTokens,
+		Temperature: r.Temperature,
+		TopP:        r.TopP,
+		Guide:       r.plan().guide,
+	}
+	if slices.Contains(r.Include, includeLogprobs) {
+		s.Logprobs = cmp.Or(r.TopLogprobs, new(0))
 	}
 	return s
 }
 
-// conversation is what r asks for.
+// conversation converts a valid request.
 func (r *ResponseRequest) conversation() chat.Conversation {
-	c := chat.Conversation{Model: r.Model, Field: "input", Sampling: r.sampling(), Stream: r.Streams(), Tools: r.plan().offered}
+	c := chat.Conversation{
+		Model:       r.Model,
+		Field:       "input",
+		Sampling:    r.sampling(),
+		Stream:      r.Streams(),
+		OffersTools: r.plan().optional,
+	}
 	if r.Instructions != nil && *r.Instructions != "" {
-		c.Messages = append(c.Messages, chat.Message{Role: "system", Parts: []chat.Part{{Text: *r.Instructions}}, Place: []any{"instructions"}})
+		c.Messages = append(c.Messages, chat.Message{
+			Role:  "system",
+			Parts: []chat.Part{{Text: *r.Instructions}},
+			Path:  []any{"instructions"},
+		})
 	}
 	for i, item := range r.Input {
 		member := "content"
@@ -137,30 +145,7 @@ func (r *ResponseRequest) conversation() chat.Conversation {
 			message.Role = "tool"
 			member = "output"
 		}
-		c.Messages = append(c.Messages, message.turn(member, "input", i))
+		c.Messages = append(c.Messages, message.chatMessage(member, "input", i))
 	}
 	return c
-}
-
-// response is the answer to r before anything of it is written.
-func (r *ResponseRequest) response() Response {
-	res := Response{
-		ID: "resp_" + randomHex(), Object: "response", Status: "in_progress", Instructions: r.Instructions, MaxOutputTokens: r.MaxOutputTokens,
-		Model: r.Model, Output: []OutputItem{}, ParallelToolCalls: r.ParallelToolCalls == nil || *r.ParallelToolCalls,
-		Temperature: r.Temperature, Text: ResponseText{Format: r.format()}, ToolChoice: "auto", Tools: r.Tools, TopP: r.TopP,
-		Truncation: "disabled", Metadata: r.Metadata,
-	}
-	if given(r.ToolChoice) {
-		res.ToolChoice = json.RawMessage(r.ToolChoice)
-	}
-	if res.Tools == nil {
-		res.Tools = []ResponseTool{}
-	}
-	if !isObject(res.Metadata) || len(res.Metadata) > maxMetadata {
-		res.Metadata = json.RawMessage("{}")
-	}
-	if r.TopLogprobs != nil {
-		res.TopLogprobs = *r.TopLogprobs
-	}
-	return res
 }

@@ -9,8 +9,19 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// responseWriter writes the events of one response: it is created and in progress, an item is added to its output, the
-// item's text or arguments grow and are done, the item is done, and the response is completed, incomplete or failed.
+// Respond answers in one piece. It runs the stream and returns the response of its last event.
+func (s *Service) Respond(ctx context.Context, r ResponseRequest) (Response, error) {
+	w := s.newResponseWriter(r, func(string, any) error { return nil })
+	err := w.run(ctx)
+	return w.response, err
+}
+
+// members are the members of an event.
+type members = map[string]any
+
+// responseWriter writes the events of one response. They tell that the response is created and in progress, that its one
+// item is added, that the item's text or arguments grow and are done, that the item is done, and that the response is
+// completed, incomplete or failed.
 type responseWriter struct {
 	service  *Service
 	request  ResponseRequest
@@ -19,7 +30,7 @@ type responseWriter struct {
 	sequence int // number of the next event
 
 	response Response
-	item     string // id of the one item
+	itemID   string
 	call     ToolCall
 	text     strings.Builder
 	logprobs *TokenLogprobs
@@ -27,10 +38,10 @@ type responseWriter struct {
 }
 
 func (s *Service) newResponseWriter(r ResponseRequest, emit func(name string, event any) error) *responseWriter {
-	return &responseWriter{service: s, request: r, plan: r.plan(), emit: emit, response: r.response()}
+	return &responseWriter{service: s, request: r, plan: r.plan(), emit: emit, response: r.newResponse()}
 }
 
-// run has the response written. An error before the first event means that nothing was asked of an engine.
+// run writes the response. If it fails before the first event, no engine has been called.
 func (w *responseWriter) run(ctx context.Context) error {
 	w.response.CreatedAt = w.service.now().Unix()
 	answer, err := w.service.chat.Answer(ctx, w.request.conversation())
@@ -38,164 +49,161 @@ func (w *responseWriter) run(ctx context.Context) error {
 		return err
 	}
 	w.response.Model = answer.Model
-	if answer.Cut > 0 {
-		w.response.MaxOutputTokens = &answer.Cut
+	if answer.ClampedMaxTokens > 0 {
+		w.response.MaxOutputTokens = &answer.ClampedMaxTokens
 	}
-	begun := false
+	started := false
 	for chunk, err := range answer.Chunks() {
-		if err == nil && !begun {
-			begun = true
-			err = w.begin()
+		if err == nil && !started {
+			started = true
+			err = w.writeStart()
 		}
 		if err == nil {
-			err = w.write(chunk)
+			err = w.writeChunk(chunk)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return w.end(answer)
+	return w.writeEnd(answer)
 }
 
-// send emits an event of a type with its members, numbered.
-func (w *responseWriter) send(kind string, members map[string]any) error {
-	members["type"] = kind
-	members["sequence_number"] = w.sequence
+// send emits the next event.
+func (w *responseWriter) send(kind string, event members) error {
+	event["type"] = kind
+	event["sequence_number"] = w.sequence
 	w.sequence++
-	return w.emit(kind, members)
+	return w.emit(kind, event)
 }
 
 // sendItem emits an event about the one item of the output.
-func (w *responseWriter) sendItem(kind string, members map[string]any) error {
-	members["output_index"] = 0
-	return w.send(kind, members)
+func (w *responseWriter) sendItem(kind string, event members) error {
+	event["output_index"] = 0
+	return w.send(kind, event)
 }
 
-// sendPart emits an event about the content of the item: of the one part of a message, or of a call's arguments.
-func (w *responseWriter) sendPart(kind string, members map[string]any) error {
-	members["item_id"] = w.item
-	if !w.calls() {
-		members["content_index"] = 0
+// sendContent emits an event about the item's content: the one part of a message, or the arguments of a call.
+func (w *responseWriter) sendContent(kind string, event members) error {
+	event["item_id"] = w.itemID
+	if !w.isCall() {
+		event["content_index"] = 0
 	}
-	return w.sendItem(kind, members)
+	return w.sendItem(kind, event)
 }
 
-// calls says that what is written are the arguments of a call, from its beginning.
-func (w *responseWriter) calls() bool { return w.plan.call != "" }
+// isCall reports whether the model writes the arguments of a tool call.
+func (w *responseWriter) isCall() bool { return w.plan.function != "" }
 
-// begin sends what comes before the first text. A call of one of several tools is known at the end only.
-func (w *responseWriter) begin() error {
+// writeStart sends the events before the first text. If the answer names its tool, the item follows at the end.
+func (w *responseWriter) writeStart() error {
 	for _, kind := range []string{"response.created", "response.in_progress"} {
-		if err := w.send(kind, map[string]any{"response": w.response}); err != nil {
+		if err := w.send(kind, members{"response": w.response}); err != nil {
 			return err
 		}
 	}
-	if w.plan.choose {
+	if w.plan.anyTool {
 		return nil
 	}
-	if w.calls() {
-		w.call = ToolCall{ID: newCallID(), Function: FunctionCall{Name: w.plan.call}}
+	if w.isCall() {
+		w.call = ToolCall{ID: newCallID(), Function: FunctionCall{Name: w.plan.function}}
 	}
-	return w.add()
+	return w.addItem()
 }
 
-// add sends the item without its content.
-func (w *responseWriter) add() error {
-	if w.calls() {
-		w.item = "fc_" + randomHex()
-		return w.sendItem("response.output_item.added", map[string]any{"item": functionCall(w.item, "in_progress", w.call)})
+// addItem sends the item without its content.
+func (w *responseWriter) addItem() error {
+	if w.isCall() {
+		w.itemID = "fc_" + randomHex()
+		item := newFunctionCall(w.itemID, "in_progress", w.call)
+		return w.sendItem("response.output_item.added", members{"item": item})
 	}
-	w.item = "msg_" + randomHex()
-	if err := w.sendItem("response.output_item.added", map[string]any{"item": message(w.item, "in_progress")}); err != nil {
+	w.itemID = "msg_" + randomHex()
+	item := newMessage(w.itemID, "in_progress")
+	if err := w.sendItem("response.output_item.added", members{"item": item}); err != nil {
 		return err
 	}
-	return w.sendPart("response.content_part.added", map[string]any{"part": outputText("", nil)})
+	return w.sendContent("response.content_part.added", members{"part": newOutputText("", nil)})
 }
 
-func (w *responseWriter) write(c engine.Chunk) error {
+func (w *responseWriter) writeChunk(c engine.Chunk) error {
 	w.text.WriteString(c.Text)
-	w.logprobs = joined(w.logprobs, c.Logprobs)
+	w.logprobs = appendLogprobs(w.logprobs, c.Logprobs)
 	if c.Finish != "" {
 		w.finish = c.Finish
 	}
 	switch {
-	case c.Text == "" || w.plan.choose:
+	case c.Text == "" || w.plan.anyTool:
 		return nil
-	case w.calls():
-		return w.sendPart("response.function_call_arguments.delta", map[string]any{"delta": c.Text})
+	case w.isCall():
+		return w.sendContent("response.function_call_arguments.delta", members{"delta": c.Text})
 	}
-	logprobs := []TokenLogprob{}
-	if new := joined(nil, c.Logprobs); new != nil {
-		logprobs = new.Content
-	}
-	return w.sendPart("response.output_text.delta", map[string]any{"delta": c.Text, "logprobs": logprobs})
+	delta := newOutputText(c.Text, appendLogprobs(nil, c.Logprobs))
+	return w.sendContent("response.output_text.delta", members{"delta": delta.Text, "logprobs": delta.Logprobs})
 }
 
-// end sends what comes after the last text.
-func (w *responseWriter) end(answer *chat.Answer) error {
+// writeEnd sends the events after the last text.
+func (w *responseWriter) writeEnd(answer *chat.Answer) error {
 	status := "completed"
 	if w.finish == "length" {
 		status = "incomplete"
 		w.response.IncompleteDetails = &Incomplete{Reason: "max_output_tokens"}
 	}
-	if err := w.choose(); err != nil {
-		return err
+	if w.plan.anyTool {
+		w.resolveTool()
+		if err := w.addItem(); err != nil {
+			return err
+		}
 	}
-	item, err := w.done(status)
+	item, err := w.writeContent(status)
 	if err != nil {
 		return err
 	}
-	if err := w.sendItem("response.output_item.done", map[string]any{"item": item}); err != nil {
+	if err := w.sendItem("response.output_item.done", members{"item": item}); err != nil {
 		return err
 	}
 	w.response.Status = status
 	w.response.Output = []OutputItem{item}
 	w.response.Usage = responseUsage(answer)
-	return w.send("response."+status, map[string]any{"response": w.response})
+	return w.send("response."+status, members{"response": w.response})
 }
 
-// choose makes a call, or a message, of a text that names the tool it calls.
-func (w *responseWriter) choose() error {
-	if !w.plan.choose {
-		return nil
+// resolveTool turns a complete text that names its tool into a call of that tool. A truncated text stays a message.
+func (w *responseWriter) resolveTool() {
+	calls := w.plan.toolCalls(w.text.String())
+	if len(calls) == 0 {
+		return
 	}
-	if calls := w.plan.calls(w.text.String()); len(calls) > 0 {
-		w.plan = plan{call: calls[0].Function.Name}
-		w.call = calls[0]
-		w.text.Reset()
-		w.text.WriteString(w.call.Function.Arguments)
-		w.call.Function.Arguments = ""
-	}
-	return w.add()
+	w.call = calls[0]
+	w.plan = plan{function: w.call.Function.Name}
+	w.text.Reset()
+	w.text.WriteString(w.call.Function.Arguments)
+	w.call.Function.Arguments = ""
 }
 
-// done sends the content of the item as a whole and returns the item.
-func (w *responseWriter) done(status string) (OutputItem, error) {
+// writeContent sends the complete content of the item and returns the item.
+func (w *responseWriter) writeContent(status string) (OutputItem, error) {
 	text := w.text.String()
-	if w.calls() {
+	if w.isCall() {
 		w.call.Function.Arguments = text
-		err := w.sendPart("response.function_call_arguments.done", map[string]any{"name": w.call.Function.Name, "arguments": text})
-		return functionCall(w.item, status, w.call), err
+		err := w.sendContent("response.function_call_arguments.done",
+			members{"name": w.call.Function.Name, "arguments": text})
+		return newFunctionCall(w.itemID, status, w.call), err
 	}
-	var logprobs []TokenLogprob
-	if w.logprobs != nil {
-		logprobs = w.logprobs.Content
-	}
-	part := outputText(text, logprobs)
-	if err := w.sendPart("response.output_text.done", map[string]any{"text": text, "logprobs": part.Logprobs}); err != nil {
+	part := newOutputText(text, w.logprobs)
+	err := w.sendContent("response.output_text.done", members{"text": text, "logprobs": part.Logprobs})
+	if err != nil {
 		return OutputItem{}, err
 	}
-	err := w.sendPart("response.content_part.done", map[string]any{"part": part})
-	return message(w.item, status, part), err
+	err = w.sendContent("response.content_part.done", members{"part": part})
+	return newMessage(w.itemID, status, part), err
 }
 
-// failed words a failure within the stream.
-func (w *responseWriter) failed(f *fault.Error) []any {
+// failureEvents returns the last event of a response that fails.
+func (w *responseWriter) failureEvents(f *fault.Error) []any {
 	w.response.Status = "failed"
 	w.response.Error = &ResponseError{Code: "server_error", Message: f.Summary()}
 	if f.Kind == fault.Invalid {
 		w.response.Error.Code = "invalid_prompt"
 	}
-	event := map[string]any{"type": "response.failed", "sequence_number": w.sequence, "response": w.response}
-	return []any{event}
+	return []any{members{"type": "response.failed", "sequence_number": w.sequence, "response": w.response}}
 }

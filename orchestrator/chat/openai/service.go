@@ -8,7 +8,7 @@ import (
 	"retort/orchestrator/chat"
 )
 
-// Service answers chat completions over the chat API's use case.
+// Service translates OpenAI's requests and answers for the chat service.
 type Service struct {
 	chat *chat.Service
 	now  func() time.Time
@@ -17,35 +17,48 @@ type Service struct {
 // New returns the interface to a chat service.
 func New(service *chat.Service) *Service { return &Service{chat: service, now: time.Now} }
 
-// Complete answers in one piece.
+// Complete answers a chat completion in one piece.
 func (s *Service) Complete(ctx context.Context, r Request) (Completion, error) {
 	answer, err := s.chat.Answer(ctx, r.conversation())
 	if err != nil {
 		return Completion{}, err
 	}
-	outcomes, err := gather(answer)
+	outcomes, err := collect(answer)
 	if err != nil {
 		return Completion{}, err
 	}
 	plan := r.plan()
 	choices := make([]Choice, len(outcomes))
 	for i, o := range outcomes {
-		choices[i] = Choice{Index: i, Logprobs: o.logprobs, FinishReason: o.finish, StopReason: o.stop}
-		choices[i].Message = Written{Role: "assistant", Content: o.text, ToolCalls: plan.calls(o.text)}
-		if len(choices[i].Message.ToolCalls) > 0 && o.finish == "stop" {
-			choices[i].FinishReason = calledTools
+		message := AssistantMessage{Role: "assistant", Content: o.text, ToolCalls: plan.toolCalls(o.text)}
+		choices[i] = Choice{
+			Index:        i,
+			Message:      message,
+			Logprobs:     o.logprobs,
+			FinishReason: finishReason(o.finish, len(message.ToolCalls) > 0),
+			StopReason:   o.stop,
 		}
 	}
 	return Completion{
-		ID: "chatcmpl-" + randomHex(), Object: "chat.completion", Created: s.now().Unix(), Model: answer.Model,
-		Choices: choices, Usage: usageOf(answer), MaxTokens: answer.Cut,
+		ID:        "chatcmpl-" + randomHex(),
+		Object:    "chat.completion",
+		Created:   s.now().Unix(),
+		Model:     answer.Model,
+		Choices:   choices,
+		Usage:     usageOf(answer),
+		MaxTokens: answer.ClampedMaxTokens,
 	}, nil
 }
 
-// calledTools is the finish reason of an answer that calls tools.
-const calledTools = "tool_calls"
+// finishReason returns the finish reason of a choice: that of the engine, unless it is a complete tool call.
+func finishReason(finish string, isCall bool) string {
+	if isCall && finish == "stop" {
+		return "tool_calls"
+	}
+	return finish
+}
 
-// outcome is one choice as a whole.
+// outcome is one complete choice.
 type outcome struct {
 	text     string
 	logprobs *TokenLogprobs
@@ -53,8 +66,8 @@ type outcome struct {
 	stop     *string
 }
 
-// gather waits for all choices of an answer.
-func gather(answer *chat.Answer) ([]outcome, error) {
+// collect waits for all choices of an answer.
+func collect(answer *chat.Answer) ([]outcome, error) {
 	outcomes := make([]outcome, answer.Choices)
 	texts := make([]strings.Builder, answer.Choices)
 	for chunk, err := range answer.Chunks() {
@@ -63,7 +76,7 @@ func gather(answer *chat.Answer) ([]outcome, error) {
 		}
 		o := &outcomes[chunk.Choice]
 		texts[chunk.Choice].WriteString(chunk.Text)
-		o.logprobs = joined(o.logprobs, chunk.Logprobs)
+		o.logprobs = appendLogprobs(o.logprobs, chunk.Logprobs)
 		if chunk.Finish != "" {
 			o.finish = chunk.Finish
 			o.stop = chunk.Stop
@@ -73,13 +86,4 @@ func gather(answer *chat.Answer) ([]outcome, error) {
 		outcomes[i].text = texts[i].String()
 	}
 	return outcomes, nil
-}
-
-// usageOf is nil, which is null, where tokens cannot be counted.
-func usageOf(a *chat.Answer) *Usage {
-	u, counted := a.Usage()
-	if !counted {
-		return nil
-	}
-	return &Usage{PromptTokens: u.Prompt, CompletionTokens: u.Completion, TotalTokens: u.Prompt + u.Completion}
 }

@@ -5,51 +5,102 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
-	"maps"
+	"errors"
+	"reflect"
 	"slices"
+	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
+	"retort/orchestrator/chat"
 	"retort/orchestrator/chat/engine"
+	"retort/orchestrator/wire"
 )
 
-// maxTools is how many tools one request may offer.
+// maxTools bounds the tools of one request, and the tool calls of one message.
 const maxTools = 128
 
-// plan is what the tools of a request and its form come to.
-type plan struct {
-	guide *engine.Guide // holds the answer to a form; nil is none
-	// call is the one function that the answer is a call of: its arguments. With choose the answer names one of
-	// several. Neither: the answer is a text.
-	call   string
-	choose bool
-	// offered says that there are tools which the model may call if it sees fit.
-	offered bool
+// Tools are the tools that a request offers. Decoding ignores unknown members; checkTools validates the others.
+type Tools []Tool
+
+// UnmarshalJSON decodes a list of tools.
+func (t *Tools) UnmarshalJSON(data []byte) (err error) {
+	*t, err = chat.ReadList(data, maxTools, readObject[Tool])
+	return err
 }
 
-// plan reads a valid request. A tool that must be called is a form of the answer: the schema of its parameters.
-func (r *Request) plan() plan {
-	if forms, _ := r.forms(); len(forms) > 0 {
-		return plan{guide: forms[0]}
+// ToolCalls are the tool calls of an earlier answer.
+type ToolCalls []ToolCall
+
+// UnmarshalJSON decodes a list of tool calls.
+func (c *ToolCalls) UnmarshalJSON(data []byte) (err error) {
+	*c, err = chat.ReadList(data, maxTools, readObject[ToolCall])
+	return err
+}
+
+// readObject decodes an object whose members are objects or strings.
+func readObject[T any](value jsontext.Value) (object T, _ *wire.Mismatch) {
+	if err := json.Unmarshal(value, &object); err != nil || value.Kind() != '{' {
+		return object, mismatchOf(err)
 	}
-	return planTools(r.Tools, r.ToolChoice, "tools")
+	return object, nil
 }
 
-func planTools(tools []Tool, chosen json.RawMessage, field string) plan {
-	choice, name := readChoice(chosen)
+// mismatchOf locates the member that json.Unmarshal could not decode as the object or string that it must be. If err
+// names no member, the value itself is not an object.
+func mismatchOf(err error) *wire.Mismatch {
+	var wrongType *json.UnmarshalTypeError
+	if !errors.As(err, &wrongType) || wrongType.Field == "" {
+		return wire.NotObject.At()
+	}
+	var path []any
+	for name := range strings.SplitSeq(wrongType.Field, ".") {
+		path = append(path, name)
+	}
+	if wrongType.Type.Kind() == reflect.Struct {
+		return wire.NotObject.At(path...)
+	}
+	return wire.NotString.At(path...)
+}
+
+// plan says how an answer is constrained and whether its text is a tool call. At most one of function, anyTool and
+// optional is set; without them the answer is text.
+type plan struct {
+	guide    *engine.Guide // nil if the answer is not constrained
+	function string        // the answer is the arguments of this function
+	anyTool  bool          // the answer is the name and the arguments of one of several functions
+	optional bool          // there are tools that the model may call but need not
+}
+
+// plan returns the plan of a valid request. A tool that must be called is a guide: the schema of its parameters.
+func (r *Request) plan() plan {
+	if guides, _ := r.guides(); len(guides) > 0 {
+		return plan{guide: guides[0]}
+	}
+	return planTools(r.Tools, r.ToolChoice)
+}
+
+func planTools(tools []Tool, toolChoice json.RawMessage) plan {
+	choice, name := readChoice(toolChoice)
 	switch {
 	case len(tools) == 0 || choice == "none":
 		return plan{}
 	case choice == "auto":
-		return plan{offered: true}
+		return plan{optional: true}
 	case choice == "required" && len(tools) > 1:
-		return plan{choose: true, guide: &engine.Guide{Field: field, Schema: oneOfTools(tools)}}
+		return plan{anyTool: true, guide: &engine.Guide{Field: "tools", Schema: anyToolSchema(tools)}}
 	}
 	i := max(0, slices.IndexFunc(tools, func(t Tool) bool { return t.Function.Name == name }))
-	return plan{call: tools[i].Function.Name, guide: &engine.Guide{Field: field, Schema: parameters(tools[i])}}
+	return plan{
+		function: tools[i].Function.Name,
+		guide:    &engine.Guide{Field: "tools", Schema: tools[i].schema()},
+	}
 }
 
-// readChoice reads tool_choice: "none", "auto", "required" or a function by its name, and "" for what is neither.
+// readChoice decodes tool_choice: "none", "auto" (the default), "required", or "function" with the function's name. The
+// choice is "" if it is invalid.
 func readChoice(raw json.RawMessage) (choice, name string) {
-	if !given(raw) {
+	if !chat.IsSet(raw) {
 		return "auto", ""
 	}
 	if json.Unmarshal(raw, &choice) == nil {
@@ -60,7 +111,7 @@ func readChoice(raw json.RawMessage) (choice, name string) {
 	}
 	var object struct {
 		Type     string
-		Name     string // as the Responses API has it
+		Name     string // in the Responses API
 		Function struct{ Name string }
 	}
 	if json.Unmarshal(raw, &object) != nil || object.Type != "function" {
@@ -69,99 +120,32 @@ func readChoice(raw json.RawMessage) (choice, name string) {
 	return "function", object.Name + object.Function.Name
 }
 
-// parameters is the schema of what a tool takes.
-func parameters(t Tool) json.RawMessage {
-	if !isObject(t.Function.Parameters) {
-		return json.RawMessage(`{"type":"object","properties":{}}`)
-	}
-	return t.Function.Parameters
-}
-
-// oneOfTools is the schema of {"name": …, "parameters": …} for one of several tools. Definitions that schemas refer to
-// move to its root, where their references look for them.
-func oneOfTools(tools []Tool) json.RawMessage {
-	definitions := map[string]json.RawMessage{}
-	var options []any
-	for _, t := range tools {
-		var schema struct {
-			Defs map[string]json.RawMessage `json:"$defs"`
-		}
-		taken := parameters(t)
-		_ = json.Unmarshal(taken, &schema) // without definitions there is nothing to move
-		if clash(definitions, schema.Defs) {
-			taken = apart(taken, t.Function.Name)
-			schema.Defs = nil // Unmarshal would keep what is there
-			_ = json.Unmarshal(taken, &schema)
-		}
-		maps.Copy(definitions, schema.Defs)
-		options = append(options, map[string]any{
-			"type": "object", "required": []string{"name", "parameters"}, "additionalProperties": false,
-			"properties": map[string]any{"name": map[string]any{"const": t.Function.Name}, "parameters": taken},
-		})
-	}
-	text, _ := json.Marshal(map[string]any{"anyOf": options, "$defs": definitions}) // made of JSON
-	return text
-}
-
-// clash says that definitions of the same name differ.
-func clash(known, more map[string]json.RawMessage) bool {
-	for name, schema := range more {
-		if old, taken := known[name]; taken && !bytes.Equal(old, schema) {
-			return true
-		}
-	}
-	return false
-}
-
-// apart gives a tool's definitions, and what refers to them, names that begin with the tool's.
-func apart(schema json.RawMessage, tool string) json.RawMessage {
-	var members map[string]json.RawMessage
-	var definitions map[string]json.RawMessage
-	if json.Unmarshal(schema, &members) != nil || json.Unmarshal(members["$defs"], &definitions) != nil {
-		return schema
-	}
-	renamed := map[string]json.RawMessage{}
-	for name, definition := range definitions {
-		renamed[tool+"."+name] = definition
-	}
-	var err error
-	members["$defs"], err = json.Marshal(renamed)
-	if err != nil {
-		return schema
-	}
-	text, err := json.Marshal(members)
-	if err != nil {
-		return schema
-	}
-	return bytes.ReplaceAll(text, []byte(`"#/$defs/`), []byte(`"#/$defs/`+tool+"."))
-}
-
-// calls are the calls that a text is, nil where the answer is the text itself.
-func (p plan) calls(text string) []ToolCall {
-	call := ToolCall{ID: newCallID(), Type: "function", Function: FunctionCall{Name: p.call, Arguments: text}}
-	if p.choose {
-		var chosen struct {
+// toolCalls returns the tool calls that the text of an answer stands for, nil if it is plain text.
+func (p plan) toolCalls(text string) []ToolCall {
+	function := FunctionCall{Name: p.function, Arguments: text}
+	if p.anyTool {
+		var object struct {
 			Name       string          `json:"name"`
 			Parameters json.RawMessage `json:"parameters"`
 		}
-		if json.Unmarshal([]byte(text), &chosen) != nil || chosen.Name == "" {
-			return nil // the answer was cut off before it named a tool
+		if json.Unmarshal([]byte(text), &object) != nil {
+			return nil // truncated
 		}
 		var compact bytes.Buffer
-		if json.Compact(&compact, chosen.Parameters) != nil {
+		if json.Compact(&compact, object.Parameters) != nil {
 			return nil
 		}
-		call.Function = FunctionCall{Name: chosen.Name, Arguments: compact.String()}
+		function = FunctionCall{Name: object.Name, Arguments: compact.String()}
 	}
-	if call.Function.Name == "" {
+	if function.Name == "" {
 		return nil
 	}
-	return []ToolCall{call}
+	return []ToolCall{{ID: newCallID(), Type: "function", Function: function}}
 }
 
-// newCallID returns an id that no other call has.
 func newCallID() string { return "call_" + randomHex() }
 
+// randomHex returns 128 random bits as 32 hexadecimal digits.
 func randomHex() string {
 	var raw [16]byte
 	rand.Read(raw[:]) // never fails

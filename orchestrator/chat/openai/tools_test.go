@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Two tools may each have a definition of the same name; references of each lead to its own.
-func TestDefinitionsOfToolsStayApart(t *testing.T) {
+// Two tools may define different types under the same name. References of each tool must resolve to its own.
+func TestConflictingDefinitionsAreRenamed(t *testing.T) {
 	tool := func(name, kind string) Tool {
 		return Tool{Type: "function", Function: Function{Name: name, Parameters: json.RawMessage(
 			`{"type":"object","properties":{"a":{"$ref":"#/$defs/Item"}},"$defs":{"Item":{"type":"` + kind + `"}}}`)}}
@@ -21,13 +21,14 @@ func TestDefinitionsOfToolsStayApart(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal(oneOfTools([]Tool{tool("one", "string"), tool("two", "integer")}), &schema); err != nil {
+	text := anyToolSchema([]Tool{tool("one", "string"), tool("two", "integer")})
+	if err := json.Unmarshal(text, &schema); err != nil {
 		t.Fatal(err)
 	}
 	for i, want := range []string{"string", "integer"} {
 		reference := schema.AnyOf[i].Properties.Parameters.Properties["a"]["$ref"]
 		if kind := schema.Defs[reference[len("#/$defs/"):]].Type; kind != want {
-			t.Errorf("tool %d refers to %s, which is %q", i, reference, kind)
+			t.Errorf("tool %d refers to %s, which has type %q, want %q", i, reference, kind, want)
 		}
 	}
 }

@@ -1,13 +1,13 @@
 package openai
 
 import (
-	"encoding/json"
+	"slices"
 
 	"retort/orchestrator/chat"
 	"retort/orchestrator/fault"
 )
 
-// Validate checks what needs no model to be known.
+// Validate checks all bounds that do not depend on the model.
 func (r *Request) Validate() error {
 	var problems fault.Problems
 	problems.Add(fault.Text(r.Model, "model"), fault.NotEmpty(len(r.Messages), "messages"))
@@ -17,54 +17,57 @@ func (r *Request) Validate() error {
 		}
 		return nil
 	})
+	if r.MaxCompletionTokens != nil { // otherwise checkSampling checks max_tokens
+		problems.Add(chat.AtLeast(r.MaxTokens, 1, "max_tokens"))
+	}
 	r.checkSampling(&problems)
+	problems.Add(r.checkLogprobs(), r.Stop.Check())
 	r.checkUnsupported(&problems)
-	if r.StreamOptions != nil && !r.Streams() {
-		problems.Add(chat.Refuse(nil, []any{"stream_options"}, "Stream options can only be defined when `stream=True`."))
-	}
-	if isTrue(r.ContinueFinalMessage) && (r.AddGenerationPrompt == nil || *r.AddGenerationPrompt) {
-		problems.Add(chat.Refuse(nil, []any{"continue_final_message"},
-			"Cannot set both `continue_final_message` and `add_generation_prompt` to True."))
-	}
+	refuseIf := refuser(&problems)
+	refuseIf(r.StreamOptions != nil && !r.Streams(), "stream_options", streamOptionsAlone)
+	refuseIf(isTrue(r.ContinueFinalMessage) && (r.AddGenerationPrompt == nil || *r.AddGenerationPrompt),
+		"continue_final_message", "Cannot set both `continue_final_message` and `add_generation_prompt` to True.")
 	return problems.Err()
 }
 
-func (r *Request) checkSampling(problems *fault.Problems) {
-	if r.MaxCompletionTokens != nil { // else max_tokens is among the settings
-		problems.Add(chat.AtLeast(r.MaxTokens, 1, "max_tokens"))
+// refuser returns a function that adds a problem with a field if a condition holds.
+func refuser(problems *fault.Problems) func(refused bool, field, format string, args ...any) {
+	return func(refused bool, field, format string, args ...any) {
+		if refused {
+			problems.Add(chat.Refuse(nil, []any{field}, format, args...))
+		}
 	}
-	checkSettings(problems, r)
-	problems.Add(r.checkLogprobs(), r.Stop.Check())
 }
 
-func checkSettings(problems *fault.Problems, r *Request) {
+func (r *Request) checkSampling(problems *fault.Problems) {
 	sampling := r.sampling()
 	chat.CheckSampling(problems.Add, &sampling)
 }
 
 func (r *Request) checkLogprobs() *fault.Error {
+	path := []any{"top_logprobs"}
 	switch top := r.TopLogprobs; {
 	case top == nil || *top == 0 && !isTrue(r.Logprobs):
 		return nil
 	case *top < 0 || *top > 20:
-		return chat.Refuse(*top, []any{"top_logprobs"}, "`top_logprobs` must be between 0 and 20, got %d.", *top)
+		return chat.Refuse(*top, path, "`top_logprobs` must be between 0 and 20, got %d.", *top)
 	case !isTrue(r.Logprobs):
-		return chat.Refuse(*top, []any{"top_logprobs"}, "when using `top_logprobs`, `logprobs` must be set to true.")
+		return chat.Refuse(*top, path, "when using `top_logprobs`, `logprobs` must be set to true.")
 	}
 	return nil
 }
 
-// roles of messages.
 var roles = []string{"system", "developer", "user", "assistant", "tool", "function"}
 
 func (m *Message) check() *fault.Error {
 	switch {
 	case len(m.ToolCalls) > 0 && m.Role != "assistant":
-		return chat.Refuse(nil, []any{"tool_calls"}, "tool calls are taken in messages of role \"assistant\" only, not %q", m.Role)
-	case given(m.Function):
+		return chat.Refuse(nil, []any{"tool_calls"},
+			"tool calls are accepted in messages of role \"assistant\" only, not %q", m.Role)
+	case chat.IsSet(m.FunctionCall):
 		return chat.Refuse(nil, []any{"function_call"}, "function_call is not supported: use tool_calls")
-	case given(m.Audio):
-		return chat.Refuse(nil, []any{"audio"}, "audio is not supported by this service")
+	case chat.IsSet(m.Audio):
+		return chat.Refuse(nil, []any{"audio"}, unsupported, "audio")
 	}
 	if f := fault.OneOf(m.Role, roles, "role"); f != nil {
 		return f
@@ -72,5 +75,64 @@ func (m *Message) check() *fault.Error {
 	return chat.CheckContent(m.Role, m.Content)
 }
 
-// given reports whether a member is there with a value other than null.
-func given(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
+// Messages that several requests share.
+const (
+	unsupported        = "%s is not supported by this service"
+	streamOptionsAlone = "Stream options can only be defined when `stream=True`."
+	toolsTooLong       = "the parameters of all tools must not be longer than %d bytes"
+)
+
+// checkUnsupported refuses members that would change the answer but are not supported.
+func (r *Request) checkUnsupported(problems *fault.Problems) {
+	refuseIf := refuser(problems)
+	r.checkTools(problems)
+	r.checkGuides(problems)
+	refuseIf(bool(r.LogitBias), "logit_bias", unsupported, "logit_bias")
+	refuseIf(r.PromptLogprobs != nil, "prompt_logprobs", unsupported, "prompt_logprobs")
+	refuseIf(isTrue(r.Echo), "echo", unsupported, "echo")
+	refuseIf(isBestOf(r.BestOf, r.N), "best_of", unsupported, "best_of")
+	for _, m := range r.Modalities {
+		refuseIf(m != "text", "modalities", "modality %q is not supported by this service", m)
+	}
+}
+
+// isBestOf reports whether more answers are requested than are to be returned.
+func isBestOf(bestOf, n *int) bool {
+	return bestOf != nil && *bestOf > 1 && (n == nil || *bestOf != *n)
+}
+
+// checkTools refuses a tool_choice that is none of the tools, and tools that are not functions.
+func (r *Request) checkTools(problems *fault.Problems) {
+	refuseIf := refuser(problems)
+	refuseIf(bool(r.Functions) || chat.IsSet(r.FunctionCall), "functions", "functions are not supported: use tools")
+	choice, name := readChoice(r.ToolChoice)
+	switch choice {
+	case "none", "auto":
+	case "required":
+		refuseIf(len(r.Tools) == 0, "tool_choice", "tool_choice %q needs tools", choice)
+	case "function":
+		exists := slices.ContainsFunc(r.Tools, func(t Tool) bool { return t.Function.Name == name })
+		refuseIf(!exists, "tool_choice", "tool_choice names %q, which is none of the tools", fault.Clip(name))
+	default:
+		refuseIf(true, "tool_choice", "tool_choice = %s is not supported!", fault.Clip(string(r.ToolChoice)))
+	}
+	size := 0
+	for _, t := range r.Tools {
+		size += len(t.Function.Parameters)
+	}
+	refuseIf(size > maxGuideBytes, "tools", toolsTooLong, maxGuideBytes)
+	for i, t := range r.Tools {
+		refuseIf(choice != "none" && (t.Type != "function" || t.Function.Name == ""), "tools",
+			"tools[%d] is not a function with a name, and no other tools are supported", i)
+	}
+}
+
+// checkGuides refuses a malformed guide, and more than one.
+func (r *Request) checkGuides(problems *fault.Problems) {
+	guides, problem := r.guides()
+	problems.Add(problem)
+	if problem == nil && len(guides) > 1 {
+		problems.Add(chat.Refuse(nil, []any{guides[1].Field},
+			"only one constraint on the answer is allowed, not both %s and %s", guides[0].Field, guides[1].Field))
+	}
+}

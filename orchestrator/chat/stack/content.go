@@ -7,10 +7,10 @@ import (
 	"retort/orchestrator/wire"
 )
 
-// Content is the content of a message: a string, one image, or a list of strings and parts.
+// Content is the content of a message: a string, one part, or a list of strings and parts.
 type Content []chat.Part
 
-// UnmarshalJSON decodes the older and the newer form.
+// UnmarshalJSON decodes the older and the newer version.
 func (c *Content) UnmarshalJSON(data []byte) error {
 	value := jsontext.Value(data)
 	if value.Kind() == '[' {
@@ -27,7 +27,7 @@ func (c *Content) UnmarshalJSON(data []byte) error {
 }
 
 // readPart decodes "text", {"type": "text", "text": …} or an image: {"image": {"uri": …}}, {"type": "image", "image":
-// {"url": {"uri": …}}} or {"type": "image", "image": {"data": …}}; the newest forms also without the member image.
+// {"url": {"uri": …}}} or {"type": "image", "image": {"data": …}}. The last two may omit the member image.
 func readPart(value jsontext.Value) (chat.Part, *wire.Mismatch) {
 	if value.Kind() == '"' {
 		text, ok := chat.ReadText(value)
@@ -41,7 +41,7 @@ func readPart(value jsontext.Value) (chat.Part, *wire.Mismatch) {
 		return chat.Part{}, mismatch
 	}
 	switch {
-	case object.Is("type", "text"):
+	case object.IsNullOrOneOf("type", "text"):
 		text, mismatch := object.Text("text")
 		return chat.Part{Text: text}, mismatch
 	case object["image"].Kind() != 0:
@@ -50,9 +50,9 @@ func readPart(value jsontext.Value) (chat.Part, *wire.Mismatch) {
 			mismatch.Path = append([]any{"image"}, mismatch.Path...)
 			return chat.Part{}, mismatch
 		}
-		source.Place = append([]any{"image"}, source.Place...)
+		source.Path = append([]any{"image"}, source.Path...)
 		return chat.Part{Image: source}, nil
-	case object.Is("type", "image"):
+	case object.IsNullOrOneOf("type", "image"):
 		source, mismatch := readSource(object)
 		return chat.Part{Image: source}, mismatch
 	}
@@ -67,12 +67,12 @@ func readImage(value jsontext.Value) (*chat.Source, *wire.Mismatch) {
 	return readSource(object)
 }
 
-// readSource decodes {"uri": …}, {"url": …}, {"url": {"uri": …}} or {"data": …}. Place is the path of the
-// member that held it.
+// readSource decodes {"uri": …}, {"url": …}, {"url": {"uri": …}} or {"data": …}. The source's Path is the member that
+// holds it.
 func readSource(object chat.Object) (*chat.Source, *wire.Mismatch) {
 	if object.Has("data") {
 		data, mismatch := object.Text("data")
-		return &chat.Source{Base64: data, Place: []any{"data"}}, mismatch
+		return &chat.Source{Base64: data, Path: []any{"data"}}, mismatch
 	}
 	if object["url"].Kind() == '{' {
 		inner, mismatch := chat.ReadObject(object["url"])
@@ -83,12 +83,12 @@ func readSource(object chat.Object) (*chat.Source, *wire.Mismatch) {
 		if mismatch != nil {
 			mismatch.Path = append([]any{"url"}, mismatch.Path...)
 		}
-		return &chat.Source{URL: uri, Place: []any{"url", "uri"}}, mismatch
+		return &chat.Source{URL: uri, Path: []any{"url", "uri"}}, mismatch
 	}
-	name := "uri"
+	member := "uri"
 	if object["url"].Kind() == '"' {
-		name = "url"
+		member = "url"
 	}
-	uri, mismatch := object.Text(name)
-	return &chat.Source{URL: uri, Place: []any{name}}, mismatch
+	uri, mismatch := object.Text(member)
+	return &chat.Source{URL: uri, Path: []any{member}}, mismatch
 }

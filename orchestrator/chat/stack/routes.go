@@ -5,7 +5,6 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"retort/orchestrator/chat"
 	"retort/orchestrator/fault"
 	"retort/orchestrator/gateway"
 	"retort/orchestrator/gateway/bind"
@@ -23,7 +22,7 @@ func (s *Service) Routes(r fiber.Router) {
 	r.Get("/models/list", s.list)
 }
 
-// list is the model list of the older form: JSON lines.
+// list answers with the model list as JSON lines.
 func (s *Service) list(c *fiber.Ctx) error {
 	lines, err := s.models()
 	if err != nil {
@@ -33,17 +32,17 @@ func (s *Service) list(c *fiber.Ctx) error {
 	return c.SendString(lines)
 }
 
-// stream is Stream as server-sent events. They have no mark at their end.
+// stream returns Stream as server-sent events, which have no end marker.
 func (s *Service) stream(typed bool) func(context.Context, Request, *gateway.Events) error {
 	return func(ctx context.Context, r Request, events *gateway.Events) error {
 		if err := s.Stream(ctx, r, typed, events.Send); err != nil {
-			return &gateway.StreamError{Err: err, Events: lastEvents}
+			return &gateway.StreamError{Err: err, Events: failureEvents}
 		}
 		return nil
 	}
 }
 
-// lastEvents word a failure within a stream.
-func lastEvents(f *fault.Error) []any {
-	return []any{map[string]any{"error": map[string]string{"message": chat.Wording(f)}}}
+// failureEvents returns the last event of a stream that fails.
+func failureEvents(f *fault.Error) []any {
+	return []any{map[string]any{"error": map[string]string{"message": f.Summary()}}}
 }

@@ -4,11 +4,13 @@ import (
 	"context"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+
 	"retort/orchestrator/chat"
 	"retort/orchestrator/chat/engine"
 )
 
-// Service answers stack-style requests over the chat API's use case.
+// Service translates Llama Stack's requests and answers for the chat service.
 type Service struct{ chat *chat.Service }
 
 // New returns the interface to a chat service.
@@ -22,7 +24,7 @@ func (s *Service) Complete(ctx context.Context, r Request) (Response, error) {
 	}
 	var text strings.Builder
 	var logprobs []engine.Logprob
-	written := Written{Role: "assistant", ToolCalls: []struct{}{}}
+	message := CompletionMessage{Role: "assistant", ToolCalls: []struct{}{}}
 	for chunk, err := range answer.Chunks() {
 		if err != nil {
 			return Response{}, err
@@ -30,14 +32,14 @@ func (s *Service) Complete(ctx context.Context, r Request) (Response, error) {
 		text.WriteString(chunk.Text)
 		logprobs = append(logprobs, chunk.Logprobs...)
 		if chunk.Finish != "" {
-			written.StopReason = stopReason(chunk.Finish)
+			message.StopReason = stopReason(chunk.Finish)
 		}
 	}
-	written.Content = text.String()
-	return Response{CompletionMessage: written, Logprobs: logprobsByToken(logprobs)}, nil
+	message.Content = text.String()
+	return Response{CompletionMessage: message, Logprobs: logprobsByToken(logprobs)}, nil
 }
 
-// stopReason is a finish reason in the words of this interface.
+// stopReason returns this interface's name of a finish reason.
 func stopReason(finish string) string {
 	if finish == "length" {
 		return "out_of_tokens"
@@ -45,17 +47,40 @@ func stopReason(finish string) string {
 	return "end_of_turn"
 }
 
-// logprobsByToken is nil, which is null, for none.
-func logprobsByToken(all []engine.Logprob) *[]Logprob {
-	if len(all) == 0 {
+// logprobsByToken returns nil (null) if there are no log probabilities.
+func logprobsByToken(logprobs []engine.Logprob) *[]Logprob {
+	if len(logprobs) == 0 {
 		return nil
 	}
-	out := make([]Logprob, len(all))
-	for i, l := range all {
+	out := make([]Logprob, len(logprobs))
+	for i, l := range logprobs {
 		out[i].ByToken = map[string]float64{l.Token: l.Floored()}
 		for _, other := range l.Top {
 			out[i].ByToken[other.Token] = other.Floored()
 		}
 	}
 	return &out
+}
+
+// models returns the model list, one line of JSON for each model.
+func (s *Service) models() (string, error) {
+	if err := s.chat.Ready(); err != nil {
+		return "", err
+	}
+	var lines strings.Builder
+	for _, id := range s.chat.Models() {
+		line, err := json.Marshal(ModelDefinition{
+			Identifier: id,
+			LlamaModel: id,
+			Metadata:   map[string]string{},
+			ProviderID: "retort",
+			Type:       "model",
+		})
+		if err != nil {
+			return "", err
+		}
+		lines.Write(line)
+		lines.WriteByte('\n')
+	}
+	return lines.String(), nil
 }

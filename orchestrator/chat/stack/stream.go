@@ -6,8 +6,8 @@ import (
 	"retort/orchestrator/chat/engine"
 )
 
-// Stream answers as events, each of them an Event: "start", then "progress" with the text as it is written, then
-// "complete" with the reason of the end. typed is the newer form, in which the text is an object.
+// Stream answers with [Event]s: "start", then "progress" with new text, then "complete" with the stop reason. If typed, as
+// in the newer version, the text is a [TypedDelta].
 func (s *Service) Stream(ctx context.Context, r Request, typed bool, send func(event any) error) error {
 	answer, err := s.chat.Answer(ctx, r.conversation())
 	if err != nil {
@@ -27,20 +27,20 @@ func (s *Service) Stream(ctx context.Context, r Request, typed bool, send func(e
 
 // streamWriter writes the events of one answer.
 type streamWriter struct {
-	send  func(event any) error
-	typed bool
-	begun bool
+	send    func(event any) error
+	typed   bool
+	started bool
 }
 
 func (w *streamWriter) write(c engine.Chunk) error {
-	if !w.begun {
-		w.begun = true
-		if err := w.event("start", "", nil, nil); err != nil {
+	if !w.started {
+		w.started = true
+		if err := w.sendEvent("start", "", nil, nil); err != nil {
 			return err
 		}
 	}
 	if c.Text != "" || len(c.Logprobs) > 0 {
-		if err := w.event("progress", c.Text, c.Logprobs, nil); err != nil {
+		if err := w.sendEvent("progress", c.Text, c.Logprobs, nil); err != nil {
 			return err
 		}
 	}
@@ -48,10 +48,10 @@ func (w *streamWriter) write(c engine.Chunk) error {
 		return nil
 	}
 	reason := stopReason(c.Finish)
-	return w.event("complete", "", nil, &reason)
+	return w.sendEvent("complete", "", nil, &reason)
 }
 
-func (w *streamWriter) event(kind, text string, logprobs []engine.Logprob, reason *string) error {
+func (w *streamWriter) sendEvent(kind, text string, logprobs []engine.Logprob, reason *string) error {
 	progress := Progress{Type: kind, Delta: text, Logprobs: logprobsByToken(logprobs), StopReason: reason}
 	if w.typed {
 		progress.Delta = TypedDelta{Type: "text", Text: text}

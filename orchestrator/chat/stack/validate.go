@@ -1,14 +1,12 @@
 package stack
 
 import (
-	"encoding/json"
-
 	"retort/orchestrator/chat"
 	"retort/orchestrator/chat/engine"
 	"retort/orchestrator/fault"
 )
 
-// Validate checks what needs no model to be known.
+// Validate checks all bounds that do not depend on the model.
 func (r *Request) Validate() error {
 	var problems fault.Problems
 	if r.Model == "" && r.ModelID == "" {
@@ -24,8 +22,9 @@ func (r *Request) Validate() error {
 	if r.Tools {
 		problems.Add(chat.Refuse(nil, []any{"tools"}, "tools are not supported by this service"))
 	}
-	if given(r.ResponseFormat) {
-		problems.Add(chat.Refuse(nil, []any{"response_format"}, "response_format is not supported: guided decoding is not enabled for this service"))
+	if chat.IsSet(r.ResponseFormat) {
+		problems.Add(chat.Refuse(nil, []any{"response_format"},
+			"response_format is not supported: guided decoding is not enabled for this service"))
 	}
 	if r.Logprobs != nil && r.Logprobs.TopK != nil {
 		problems.Add(fault.Between(*r.Logprobs.TopK, 0, 20, "logprobs", "top_k"))
@@ -34,13 +33,11 @@ func (r *Request) Validate() error {
 	return problems.Err()
 }
 
-// given reports whether a member is there with a value other than null.
-func given(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
-
 func (m *Message) check() *fault.Error {
 	switch {
 	case m.Role == "ipython" || m.Role == "tool":
-		return chat.Refuse(m.Role, []any{"role"}, "messages of role %q are not supported: this service calls no tools", m.Role)
+		return chat.Refuse(m.Role, []any{"role"},
+			"messages of role %q are not supported: this service calls no tools", m.Role)
 	case bool(m.ToolCalls):
 		return chat.Refuse(nil, []any{"tool_calls"}, "tool calls are not supported by this service")
 	}
@@ -50,13 +47,13 @@ func (m *Message) check() *fault.Error {
 	return chat.CheckContent(m.Role, m.Content)
 }
 
-// check holds all settings that are given to their bounds, also those that the strategy makes no use of.
+// check checks all settings, also those that the strategy does not use.
 func (s *Sampling) check(problems *fault.Problems) {
 	if s == nil {
 		return
 	}
-	add := func(found ...*fault.Error) {
-		for _, f := range found {
+	add := func(faults ...*fault.Error) {
+		for _, f := range faults {
 			if f != nil {
 				problems.Add(f.Under("sampling_params"))
 			}

@@ -20,14 +20,6 @@ type Config struct {
 	FetchAllow   []netip.Prefix `placeholder:"CIDR,…" help:"Private, loopback or link-local networks that images may be fetched from; none by default."`
 }
 
-// DefaultConfig returns the defaults of the tags, for callers that parse no command line.
-func DefaultConfig() Config {
-	return Config{
-		MaxBytes: 20 << 20, MaxPixels: 32 << 20, MaxSide: 16384, MinSide: 8, DecodePixels: 32 << 20,
-		Fetch: true, FetchTotal: 48 << 20, FetchTimeout: 10 * time.Second, FetchHops: 3,
-	}
-}
-
 // Validate reports settings that make no sense.
 func (c Config) Validate() error {
 	var errs []error

@@ -128,7 +128,7 @@ func TestConfig(t *testing.T) {
 		"sides":  func(c *Config) { c.MinSide = 1 << 20 },
 		"time":   func(c *Config) { c.FetchTimeout = 0 },
 	} {
-		c := DefaultConfig()
+		c := defaults(t)
 		change(&c)
 		if c.Validate() == nil {
 			t.Errorf("%s: a useless setting is accepted", name)

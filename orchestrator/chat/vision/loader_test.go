@@ -14,12 +14,27 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/alecthomas/kong"
+
 	"retort/orchestrator/fault"
 )
 
+// defaults returns the settings of a command line without flags.
+func defaults(t testing.TB) (c Config) {
+	t.Helper()
+	parser, err := kong.New(&c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := parser.Parse(nil); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
 func loader(t testing.TB, change func(*Config)) *Loader {
 	t.Helper()
-	c := DefaultConfig()
+	c := defaults(t)
 	if change != nil {
 		change(&c)
 	}

@@ -13,8 +13,8 @@ import (
 type Source struct {
 	URL    string
 	Base64 string
-	// Place is where the request has the image, as the path of a fault.
-	Place []any
+	// Path is where the request has the image, as the path of a fault.
+	Path []any
 }
 
 // Set are the images of one request. A nil Set has none.
@@ -51,9 +51,9 @@ func (l *Loader) Load(ctx context.Context, sources []Source) (*Set, error) {
 		work.Go(fault.Guard(func() error {
 			img, err := s.load(ctx, source)
 			if err != nil {
-				return at(err, source.Place)
+				return at(err, source.Path)
 			}
-			img.place = source.Place
+			img.place = source.Path
 			s.images[i] = img
 			return nil
 		}))

@@ -21,7 +21,7 @@ func TestCanvasIsBounded(t *testing.T) {
 	wide := dataURL("image/png", encodePNG(t, image.NewGray(image.Rect(0, 0, 16384, 8))))
 	tall := dataURL("image/png", encodePNG(t, image.NewGray(image.Rect(0, 0, 8, 16384))))
 	set, err := l.Load(t.Context(), []Source{
-		{URL: wide, Place: []any{"messages", 0, "content", 0}}, {URL: tall, Place: []any{"messages", 2, "content", 1}},
+		{URL: wide, Path: []any{"messages", 0, "content", 0}}, {URL: tall, Path: []any{"messages", 2, "content", 1}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +71,7 @@ func TestFetchedImagesAreCounted(t *testing.T) {
 		_, _ = w.Write(file)
 	}))
 	defer pictures.Close()
-	c := DefaultConfig()
+	c := defaults(t)
 	c.FetchAllow = prefixes("127.0.0.1/32")
 	c.MaxBytes = 100_000
 	c.FetchTotal = 140_000
@@ -80,7 +80,7 @@ func TestFetchedImagesAreCounted(t *testing.T) {
 	for _, path := range []string{"/whole", "/pieces"} {
 		var sources []Source
 		for range 3 {
-			sources = append(sources, Source{URL: pictures.URL + path, Place: []any{"content", len(sources)}})
+			sources = append(sources, Source{URL: pictures.URL + path, Path: []any{"content", len(sources)}})
 		}
 		ctx, end := context.WithCancel(t.Context())
 		if _, err := l.Load(ctx, sources[:2]); err != nil {

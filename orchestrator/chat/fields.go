@@ -1,0 +1,131 @@
+package chat
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"retort/orchestrator/fault"
+	"retort/orchestrator/wire"
+)
+
+// ReadList decodes a JSON array of at most most items, each with decode. The *wire.Mismatch of an item begins with the
+// item's index. Items beyond the bound are counted, not decoded, so that they take no memory.
+func ReadList[T any](value jsontext.Value, most int, decode func(jsontext.Value) (T, *wire.Mismatch)) ([]T, error) {
+	if value.Kind() != '[' {
+		return nil, wire.NotList.At()
+	}
+	decoder := newDecoder(value)
+	if _, err := decoder.ReadToken(); err != nil {
+		return nil, err
+	}
+	items := []T{}
+	count := 0
+	for ; decoder.PeekKind() != ']'; count++ {
+		if count >= most {
+			if err := decoder.SkipValue(); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		raw, err := decoder.ReadValue()
+		if err != nil {
+			return nil, err
+		}
+		item, mismatch := decode(raw)
+		if mismatch != nil {
+			return nil, mismatch.At(append([]any{count}, mismatch.Path...)...)
+		}
+		items = append(items, item)
+	}
+	if count > most {
+		return nil, &wire.Mismatch{
+			Rule:    "too_long",
+			Message: fmt.Sprintf("List should have at most %d items after validation, not %d", most, count),
+		}
+	}
+	return items, nil
+}
+
+// newDecoder returns a decoder of a value that the binder has validated, so that it need not look for duplicate names.
+func newDecoder(value jsontext.Value) *jsontext.Decoder {
+	return jsontext.NewDecoder(bytes.NewBuffer(value), jsontext.AllowDuplicateNames(true))
+}
+
+// StopStrings is one stop string or several. Their number and length are bounded, because each is searched for with
+// each token.
+type StopStrings []string
+
+const (
+	maxStops      = 16
+	maxStopLength = 1024 // bytes
+)
+
+// UnmarshalJSON decodes "a" or ["a", "b"].
+func (s *StopStrings) UnmarshalJSON(data []byte) (err error) {
+	if jsontext.Value(data).Kind() == '[' {
+		*s, err = ReadList(data, maxStops, readStop)
+		return err
+	}
+	stop, mismatch := readStop(data)
+	if mismatch != nil {
+		return mismatch
+	}
+	*s = StopStrings{stop}
+	return nil
+}
+
+func readStop(value jsontext.Value) (string, *wire.Mismatch) {
+	text, ok := ReadText(value)
+	if !ok {
+		return "", wire.NotString.At()
+	}
+	return text, nil
+}
+
+// Check returns the first stop string that is empty or too long as a fault.
+func (s StopStrings) Check() *fault.Error {
+	for i, stop := range s {
+		switch {
+		case stop == "":
+			return Refuse(stop, []any{"stop", i}, "stop cannot contain an empty string.")
+		case len(stop) > maxStopLength:
+			return Refuse(nil, []any{"stop", i}, "a stop string must not be longer than %d bytes.", maxStopLength)
+		}
+	}
+	return nil
+}
+
+// NonEmptyList is a list that is refused unless it is empty. It keeps no items, so that a long list takes no memory.
+type NonEmptyList bool
+
+// UnmarshalJSON decodes a list.
+func (n *NonEmptyList) UnmarshalJSON(data []byte) error {
+	if jsontext.Value(data).Kind() != '[' {
+		return wire.NotList.At()
+	}
+	*n = NonEmptyList(!isEmptyContainer(data))
+	return nil
+}
+
+// NonEmptyObject is an object that is refused unless it is empty. It keeps no members.
+type NonEmptyObject bool
+
+// UnmarshalJSON decodes an object.
+func (n *NonEmptyObject) UnmarshalJSON(data []byte) error {
+	if jsontext.Value(data).Kind() != '{' {
+		return wire.NotObject.At()
+	}
+	*n = NonEmptyObject(!isEmptyContainer(data))
+	return nil
+}
+
+// isEmptyContainer reports whether a list or object has nothing between its brackets.
+func isEmptyContainer(data []byte) bool {
+	data = bytes.TrimSpace(data)
+	return len(bytes.TrimSpace(data[1:len(data)-1])) == 0
+}
+
+// IsSet reports whether a raw member of a request exists and is not null.
+func IsSet(raw []byte) bool { return len(raw) > 0 && string(raw) != "null" }

@@ -1,0 +1,129 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"retort/orchestrator/chat"
+	"retort/orchestrator/chat/engine"
+	"retort/orchestrator/fault"
+)
+
+// maxGuideBytes bounds the text of a schema, grammar or regular expression, because engines compile it before they
+// answer.
+const maxGuideBytes = 64 << 10
+
+// guides returns the guides of the request's members response_format, structured_outputs, nvext and guided_*. A valid
+// request has at most one. Tools that must be called are guides too: see plan.
+func (r *Request) guides() (guides []*engine.Guide, problem *fault.Error) {
+	if f := r.ResponseFormat; f != nil {
+		switch {
+		case f.Type == "json_object":
+			guides = append(guides, &engine.Guide{Field: "response_format", Object: true})
+		case f.Type == "json_schema" && (f.Schema == nil || !isObject(f.Schema.Schema)):
+			return nil, chat.Refuse(nil, []any{"response_format", "json_schema"},
+				"response_format json_schema needs a schema, which is an object")
+		case f.Type == "json_schema":
+			guides = append(guides, &engine.Guide{Field: "response_format", Schema: f.Schema.Schema})
+		}
+	}
+	for _, member := range []struct {
+		field string
+		raw   json.RawMessage
+	}{{"structured_outputs", r.StructuredOutputs}, {"nvext", r.NVExt}} {
+		if !chat.IsSet(member.raw) {
+			continue
+		}
+		var inner guideMembers
+		decoder := json.NewDecoder(bytes.NewReader(member.raw))
+		decoder.DisallowUnknownFields()
+		if decoder.Decode(&inner) != nil {
+			return nil, chat.Refuse(nil, []any{member.field}, "%s is not supported with these members", member.field)
+		}
+		if guides, problem = inner.appendTo(guides, member.field); problem != nil {
+			return nil, problem
+		}
+	}
+	outer := guideMembers{JSON: r.GuidedJSON, Regex: r.GuidedRegex, Choice: r.GuidedChoice, Grammar: r.GuidedGrammar}
+	return outer.appendTo(guides, "")
+}
+
+// guideMembers are vLLM's members for guides, by their older and newer names.
+type guideMembers struct {
+	JSON       json.RawMessage `json:"guided_json"`
+	Regex      json.RawMessage `json:"guided_regex"`
+	Choice     json.RawMessage `json:"guided_choice"`
+	Grammar    json.RawMessage `json:"guided_grammar"`
+	NewJSON    json.RawMessage `json:"json"`
+	NewRegex   json.RawMessage `json:"regex"`
+	NewChoice  json.RawMessage `json:"choice"`
+	NewGrammar json.RawMessage `json:"grammar"`
+	Object     *bool           `json:"json_object"`
+}
+
+// appendTo appends a guide for each member that is set. Their Field is the given one, or for "" the older name of the
+// member.
+func (m *guideMembers) appendTo(guides []*engine.Guide, field string) ([]*engine.Guide, *fault.Error) {
+	fieldOf := func(name string) string {
+		if field != "" {
+			return field
+		}
+		return "guided_" + name
+	}
+	malformed := func(name string) *fault.Error {
+		return chat.Refuse(nil, []any{fieldOf(name)}, "%s is malformed", fieldOf(name))
+	}
+	if isTrue(m.Object) {
+		guides = append(guides, &engine.Guide{Field: fieldOf("json_object"), Object: true})
+	}
+	if raw := firstSet(m.JSON, m.NewJSON); raw != nil {
+		var text string
+		if json.Unmarshal(raw, &text) == nil { // a schema as text
+			raw = json.RawMessage(text)
+		}
+		if !isObject(raw) || !json.Valid(raw) {
+			return nil, malformed("json")
+		}
+		guides = append(guides, &engine.Guide{Field: fieldOf("json"), Schema: raw})
+	}
+	if raw := firstSet(m.Choice, m.NewChoice); raw != nil {
+		guide := &engine.Guide{Field: fieldOf("choice")}
+		if json.Unmarshal(raw, &guide.Choice) != nil || len(guide.Choice) == 0 {
+			return nil, malformed("choice")
+		}
+		guides = append(guides, guide)
+	}
+	if raw := firstSet(m.Regex, m.NewRegex); raw != nil {
+		guide := &engine.Guide{Field: fieldOf("regex")}
+		if json.Unmarshal(raw, &guide.Regex) != nil || guide.Regex == "" {
+			return nil, malformed("regex")
+		}
+		guides = append(guides, guide)
+	}
+	if raw := firstSet(m.Grammar, m.NewGrammar); raw != nil {
+		guide := &engine.Guide{Field: fieldOf("grammar")}
+		if json.Unmarshal(raw, &guide.Grammar) != nil || guide.Grammar == "" {
+			return nil, malformed("grammar")
+		}
+		guides = append(guides, guide)
+	}
+	for _, guide := range guides {
+		if len(guide.Schema)+len(guide.Regex)+len(guide.Grammar) > maxGuideBytes {
+			return nil, chat.Refuse(nil, []any{guide.Field},
+				"%s must not be longer than %d bytes", guide.Field, maxGuideBytes)
+		}
+	}
+	return guides, nil
+}
+
+// firstSet returns the first member that is set, nil if none is.
+func firstSet(members ...json.RawMessage) json.RawMessage {
+	for _, member := range members {
+		if chat.IsSet(member) {
+			return member
+		}
+	}
+	return nil
+}
+
+func isObject(raw json.RawMessage) bool { return bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{")) }

@@ -1,0 +1,82 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+)
+
+// schema returns the JSON schema of a tool's parameters, which default to none.
+func (t Tool) schema() json.RawMessage {
+	if !isObject(t.Function.Parameters) {
+		return json.RawMessage(`{"type":"object","properties":{}}`)
+	}
+	return t.Function.Parameters
+}
+
+// anyToolSchema returns the schema of {"name": …, "parameters": …} for one of several tools. $defs of the tools move to
+// its root, where references look for them.
+func anyToolSchema(tools []Tool) json.RawMessage {
+	definitions := map[string]json.RawMessage{}
+	var options []any
+	for _, t := range tools {
+		parameters := t.schema()
+		own := definitionsOf(parameters)
+		if conflict(definitions, own) {
+			parameters = renameDefinitions(parameters, t.Function.Name)
+			own = definitionsOf(parameters)
+		}
+		maps.Copy(definitions, own)
+		options = append(options, map[string]any{
+			"type":                 "object",
+			"required":             []string{"name", "parameters"},
+			"additionalProperties": false,
+			"properties": map[string]any{
+				"name":       map[string]any{"const": t.Function.Name},
+				"parameters": parameters,
+			},
+		})
+	}
+	text, _ := json.Marshal(map[string]any{"anyOf": options, "$defs": definitions}) // cannot fail: all of it is JSON
+	return text
+}
+
+// definitionsOf returns the $defs of a schema by name, nil if it has none.
+func definitionsOf(schema json.RawMessage) map[string]json.RawMessage {
+	var object struct {
+		Definitions map[string]json.RawMessage `json:"$defs"`
+	}
+	_ = json.Unmarshal(schema, &object) // an invalid schema has no definitions
+	return object.Definitions
+}
+
+// conflict reports whether two definitions differ under the same name.
+func conflict(a, b map[string]json.RawMessage) bool {
+	for name, schema := range b {
+		if other, exists := a[name]; exists && !bytes.Equal(other, schema) {
+			return true
+		}
+	}
+	return false
+}
+
+// renameDefinitions prefixes the $defs of a tool's schema, and references to them, with the tool's name.
+func renameDefinitions(schema json.RawMessage, tool string) json.RawMessage {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(schema, &members) != nil {
+		return schema
+	}
+	renamed := map[string]json.RawMessage{}
+	for name, definition := range definitionsOf(schema) {
+		renamed[tool+"."+name] = definition
+	}
+	var err error
+	if members["$defs"], err = json.Marshal(renamed); err != nil {
+		return schema
+	}
+	text, err := json.Marshal(members)
+	if err != nil {
+		return schema
+	}
+	return bytes.ReplaceAll(text, []byte(`"#/$defs/`), []byte(`"#/$defs/`+tool+"."))
+}
