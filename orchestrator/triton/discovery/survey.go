@@ -12,8 +12,8 @@ import (
 )
 
 // A look lists the indexes of at least minListed replicas, and enough that each is listed within listWithin looks, the
-// least recently listed first. For 100 replicas this is a quarter of the traffic. The next look still shows a change of a
-// shared repository: see survey.look.
+// least recently listed first. For 100 replicas this is a quarter of the traffic. The next look still shows a change of
+// a shared repository: see survey.look.
 const (
 	minListed  = 16
 	listWithin = 4
