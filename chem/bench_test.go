@@ -15,7 +15,7 @@ var drugs = strings.Fields(`
 	Cc1ccc(cc1Nc1nccc(n1)-c1cccnc1)NC(=O)c1ccc(cc1)CN1CCN(C)CC1 CNCCC(Oc1ccc(cc1)C(F)(F)F)c1ccccc1
 	CCOC(=O)N1CCC(=C2c3ccc(Cl)cc3CCc3cccnc23)CC1 CCC(=O)N(c1ccccc1)C1CCN(CCc2ccccc2)CC1`)
 
-// benchmarkBatch reports molecules per second of a batch with these facts, on one core with -cpu 1.
+// benchmarkBatch reports the molecules per second of a batch with these facts.
 func benchmarkBatch(b *testing.B, facts chem.Facts) {
 	if err := chem.Warm(); err != nil {
 		b.Fatal(err)
@@ -41,30 +41,34 @@ const wholeSet = chem.FactQED | chem.FactLogP | chem.FactSA | chem.FactFingerpri
 
 func BenchmarkWholeSet(b *testing.B) { benchmarkBatch(b, wholeSet) }
 
-// benchmarkOffspring reports offspring per second on one goroutine.
-func benchmarkOffspring(b *testing.B, make func(i int) ([]string, error)) {
-	made := 0
+// benchmarkOffspring reports offspring per second of one pair of parents per call.
+func benchmarkOffspring(b *testing.B, parents func(i int) chem.Parents) {
+	count := 0
 	for i := 0; b.Loop(); i++ {
-		some, err := make(i)
+		offspring, err := chem.Offspring(b.Context(), []chem.Parents{parents(i)})
 		if err != nil {
 			b.Fatal(err)
 		}
-		made += len(some)
+		count += len(offspring[0])
 	}
-	b.ReportMetric(float64(made)/b.Elapsed().Seconds(), "offspring/s")
+	b.ReportMetric(float64(count)/b.Elapsed().Seconds(), "offspring/s")
 }
 
 func BenchmarkMutations(b *testing.B) {
-	benchmarkOffspring(b, func(i int) ([]string, error) { return chem.Mutations(drugs[i%len(drugs)], 20, uint64(i)) })
+	benchmarkOffspring(b, func(i int) chem.Parents {
+		return chem.Parents{First: drugs[i%len(drugs)], Count: 20, Seed: uint64(i)}
+	})
 }
 
 func BenchmarkOneMutation(b *testing.B) {
-	benchmarkOffspring(b, func(i int) ([]string, error) { return chem.Mutations(drugs[i%len(drugs)], 1, uint64(i)) })
+	benchmarkOffspring(b, func(i int) chem.Parents {
+		return chem.Parents{First: drugs[i%len(drugs)], Count: 1, Seed: uint64(i)}
+	})
 }
 
 func BenchmarkCrossovers(b *testing.B) {
-	benchmarkOffspring(b, func(i int) ([]string, error) {
-		return chem.Crossovers(drugs[i%len(drugs)], drugs[(i+3)%len(drugs)], 5, uint64(i))
+	benchmarkOffspring(b, func(i int) chem.Parents {
+		return chem.Parents{First: drugs[i%len(drugs)], Second: drugs[(i+3)%len(drugs)], Count: 5, Seed: uint64(i)}
 	})
 }
 
@@ -85,7 +89,7 @@ func BenchmarkDraw(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if _, err := (chem.Picture{}).Draw(m); err != nil {
+		if _, err := (chem.Depiction{}).Draw(m); err != nil {
 			b.Fatal(err)
 		}
 	}

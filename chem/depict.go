@@ -1,75 +1,63 @@
 package chem
 
 import (
-	"bytes"
-	"fmt"
-	"math"
 	"strings"
 
 	"retort/chem/rdkit"
 )
 
-// Picture tells how molecules are drawn. The zero value is one SVG of 300 x 250 pixels a molecule, four in a row.
-type Picture struct {
-	PNG           bool     // otherwise SVG
-	Width, Height int      // of each molecule, pixels; default 300 x 250, at most 2000
-	Columns       int      // molecules in a row; default 4
-	Legends       []string // under each molecule
-	Highlight     *Query   // atoms and bonds to mark, where found
-	Transparent   bool     // no white background
+// maxSide is the upper bound of the width and the height of a picture, in pixels.
+const maxSide = 2000
+
+// Depiction describes how a molecule is drawn as SVG. The zero value is 300 x 250 pixels on white without marks.
+type Depiction struct {
+	Width       int  // pixels; default 300, at most 2000
+	Height      int  // pixels; default 250, at most 2000
+	Transparent bool // no background
+	Dark        bool // colours for a dark background
+	// Reference is a molecule that the drawn molecule derives from. Parts that both have get the same orientation. New
+	// atoms and bonds are marked and, in another colour, atoms that lost a neighbour.
+	Reference *Molecule
+	// Highlight marks where a pattern matches, if there is no Reference.
+	Highlight *Query
 }
 
-// maxPixels bounds a picture: 64 MB in memory.
-const maxPixels = 16 << 20
+// Drawn is an SVG picture.
+type Drawn struct {
+	SVG    []byte // UTF-8
+	Marked int    // marked atoms
+}
 
-// Draw draws one molecule, or several in a grid.
-func (p Picture) Draw(molecules ...*Molecule) ([]byte, error) {
-	if len(molecules) == 0 {
-		return nil, ErrEmpty
+// Draw draws a molecule.
+func (d Depiction) Draw(m *Molecule) (Drawn, error) {
+	canvas := rdkit.Canvas{
+		Width:       bounded(d.Width, 300, maxSide),
+		Height:      bounded(d.Height, 250, maxSide),
+		Transparent: d.Transparent,
+		Dark:        d.Dark,
 	}
-	pick := func(value, fallback, ceiling int) int {
-		if value <= 0 {
-			return fallback
-		}
-		return min(value, ceiling)
-	}
-	sheet := rdkit.Sheet{
-		Width: pick(p.Width, 300, 2000), Height: pick(p.Height, 250, 2000),
-		Columns: pick(p.Columns, 4, len(molecules)), PNG: p.PNG, Transparent: p.Transparent,
-	}
-	sheet.Columns = min(sheet.Columns, len(molecules))
-	rows := math.Ceil(float64(len(molecules)) / float64(sheet.Columns))
-	if float64(sheet.Width*sheet.Columns)*float64(sheet.Height)*rows > maxPixels {
-		return nil, fmt.Errorf("a picture of more than %d pixels", maxPixels)
-	}
-	texts := make([]string, len(molecules))
-	legends := make([]string, len(molecules))
-	for i, m := range molecules {
-		texts[i] = m.text
-		if i < len(p.Legends) {
-			legends[i] = printable(p.Legends[i])
-		}
+	reference := ""
+	if d.Reference != nil {
+		reference = d.Reference.text
 	}
 	var highlight *rdkit.Query
-	if p.Highlight != nil {
-		highlight = p.Highlight.native
+	if d.Highlight != nil {
+		highlight = d.Highlight.native
 	}
-	picture, err := rdkit.Draw(texts, legends, highlight, sheet)
+	svg, marked, err := rdkit.Depict(m.text, reference, highlight, canvas)
 	if err != nil {
-		return nil, Explain(strings.Join(texts, "."), err)
+		return Drawn{}, Explain(m.text, err)
 	}
-	if !p.PNG { // legends are written as they come, in UTF-8
-		picture = bytes.Replace(picture, []byte("encoding='iso-8859-1'"), []byte("encoding='UTF-8'"), 1)
-	}
-	return picture, nil
+	svg = strings.Replace(svg, "encoding='iso-8859-1'", "encoding='UTF-8'", 1)
+	return Drawn{SVG: []byte(svg), Marked: marked}, nil
 }
 
-// printable makes a text fit for XML: valid UTF-8 without control characters.
-func printable(legend string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(legend, "?"))
+// PNG draws a molecule on white, without marks. The size is in pixels; the defaults and bounds are those of
+// [Depiction].
+func PNG(m *Molecule, width, height int) ([]byte, error) {
+	picture, err := rdkit.PNG(m.text, bounded(width, 300, maxSide), bounded(height, 250, maxSide))
+	if err != nil {
+		return nil, Explain(m.text, err)
+	}
+	return picture, nil
 }

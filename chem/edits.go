@@ -8,120 +8,90 @@ import (
 	"retort/chem/rdkit"
 )
 
-// Parents are what offspring is made of.
+// Parents describe one set of offspring.
 type Parents struct {
 	First  string // SMILES
-	Second string // SMILES; "" for mutations of First, else crossovers of the two
-	// Stereo changes the configuration of a stereocentre, or gives one to a centre without, in place of the graph.
+	Second string // SMILES; "" for mutations of First, otherwise crossovers of both
+	// Stereo changes the configuration of a stereocentre, or sets an unspecified one, instead of the graph.
 	Stereo bool
-	Count  int    // molecules wanted, at most [MaxOffspring]
-	Seed   uint64 // of the random numbers: the same seed gives the same offspring
+	Count  int    // upper bound of the molecules, at most [MaxOffspring]
+	Seed   uint64 // the same seed gives the same offspring
 }
 
-// MaxOffspring is the most molecules that one pair of parents is asked for; more are not made.
+// MaxOffspring is the upper bound of the offspring of one pair of parents.
 const MaxOffspring = 1024
 
-// offspringAtOnce is how many molecules are made between two looks at the context.
-const offspringAtOnce = 32
+// roundSize is the upper bound of the molecules that are requested between two checks of the context.
+const roundSize = 32
 
-// Mutations returns up to count molecules, each one small random change of the graph away: an atom replaced, added,
-// inserted, deleted; two exchanged; a bond's order changed; a ring closed, opened, widened or narrowed; a substituent
-// added, replaced, deleted or moved.
+// maxBarrenRounds is the number of consecutive rounds without a new molecule after which the search gives up.
+const maxBarrenRounds = 3
+
+// Offspring returns the offspring of many parents, on all cores. The i-th result belongs to the i-th parents; parents
+// that are not molecules within the default [Limits] have no offspring. The error is the error of ctx.
 //
-// They are canonical SMILES, distinct, and none of them is the molecule. All are molecules that [Parse] reads, with at
-// most 60 heavy atoms unless the molecule has more, and with no more unpaired electrons and no more unlikely bonds (such
-// as O-O, N-Cl, cumulated double bonds) than the molecule. Configurations that the change does not touch are kept, and
-// atoms that are not of organic chemistry, have an isotope or unpaired electrons stay as they are. Fewer than count come
-// back where there are no more, or where they are hard to find. The error is as of [Parse].
-func Mutations(smiles string, count int, seed uint64) ([]string, error) {
-	return Parents{First: smiles, Count: count, Seed: seed}.texts()
-}
-
-// Crossovers returns up to count molecules that have a part of the one and a part of the other: each is cut at a single
-// bond that is in no ring, and the two are joined there (Jensen, Chem. Sci. 10, 3567, 2019). What holds of the results of
-// [Mutations] holds of these.
-func Crossovers(first, second string, count int, seed uint64) ([]string, error) {
-	return Parents{First: first, Second: second, Count: count, Seed: seed}.texts()
-}
-
-// Offspring makes molecules of many parents on all cores. The i-th result belongs to the i-th parents; parents that are
-// no molecules have none. Canonical SMILES, counts and fingerprints are there at once. The error is that of the context.
+// A mutation is one small random change of the graph: an atom is replaced, added, inserted or deleted; two atoms are
+// exchanged; the order of a bond changes; a ring is closed, opened, widened or narrowed; a substituent is added,
+// replaced, deleted or moved. A crossover combines a part of each parent, cut at a single bond outside of rings
+// (Jensen, Chem. Sci. 10, 3567, 2019).
+//
+// The offspring of one pair are distinct and differ from the parents. They have at most 60 heavy atoms unless a parent
+// has more, and no more unpaired electrons or unlikely bonds (such as O-O, N-Cl, cumulated double bonds) than a parent.
+// A change keeps the configurations of the atoms that it does not touch. Atoms that are not of organic chemistry or
+// have an isotope or unpaired electrons stay as they are. There are fewer than Count if there are no more, or if more
+// are hard to find.
+//
+// Canonical SMILES, counts and fingerprints are computed in advance.
 func Offspring(ctx context.Context, parents []Parents) ([][]*Molecule, error) {
-	found := make([][]*Molecule, len(parents))
-	weight := func(i int) int { return max(1, parents[i].wanted()) }
+	offspring := make([][]*Molecule, len(parents))
+	weight := func(i int) int { return max(1, parents[i].limit()) }
 	err := cores.Chunks(ctx, len(parents), weight, func(ctx context.Context, from, to int) error {
 		for i := from; i < to && ctx.Err() == nil; i++ {
-			found[i], _ = parents[i].offspring(ctx)
+			offspring[i] = parents[i].offspring(ctx)
 		}
 		return ctx.Err()
 	})
-	return found, err
+	return offspring, err
 }
 
-// texts are the canonical SMILES of the offspring.
-func (p Parents) texts() ([]string, error) {
-	found, err := p.offspring(context.Background())
-	if err != nil {
-		return nil, err
-	}
-	texts := make([]string, len(found))
-	for i, m := range found {
-		texts[i] = m.SMILES()
-	}
-	return texts, nil
-}
+// limit returns the upper bound of the offspring.
+func (p Parents) limit() int { return min(p.Count, MaxOffspring) }
 
-// wanted returns the largest number of molecules to make.
-func (p Parents) wanted() int { return min(p.Count, MaxOffspring) }
-
-// barrenRounds is after how many requests in a row without a new molecule no more are made.
-const barrenRounds = 3
-
-// offspring asks for a few molecules at a time, until there are enough or there seem to be no more.
-func (p Parents) offspring(ctx context.Context) (found []*Molecule, err error) {
+// offspring requests a few molecules per round until there are enough or there seem to be no more.
+func (p Parents) offspring(ctx context.Context) []*Molecule {
 	first, err := Limits{}.Check(p.First)
 	if err != nil {
-		return nil, err
+		return nil
 	}
 	second := ""
 	if p.Second != "" {
 		if second, err = (Limits{}).Check(p.Second); err != nil {
-			return nil, err
+			return nil
 		}
 	}
+	var offspring []*Molecule
 	random := rand.New(rand.NewPCG(p.Seed, 0))
-	known := map[string]bool{}
-	wanted := p.wanted()
-	for barren := 0; len(found) < wanted && barren < barrenRounds && ctx.Err() == nil; barren++ {
-		made, err := p.make(first, second, min(wanted, offspringAtOnce), random.Uint64())
+	seen := map[string]bool{}
+	limit := p.limit()
+	for barren := 0; len(offspring) < limit && barren < maxBarrenRounds && ctx.Err() == nil; barren++ {
+		round, err := p.round(first, second, min(limit, roundSize), random.Uint64())
 		if err != nil {
-			return nil, err
+			return nil
 		}
-		for _, facts := range made {
-			if !known[facts.Canonical] && len(found) < wanted {
-				known[facts.Canonical] = true
-				found = append(found, &Molecule{text: facts.Canonical, have: rdkit.Edited, facts: facts})
+		for _, facts := range round {
+			if !seen[facts.Canonical] && len(offspring) < limit {
+				seen[facts.Canonical] = true
+				offspring = append(offspring, &Molecule{text: facts.Canonical, have: rdkit.Edited, facts: facts})
 				barren = -1
 			}
 		}
 	}
-	return found, nil
+	return offspring
 }
 
-func (p Parents) make(first, second string, count int, seed uint64) ([]rdkit.Profile, error) {
-	if p.Second == "" {
-		made, err := rdkit.Mutations(first, count, p.Stereo, seed)
-		if err != nil {
-			return nil, Explain(p.First, err)
-		}
-		return made, nil
+func (p Parents) round(first, second string, count int, seed uint64) ([]rdkit.Profile, error) {
+	if second == "" {
+		return rdkit.Mutations(first, count, p.Stereo, seed)
 	}
-	made, err := rdkit.Crossovers(first, second, count, seed)
-	if err == nil {
-		return made, nil
-	}
-	if _, err := Parse(p.First); err != nil { // one of the two, which the call does not say
-		return nil, err
-	}
-	return nil, Explain(p.Second, err)
+	return rdkit.Crossovers(first, second, count, seed)
 }

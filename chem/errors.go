@@ -17,10 +17,10 @@ var (
 	ErrTooComplex   = errors.New("pattern search took too many steps")
 )
 
-// SyntaxError says that a text is not the SMILES (or SAFE, or SMARTS) it should be.
+// SyntaxError says that a text is not valid SMILES, SAFE or SMARTS.
 type SyntaxError struct {
 	Text     string
-	Position int    // byte offset of the first thing that is wrong, -1 if it could not be located
+	Position int    // byte offset of the first error, or -1 if unknown
 	Reason   string // for example "unclosed ring 1"
 }
 
@@ -31,11 +31,11 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("syntax error in %q at position %d: %s", e.Text, e.Position, e.Reason)
 }
 
-// ValenceError says that an atom has more bonds than its element can have.
+// ValenceError says that an atom has more bonds than its element allows.
 type ValenceError struct {
 	Text     string
 	Atom     int    // index of the atom, counted from 0 in the order written
-	Position int    // byte offset of that atom, -1 if unknown
+	Position int    // byte offset of that atom, or -1 if unknown
 	Symbol   string // the atom as written, for example "N" or "[NH4]"
 	Reason   string // RDKit's wording
 }
@@ -47,12 +47,12 @@ func (e *ValenceError) Error() string {
 	return fmt.Sprintf("valence of atom %d (%s) in %q: %s", e.Atom, e.Symbol, e.Text, e.Reason)
 }
 
-// KekulizeError says that an aromatic part has no pattern of alternating double bonds; the usual cause is a nitrogen
-// written n that should be [nH].
+// KekulizeError says that an aromatic part has no pattern of alternating double bonds. The usual cause is a nitrogen
+// written n instead of [nH].
 type KekulizeError struct {
 	Text     string
-	Atom     int // one atom of the part, -1 if RDKit names none
-	Position int // byte offset of that atom, -1 if unknown
+	Atom     int // index of one atom of the part, or -1 if RDKit names none
+	Position int // byte offset of that atom, or -1 if unknown
 	Reason   string
 }
 
@@ -60,7 +60,7 @@ func (e *KekulizeError) Error() string {
 	return fmt.Sprintf("aromaticity in %q: %s", e.Text, e.Reason)
 }
 
-// LimitError says which limit a text exceeds. It unwraps to ErrTooLong, ErrTooManyAtoms or ErrTooManyRings.
+// LimitError says which of the [Limits] a text exceeds. It unwraps to ErrTooLong, ErrTooManyAtoms or ErrTooManyRings.
 type LimitError struct {
 	Got, Limit int
 	Cause      error
@@ -72,8 +72,8 @@ func (e *LimitError) Error() string {
 
 func (e *LimitError) Unwrap() error { return e.Cause }
 
-// Explain turns an error of package rdkit about a text into one of this package, with the position of the fault. The text may have white
-// space around it, which rdkit does not see.
+// Explain converts an error of package rdkit to an error of this package with a position in the text. The text may have
+// white space around it, which package rdkit did not receive.
 func Explain(text string, err error) error {
 	trimmed, start := trim(text)
 	atomAt := func(index int) (symbol string, position int) {

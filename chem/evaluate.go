@@ -7,37 +7,35 @@ import (
 	"retort/chem/rdkit"
 )
 
-// Facts is a set of things to compute in advance. A molecule computes what is missing when it is asked, one call at a
-// time; a batch is faster.
+// Facts is a set of properties to compute in advance. A molecule computes a missing property at the first call of its
+// method, which is slower than a batch.
 type Facts = rdkit.Want
 
-// The facts a batch can compute. Canonical SMILES and the counts are always there.
+// The facts that a batch can compute. It always computes canonical SMILES and the counts.
 const (
-	FactFlat        Facts = rdkit.Flat
 	FactFormula     Facts = rdkit.Formula
 	FactLogP        Facts = rdkit.LogP
 	FactTPSA        Facts = rdkit.TPSA
 	FactQED         Facts = rdkit.QED
 	FactSA          Facts = rdkit.SA
 	FactFingerprint Facts = rdkit.Morgan
-	AllFacts        Facts = FactFlat | FactFormula | FactLogP | FactTPSA | FactQED | FactSA | FactFingerprint
 )
 
 // Options are the settings of a batch. The zero value is ready to use.
 type Options struct {
-	Facts  Facts  // to compute; 0 = only what [Parse] does
+	Facts  Facts  // computed in advance
 	Limits Limits // of each text
 }
 
-// Result is one row of a batch: a molecule, or why there is none.
+// Result is one row of a batch: a molecule or an error.
 type Result struct {
 	Molecule *Molecule
 	Err      error
 }
 
-// Evaluate reads many molecules on all cores. The i-th result belongs to the i-th text; a text that is not a molecule
-// is an error of its row only. When ctx ends, Evaluate stops within about a chunk of 64 molecules and returns ctx's
-// error, which is then also that of the rows without a result.
+// Evaluate reads SMILES on all cores. The i-th result belongs to the i-th text, and a text that is not a molecule is an
+// error of its row only. When ctx ends, Evaluate stops after the current chunks of up to 64 molecules and returns the
+// error of ctx, which is also the error of each row without a result.
 func Evaluate(ctx context.Context, smiles []string, o Options) ([]Result, error) {
 	results := make([]Result, len(smiles))
 	err := cores.Chunks(ctx, len(smiles), nil, func(_ context.Context, from, to int) error {
@@ -73,6 +71,6 @@ func evaluate(smiles []string, results []Result, o Options) {
 	}
 }
 
-// Warm loads the reference data and compiles the built-in patterns, some tens of milliseconds of work that otherwise
-// happens in the first call that needs it.
+// Warm loads the reference data and compiles the built-in patterns, which takes some tens of milliseconds. Otherwise
+// the first call that needs them does so.
 func Warm() error { return rdkit.Warm() }

@@ -72,24 +72,21 @@ func ExampleSimilarity() {
 }
 
 func ExampleQuery() {
-	acid, _ := chem.NewQuery("C(=O)[OH]")
+	acetyl, _ := chem.FragmentQuery("CC(=O)*")
 	aspirin, _ := chem.Parse("CC(=O)Oc1ccccc1C(=O)O")
-	ester, _ := chem.Parse("CC(=O)OC")
-	for _, m := range []*chem.Molecule{aspirin, ester} {
-		found, _ := acid.In(m)
+	benzoate, _ := chem.Parse("COC(=O)c1ccccc1")
+	for _, m := range []*chem.Molecule{aspirin, benzoate} {
+		found, _ := acetyl.In(m)
 		fmt.Println(m, found)
 	}
 	// Output:
 	// CC(=O)Oc1ccccc1C(=O)O true
-	// COC(C)=O false
+	// COC(=O)c1ccccc1 false
 }
 
-func ExamplePicture() {
-	aspirin, _ := chem.Parse("CC(=O)Oc1ccccc1C(=O)O")
+func ExamplePNG() {
 	caffeine, _ := chem.Parse("Cn1cnc2c1c(=O)n(C)c(=O)n2C")
-	carbonyl, _ := chem.FragmentQuery("C=O")
-	png, err := chem.Picture{PNG: true, Highlight: carbonyl, Legends: []string{"aspirin", "caffeine"}}.
-		Draw(aspirin, caffeine)
+	png, err := chem.PNG(caffeine, 300, 250)
 	fmt.Println(len(png) > 1000, string(png[1:4]), err)
 	// Output: true PNG <nil>
 }

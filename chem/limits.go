@@ -7,9 +7,9 @@ import (
 	"retort/chem/smiles"
 )
 
-// Limits bound what is passed to RDKit, whose calls cannot be interrupted. Within the defaults no known input takes
-// longer than some tens of milliseconds; without limits a chain of 5,000 carbons takes many seconds, and one of 30,000
-// overflows the C stack and ends the process. A zero field means the default; a value above the ceiling means the
+// Limits bound the input of RDKit, whose calls cannot be interrupted. Within the defaults no known input takes more
+// than some tens of milliseconds. Without limits, a chain of 5,000 carbons takes many seconds, and a chain of 30,000
+// overflows the C stack and ends the process. A field of 0 means the default; a value above the ceiling means the
 // ceiling.
 type Limits struct {
 	Bytes int // length of the text; default 512, ceiling 1024
@@ -17,28 +17,30 @@ type Limits struct {
 	Rings int // ring closures; default 64, ceiling 128
 }
 
-// The limits of the functions that take none.
+// defaults are the limits of the functions without a parameter for them.
 var defaults = Limits{Bytes: 512, Atoms: 200, Rings: 64}
 
 var ceilings = Limits{Bytes: 1024, Atoms: 300, Rings: 128}
 
-// WithDefaults returns the limits that are in force: no field is zero or above its ceiling.
+// WithDefaults returns the effective limits: no field is zero or above its ceiling.
 func (l Limits) WithDefaults() Limits {
-	pick := func(value, fallback, ceiling int) int {
-		if value <= 0 {
-			return fallback
-		}
-		return min(value, ceiling)
-	}
 	return Limits{
-		Bytes: pick(l.Bytes, defaults.Bytes, ceilings.Bytes),
-		Atoms: pick(l.Atoms, defaults.Atoms, ceilings.Atoms),
-		Rings: pick(l.Rings, defaults.Rings, ceilings.Rings),
+		Bytes: bounded(l.Bytes, defaults.Bytes, ceilings.Bytes),
+		Atoms: bounded(l.Atoms, defaults.Atoms, ceilings.Atoms),
+		Rings: bounded(l.Rings, defaults.Rings, ceilings.Rings),
 	}
 }
 
-// Check returns the text without surrounding white space if RDKit may see it, else a [*LimitError], a [*SyntaxError]
-// for a byte that no SMILES has, or ErrEmpty.
+// bounded returns a setting: its default if it is not positive, and at most the ceiling.
+func bounded(value, fallback, ceiling int) int {
+	if value <= 0 {
+		return fallback
+	}
+	return min(value, ceiling)
+}
+
+// Check returns the text without surrounding white space if it is within the limits. Otherwise the error is a
+// [*LimitError], a [*SyntaxError] for a byte that no SMILES has, or ErrEmpty.
 func (l Limits) Check(text string) (string, error) {
 	l = l.WithDefaults()
 	if len(text) > l.Bytes {
@@ -64,7 +66,7 @@ func (l Limits) Check(text string) (string, error) {
 	return trimmed, nil
 }
 
-// trim removes the white space around a text. What remains begins at byte start.
+// trim removes the white space around a text. The result starts at byte start of the text.
 func trim(text string) (trimmed string, start int) {
 	const space = " \t\r\n"
 	left := strings.TrimLeft(text, space)

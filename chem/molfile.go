@@ -3,20 +3,22 @@ package chem
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"retort/chem/rdkit"
 )
 
-// maxMolfile bounds what is passed to RDKit, in bytes: 300 atoms take about 40 KB.
+// maxMolfile is the upper bound of a mol block, in bytes. 300 atoms take about 40 KB.
 const maxMolfile = 256 << 10
 
-// ErrMolfile says that a text is not a molecule in MDL's format.
+// ErrMolfile says that a text is not a molecule in MDL format.
 var ErrMolfile = errors.New("not a mol block")
 
-// ParseMolfile reads a molecule in MDL's format, V2000 or V3000: the text before the data of a record of an SDF. It has
-// at most 300 atoms, explicit hydrogens counted, and as SMILES it is within the default [Limits].
+// ParseMolfile reads a mol block (MDL V2000 or V3000): the part of an SD record before its data. It may have up to 300
+// atoms, explicit hydrogens included, and its SMILES must be within the default [Limits]. The error is an [ErrMolfile]
+// or an error of [Parse].
 func ParseMolfile(block string) (*Molecule, error) {
 	if len(block) > maxMolfile {
 		return nil, &LimitError{Got: len(block), Limit: maxMolfile, Cause: ErrTooLong}
@@ -39,17 +41,19 @@ func ParseMolfile(block string) (*Molecule, error) {
 	return Parse(smiles)
 }
 
-// molfileAtoms is the number of atoms that a mol block announces: in its fourth line or, in V3000, in a line of counts.
+// molfileAtoms returns the number of atoms that a mol block announces in its fourth line or, in V3000, in its counts
+// line.
 func molfileAtoms(block string) (int, error) {
 	lines := strings.SplitN(block, "\n", 16)
 	if len(lines) < 5 || len(lines[3]) < 6 {
-		return 0, fmt.Errorf("%w: its fourth line, of counts, is missing", ErrMolfile)
+		return 0, fmt.Errorf("%w: the fourth line (counts) is missing", ErrMolfile)
 	}
 	text := strings.TrimSpace(lines[3][:3])
 	if strings.Contains(lines[3], "V3000") {
 		text = ""
 		for _, line := range lines[4:] {
-			if words := strings.Fields(line); len(words) > 3 && words[0] == "M" && words[1] == "V30" && words[2] == "COUNTS" {
+			words := strings.Fields(line)
+			if len(words) > 3 && slices.Equal(words[:3], []string{"M", "V30", "COUNTS"}) {
 				text = words[3]
 				break
 			}
@@ -57,7 +61,59 @@ func molfileAtoms(block string) (int, error) {
 	}
 	atoms, err := strconv.Atoi(text)
 	if err != nil || atoms < 0 {
-		return 0, fmt.Errorf("%w: %q is no count of atoms", ErrMolfile, text)
+		return 0, fmt.Errorf("%w: %q is not a number of atoms", ErrMolfile, text)
 	}
 	return atoms, nil
+}
+
+// Property is a named value of a record in an SD file.
+type Property struct{ Name, Value string }
+
+// SDRecord writes a record of an SD file: a title, a molecule with 2D coordinates, and its properties. Properties
+// without a value are omitted.
+func SDRecord(m *Molecule, title string, properties ...Property) (string, error) {
+	block, err := rdkit.MolBlock(m.text)
+	if err != nil {
+		return "", Explain(m.text, err)
+	}
+	_, body, found := strings.Cut(block, "\n")
+	if !found {
+		return "", errors.New("a mol block without lines")
+	}
+	var b strings.Builder
+	b.WriteString(oneLine(title))
+	b.WriteByte('\n')
+	b.WriteString(body)
+	for _, p := range properties {
+		if value := oneLine(p.Value); value != "" {
+			fmt.Fprintf(&b, ">  <%s>\n%s\n\n", fieldName(p.Name), value)
+		}
+	}
+	b.WriteString("$$$$\n")
+	return b.String(), nil
+}
+
+// oneLine returns a text that fits one line of an SD file and starts neither a field nor a record.
+func oneLine(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if r < ' ' {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, "?"))
+	text = strings.TrimSpace(text)
+	if strings.HasPrefix(text, ">") || strings.HasPrefix(text, "$$$$") {
+		return "." + text
+	}
+	return text
+}
+
+// fieldName replaces the characters that may not be in the name of a field.
+func fieldName(name string) string {
+	return strings.Map(func(r rune) rune {
+		if slices.Contains([]rune("<>-.=%"), r) || r <= ' ' {
+			return '_'
+		}
+		return r
+	}, oneLine(name))
 }

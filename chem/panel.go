@@ -8,26 +8,29 @@ import (
 	"retort/chem/rdkit"
 )
 
-// Measure is a number that a [Panel] gives of each molecule.
+// Measure is a number that a [Panel] computes for each molecule.
 type Measure struct {
 	Kind MeasureKind
-	// About is what the kind is about: the SMILES of a reference, a SMARTS pattern, the symbol of an element. The other
-	// kinds have none.
+	// About is the parameter of the kind: the SMILES of a reference, a SMARTS pattern or the symbol of an element.
+	// Other kinds have none.
 	About string
 }
 
-// MeasureKind is a kind of number. What RDKit computes has RDKit's definition.
+// MeasureKind is a kind of number, as RDKit defines it.
 type MeasureKind = rdkit.Measure
 
-// The kinds of measures. Similarities are Tanimoto's, of fingerprints that count how often each feature is there, as in
-// GuacaMol: Σ min / Σ max. That of [Similarity] is of 2048 bits and therefore differs.
+// The kinds of measures. Similarities are Tanimoto similarities of count fingerprints, Σ min / Σ max, as in GuacaMol.
+// [Similarity] compares bit fingerprints and therefore differs.
+//
+// Patterns of [Contains] are SMARTS with elements, charges, isotopes, hydrogens, degrees, valences, rings and recursive
+// parts. Rarer features (ring sizes, hybridisation, ranges, stereo bonds) are refused.
 const (
 	Morgan2Similarity MeasureKind = rdkit.Morgan2Similarity // to a molecule; ECFP4
 	Morgan3Similarity MeasureKind = rdkit.Morgan3Similarity // to a molecule; ECFP6
-	FeatureSimilarity MeasureKind = rdkit.FeatureSimilarity // to a molecule; FCFP4: Morgan, radius 2, of pharmacophoric features
+	FeatureSimilarity MeasureKind = rdkit.FeatureSimilarity // to a molecule; FCFP4: pharmacophoric features
 	PairSimilarity    MeasureKind = rdkit.PairSimilarity    // to a molecule; pairs of atoms up to 10 bonds apart
-	Contains          MeasureKind = rdkit.Contains          // 1 with a SMARTS pattern, 0 without
-	SameScaffold      MeasureKind = rdkit.SameScaffold      // 1 with the Bemis-Murcko scaffold of a molecule, else 0; stereo is not compared
+	Contains          MeasureKind = rdkit.Contains          // 1 if the SMARTS pattern matches, else 0
+	SameScaffold      MeasureKind = rdkit.SameScaffold      // 1 if the Bemis-Murcko scaffold equals a molecule's, else 0; without stereo
 	RingCount         MeasureKind = rdkit.Rings
 	AromaticRingCount MeasureKind = rdkit.AromaticRings
 	RotatableBonds    MeasureKind = rdkit.Rotatable  // strict definition
@@ -35,16 +38,15 @@ const (
 	HydrogenAcceptors MeasureKind = rdkit.Acceptors  // the same
 	HeavyAtomCount    MeasureKind = rdkit.HeavyAtoms // all but hydrogen
 	FractionSP3       MeasureKind = rdkit.FractionSP3
-	ElementCount      MeasureKind = rdkit.Element  // atoms of an element, implicit hydrogens counted
+	ElementCount      MeasureKind = rdkit.Element  // atoms of an element, implicit hydrogens included
 	AtomCount         MeasureKind = rdkit.AllAtoms // all, hydrogens included
 )
 
-// Panel gives several numbers of each molecule at once, some of them in comparison with a reference. Any number of
-// goroutines may use it.
+// Panel computes several numbers of each molecule, some relative to a reference. Any number of goroutines may use it.
 type Panel struct{ native *rdkit.Panel }
 
-// MeasureError says which measure of a panel cannot be computed, and why: an error of [Parse] or [NewQuery], or that
-// there is no such element.
+// MeasureError says which measure of a panel is invalid. Err is an error of [Parse], or says that SMARTS or the symbol
+// of an element is invalid.
 type MeasureError struct {
 	Index int
 	Err   error
@@ -86,8 +88,8 @@ func (p *Panel) add(m Measure) error {
 	return nil
 }
 
-// Measure gives one row of numbers per molecule, working on all cores: the k-th of a row is that of the k-th measure,
-// NaN where a pattern search took too many steps. When ctx ends it stops soon, with ctx's error.
+// Measure returns one row per molecule with one number per measure, computed on all cores. A number is NaN if a pattern
+// search took too many steps. When ctx ends, Measure stops soon and returns the error of ctx.
 func (p *Panel) Measure(ctx context.Context, molecules []*Molecule) ([][]float64, error) {
 	rows := make([][]float64, len(molecules))
 	width := p.native.Width()
@@ -96,9 +98,9 @@ func (p *Panel) Measure(ctx context.Context, molecules []*Molecule) ([][]float64
 		for i := range texts {
 			texts[i] = molecules[from+i].text
 		}
-		all := p.native.Measure(texts)
+		numbers := p.native.Measure(texts)
 		for i := range texts {
-			rows[from+i] = all[i*width : (i+1)*width : (i+1)*width]
+			rows[from+i] = numbers[i*width : (i+1)*width : (i+1)*width]
 		}
 		return nil
 	})

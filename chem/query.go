@@ -2,59 +2,41 @@ package chem
 
 import (
 	"context"
-	"fmt"
+	"errors"
 
 	"retort/chem/cores"
 	"retort/chem/rdkit"
 )
 
-// Query is a substructure to look for. Any number of goroutines may use it.
+// Query is a substructure to search for. Any number of goroutines may use it.
 type Query struct{ native *rdkit.Query }
 
-// NewQuery compiles a SMARTS pattern of atoms and bonds with their elements, charges, isotopes, hydrogens, degrees,
-// valences, rings and recursive parts. Rarer features (ring sizes, hybridisation, ranges, stereo bonds) are refused.
-func NewQuery(smarts string) (*Query, error) { return newQuery(smarts, true) }
-
-// FragmentQuery makes a pattern of a SMILES fragment: a molecule contains it if it has these atoms with these bonds.
-// Open positions ("*", "[3*]") are left out; hydrogens and stereo do not matter.
-func FragmentQuery(smiles string) (*Query, error) { return newQuery(smiles, false) }
-
-func newQuery(text string, smarts bool) (*Query, error) {
-	// The length of SMARTS bounds its atoms; a SMILES fragment is bounded as molecules are.
-	checked, err := Limits{}.Check(text)
+// FragmentQuery compiles a SMILES fragment. A molecule contains it if it has the same atoms with the same bonds. Open
+// positions ("*", "[3*]"), hydrogens and stereo are ignored. The errors are those of [Parse].
+func FragmentQuery(smiles string) (*Query, error) {
+	native, err := checked(smiles, rdkit.NewQuery)
 	if err != nil {
 		return nil, err
-	}
-	native, err := rdkit.NewQuery(checked, smarts)
-	if f, ok := err.(*rdkit.Failure); ok && smarts && f.Status == rdkit.Syntax {
-		return nil, &SyntaxError{Text: text, Position: -1, Reason: "not a SMARTS pattern"}
-	}
-	if err != nil {
-		return nil, Explain(text, err)
 	}
 	return &Query{native}, nil
 }
 
-// In reports whether the molecule contains the pattern. ErrTooComplex: the search was given up.
+// In reports whether the molecule contains the pattern. The error is ErrTooComplex if the search took too many steps.
 func (q *Query) In(m *Molecule) (bool, error) {
-	found := q.native.Contains([]string{m.text})[0]
-	return found == rdkit.Present, matchError(found)
-}
-
-func matchError(found rdkit.Match) error {
-	switch found {
+	match := q.native.Contains([]string{m.text})[0]
+	switch match {
 	case rdkit.Unreadable:
-		return fmt.Errorf("the molecule cannot be read")
+		return false, errors.New("the molecule cannot be read")
 	case rdkit.OverBudget:
-		return ErrTooComplex
+		return false, ErrTooComplex
 	}
-	return nil
+	return match == rdkit.Present, nil
 }
 
-// Filter tells for each molecule whether it contains the pattern, working on all cores. A nil molecule, or one whose
-// search was given up, does not contain it.
+// Filter reports for each molecule whether it contains the pattern, on all cores. A nil molecule, or one whose search
+// took too many steps, does not contain it.
 func (q *Query) Filter(ctx context.Context, molecules []*Molecule) ([]bool, error) {
-	keep := make([]bool, len(molecules))
+	contains := make([]bool, len(molecules))
 	err := cores.Chunks(ctx, len(molecules), nil, func(_ context.Context, from, to int) error {
 		var texts []string
 		var rows []int
@@ -64,10 +46,10 @@ func (q *Query) Filter(ctx context.Context, molecules []*Molecule) ([]bool, erro
 				rows = append(rows, i)
 			}
 		}
-		for i, found := range q.native.Contains(texts) {
-			keep[rows[i]] = found == rdkit.Present
+		for i, match := range q.native.Contains(texts) {
+			contains[rows[i]] = match == rdkit.Present
 		}
 		return nil
 	})
-	return keep, err
+	return contains, err
 }

@@ -17,13 +17,14 @@ const (
 	// maxChunk is the largest weight of a chunk of several items. It bounds how long a batch runs on after its context
 	// has ended.
 	maxChunk = 64
-	// chunksPerCore is how many chunks a batch has for each core, so that one slow chunk does not leave the others idle.
+	// chunksPerCore is how many chunks a batch has for each core, so that one slow chunk does not leave the others
+	// idle.
 	chunksPerCore = 4
 )
 
-// Chunks cuts the items 0 to n-1 into chunks and calls work for each, on all cores. Items from to to-1 are in the chunk.
-// weight may be nil if every item weighs 1. The first error of work, or a panic of it as an error, ends the context of the
-// other chunks and is returned.
+// Chunks cuts the items 0 to n-1 into chunks and calls work for each, on all cores. Items from to to-1 are in the
+// chunk. weight may be nil if every item weighs 1. The first error of work, or a panic of it as an error, ends the
+// context of the other chunks and is returned.
 func Chunks(
 	ctx context.Context, n int, weight func(i int) int, work func(ctx context.Context, from, to int) error,
 ) error {

@@ -1,5 +1,5 @@
-// Package cores shares the processor cores among the CPU-bound work of the process, so that many callers at once wait for
-// each other here and not in the scheduler, where they would take the cores from everything else.
+// Package cores shares the processor cores among the CPU-bound work of the process, so that many callers at once wait
+// for each other here and not in the scheduler, where they would take the cores from everything else.
 //
 // There is one slot per core (GOMAXPROCS when the process starts). Work of two shapes takes slots:
 //
@@ -12,8 +12,8 @@
 // that needs slots gives it back first and takes one again afterwards (it is a Yield), while a nested Run uses it. That
 // context is therefore for one goroutine at a time; a task that starts goroutines does so through Chunks or Map.
 //
-// All functions return early, with the context's error, once ctx has ended: waiting ends at once, work where it looks at
-// ctx and at the latest at the end of a chunk.
+// All functions return early, with the context's error, once ctx has ended: waiting ends at once, work where it looks
+// at ctx and at the latest at the end of a chunk.
 //
 // Terms:
 //

@@ -35,8 +35,8 @@ void build() {
   }
 }
 
-// Bit e of the result for an atom: the atom is in environment e.
-std::vector<uint32_t> in_environments(const Graph &g) {
+// Returns a bit mask per atom: bit e is set if the atom is in environment e.
+std::vector<uint32_t> environments_of(const Graph &g) {
   Budget budget{kBuiltInSteps};
   std::vector<uint32_t> in(g.atoms.size());
   for (const auto &e : environments) {
@@ -49,33 +49,22 @@ std::vector<uint32_t> in_environments(const Graph &g) {
 
 }  // namespace
 
-std::vector<BricsBond> brics_bonds(const Graph &g) {
+std::vector<unsigned> brics_bonds(const Graph &g) {
   static std::once_flag once;
   std::call_once(once, build);
-  const auto in = in_environments(g);
-  std::vector<BricsBond> found;
-  std::set<uint16_t> done;
+  const auto in = environments_of(g);
+  std::vector<unsigned> bonds;
+  std::set<uint16_t> seen;
   for (const Rule &rule : rules) {
     for (size_t a = 0; a < in.size(); ++a) {
       if (!(in[a] >> rule.first & 1)) continue;
       for (const Edge *e = g.begin(a); e != g.end(a); ++e) {
         if (!(e->kind & rule.kinds) || !(in[e->to] >> rule.second & 1)) continue;
-        if (!done.insert(e->bond).second) continue;
-        found.push_back({static_cast<int>(a), e->to, rule.first, rule.second});
+        if (seen.insert(e->bond).second) bonds.push_back(e->bond);
       }
     }
   }
-  return found;
+  return bonds;
 }
 
 }  // namespace retort
-
-extern "C" retort_answer retort_brics(const char *smiles, size_t size) {
-  return retort::answered([&](std::string &out) {
-    const auto mol = retort::parse(std::string(smiles, size));
-    for (const auto &b : retort::brics_bonds(retort::Graph(*mol))) {
-      retort::put(out, std::to_string(b.begin) + " " + std::to_string(b.end) + " " +
-                           std::to_string(b.first) + " " + std::to_string(b.second));
-    }
-  });
-}

@@ -4,12 +4,7 @@
 
 namespace retort {
 
-struct BricsBond {
-  int begin, end;      // atoms, in the order of the labels
-  int first, second;   // environments, 1 to 16
-};
-
-// The bonds in the order of FindBRICSBonds.
-std::vector<BricsBond> brics_bonds(const Graph &g);
+// Returns the indices of the bonds in the order of FindBRICSBonds.
+std::vector<unsigned> brics_bonds(const Graph &g);
 
 }  // namespace retort

@@ -7,10 +7,10 @@
 namespace retort {
 namespace {
 
-constexpr int kDistance = 5;   // bonds up to which surroundings are compared
-constexpr size_t kStarts = 32; // pairs of atoms from which a part is grown, for each part
-constexpr size_t kLeast = 3;   // atoms of a part
-constexpr int kParts = 8;
+constexpr int kDistance = 5;    // radius of the surroundings that are compared, in bonds
+constexpr size_t kStarts = 32;  // pairs of atoms tried as the start of each part
+constexpr size_t kMinPart = 3;  // lower bound of a part, in atoms
+constexpr int kMaxParts = 8;
 
 uint64_t mix(uint64_t a, uint64_t b) {
   Random random{a * 31 + b};
@@ -39,7 +39,7 @@ Surroundings surroundings(const RDKit::ROMol &mol) {
       }
       std::sort(around.begin(), around.end());
       uint64_t sum = all[r - 1][atom->getIdx()];
-      for (const uint64_t one : around) sum = mix(sum, one);
+      for (const uint64_t neighbour : around) sum = mix(sum, neighbour);
       all[r][atom->getIdx()] = sum;
     }
   }
@@ -47,7 +47,7 @@ Surroundings surroundings(const RDKit::ROMol &mol) {
 }
 
 struct Pair {
-  int alike;  // distance up to which the surroundings are equal
+  int alike;  // radius up to which the surroundings are equal
   int a, b;   // atom of the molecule, of the reference
   bool operator<(const Pair &o) const { return std::tie(alike, o.a, o.b) < std::tie(o.alike, a, b); }
 };
@@ -60,9 +60,9 @@ class Comparison {
 
   Common run() {
     Common found;
-    for (int part = 0; part < kParts; ++part) {
-      const std::vector<Pair> best = largest();
-      if (best.size() < std::min<size_t>(kLeast, mol_.getNumAtoms())) break;
+    for (int part = 0; part < kMaxParts; ++part) {
+      const std::vector<Pair> best = grow_largest();
+      if (best.size() < std::min<size_t>(kMinPart, mol_.getNumAtoms())) break;
       for (const Pair &p : best) {
         partner_[p.a] = p.b;
         back_[p.b] = p.a;
@@ -74,14 +74,14 @@ class Comparison {
   }
 
  private:
-  // -1 for atoms of different kinds.
+  // Returns the radius up to which the surroundings of two atoms are equal, or -1 if their kinds differ.
   int alike(int a, int b) const {
     int r = -1;
     while (r < kDistance && left_[r + 1][a] == right_[r + 1][b]) ++r;
     return r;
   }
 
-  std::vector<Pair> largest() {
+  std::vector<Pair> grow_largest() {
     std::vector<Pair> starts;
     for (size_t a = 0; a < partner_.size(); ++a) {
       for (size_t b = 0; partner_[a] < 0 && b < back_.size(); ++b) {
@@ -93,14 +93,14 @@ class Comparison {
     starts.resize(std::min(starts.size(), kStarts));
     std::vector<Pair> best;
     for (const Pair &start : starts) {
-      std::vector<Pair> part = grown(start);
+      std::vector<Pair> part = grow(start);
       if (part.size() > best.size()) best = std::move(part);
     }
     return best;
   }
 
-  // The part around a pair: neighbours that are most alike come first.
-  std::vector<Pair> grown(const Pair &start) {
+  // Grows a part from a pair of atoms, the most similar neighbours first.
+  std::vector<Pair> grow(const Pair &start) {
     std::vector<Pair> part;
     std::vector<int> partner = partner_, back = back_;
     std::priority_queue<Pair> next;
@@ -124,10 +124,12 @@ class Comparison {
     return part;
   }
 
-  // Are a pair's bonds to the part the same in both?
+  // Reports whether a pair has the same bonds to the part in both molecules.
   bool fits(const Pair &p, const std::vector<Pair> &part, const std::vector<int> &partner,
             const std::vector<int> &back) const {
-    const auto in = [&](int a) { return std::any_of(part.begin(), part.end(), [&](const Pair &q) { return q.a == a; }); };
+    const auto in = [&](int a) {
+      return std::any_of(part.begin(), part.end(), [&](const Pair &q) { return q.a == a; });
+    };
     for (const auto bond : mol_.atomBonds(mol_.getAtomWithIdx(p.a))) {
       const int a = bond->getOtherAtomIdx(p.a);
       if (partner[a] < 0 || !in(a)) continue;

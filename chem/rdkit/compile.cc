@@ -1,4 +1,4 @@
-// Compiling RDKit's query trees to tests, masks and a search order.
+// Compiles RDKit's query trees to tests, masks and a search order.
 #include "pattern.h"
 
 #include <GraphMol/QueryAtom.h>
@@ -13,11 +13,11 @@ namespace {
 
 using BondQuery = RDKit::QueryBond::QUERYBOND_QUERY;
 
-// The leaves of a query tree differ only in a text, getDescription(). A leaf is recognised by comparing its text with
-// that of a leaf made by RDKit's own functions, so that no text of RDKit's is repeated here.
+// The leaves of a query tree differ only in the text of getDescription(). To recognise a leaf, its text is compared
+// with the text of a leaf that RDKit's own functions build, so that no text of RDKit is repeated here.
 template <class Query>
-std::string description_of(Query *made) {
-  const std::unique_ptr<Query> owned(made);
+std::string description_of(Query *leaf) {
+  const std::unique_ptr<Query> owned(leaf);
   return owned->getDescription();
 }
 
@@ -81,7 +81,7 @@ std::vector<BondMask> bond_masks(const RDKit::ROMol &query) {
   return masks;
 }
 
-// Finds the field that an atom's leaf tests; false if the engine does not know it.
+// Finds the field that an atom's leaf tests. Returns false if the engine does not know the leaf.
 bool field_of(const std::string &description, Field &field) {
   using namespace RDKit;
   static const std::pair<std::string, Field> known[] = {
@@ -184,8 +184,8 @@ uint16_t Pattern::compile(const Query *q) {
   return tests_.size() - 1;
 }
 
-// Which classes of atoms can pass a test; exact tells that an atom of such a class always does,
-// without which a negation says nothing.
+// Returns the classes of atoms that can pass a test. exact means that every atom of these classes passes; a negation
+// can exclude classes only then.
 Pattern::Possible Pattern::possible(uint16_t index) const {
   const Test &t = tests_[index];
   Possible p{Classes().set(), false};

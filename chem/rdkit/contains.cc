@@ -1,5 +1,5 @@
-// Substructure search with patterns that come from outside: compiled by our own engine, which has
-// a step budget, because a search by RDKit cannot be stopped.
+// Substructure search for patterns from requests. It uses our own engine, which has a step budget, because a search by
+// RDKit cannot be interrupted.
 #include <GraphMol/MolOps.h>
 #include <GraphMol/SmilesParse/SmilesParse.h>
 
@@ -8,12 +8,11 @@
 namespace retort {
 namespace {
 
-// A search of a fragment in a drug-like molecule takes tens to thousands of steps. Two million
-// take some tens of milliseconds.
+// Upper bound of the steps of one search. A search for a fragment in a drug-like molecule takes tens to thousands of
+// steps; two million take some tens of milliseconds.
 constexpr uint64_t kSteps = 2'000'000;
 
-// A fragment as a pattern: its dummies are left out, and so is everything a substituent changes
-// (hydrogens, stereo).
+// Compiles a fragment to a pattern without its dummies and without what a substituent changes (hydrogens, stereo).
 Pattern fragment_pattern(const std::string &smiles) {
   const auto mol = parse(smiles);
   mol->beginBatchEdit();
@@ -27,21 +26,17 @@ Pattern fragment_pattern(const std::string &smiles) {
 
 }  // namespace
 
-std::vector<int> highlighted(const retort_query &query, const RDKit::ROMol &mol) {
+std::vector<int> find_match(const retort_query &query, const RDKit::ROMol &mol) {
   Budget budget{kSteps};
   return query.pattern.find(Graph(mol), budget);
 }
 
 }  // namespace retort
 
-extern "C" retort_query *retort_query_new(const char *text, size_t size, int32_t smarts,
-                                          int32_t *atoms, retort_answer *failure) {
+extern "C" retort_query *retort_query_new(const char *smiles, size_t size, retort_answer *failure) {
   retort_query *query = nullptr;
-  *failure = retort::answered([&](std::string &) {
-    const std::string pattern(text, size);
-    query = new retort_query{smarts ? retort::Pattern(pattern)
-                                    : retort::fragment_pattern(pattern)};
-    *atoms = query->pattern.size();
+  *failure = retort::respond([&](std::string &) {
+    query = new retort_query{retort::fragment_pattern(std::string(smiles, size))};
   });
   return query;
 }
@@ -54,7 +49,7 @@ extern "C" void retort_contains(const retort_query *query, const char *text, con
   for (int32_t i = 0; i < n; ++i) {
     const uint32_t from = i ? ends[i - 1] : 0;
     Failure failure;
-    const bool ok = guarded(failure, [&] {
+    const bool ok = run_guarded(failure, [&] {
       const auto mol = parse(std::string(text + from, ends[i] - from));
       Budget budget{kSteps};
       out[i] = query->pattern.in(Graph(*mol), budget);

@@ -38,10 +38,10 @@ void build() {
   }
 }
 
-// RDKit stops listing the matches of a pattern at 1,000. No pattern can reach that where the
-// ways to choose an atom's neighbours, added over the atoms, stay below it. A hydrogen written
-// as an atom, or several hydrogens on one oxygen, would need hydrogens seen by other patterns.
-bool needs_general_way(const Graph &g) {
+// RDKit stops listing the matches of a pattern at 1,000. No pattern can reach that if the number of ways to choose an
+// atom's neighbours, summed over the atoms, is below it. A hydrogen written as an atom, or several hydrogens on one
+// oxygen, would require patterns that match hydrogens.
+bool needs_rdkit(const Graph &g) {
   int ways = 0;
   for (const auto &a : g.atoms) {
     if (a[kElement] == 1 || (a[kElement] == 8 && a[kHydrogens] > 1)) return true;
@@ -51,7 +51,7 @@ bool needs_general_way(const Graph &g) {
   return ways >= 1000;
 }
 
-double general_way(const RDKit::ROMol &mol) {
+double rdkit_logp(const RDKit::ROMol &mol) {
   double logp = 0, refractivity = 0;
   RDKit::Descriptors::calcCrippenDescriptors(mol, logp, refractivity, true, true);
   return logp;
@@ -65,7 +65,7 @@ void load_crippen() {
 }
 
 double crippen_logp(const RDKit::ROMol &mol, const Graph &g) {
-  if (needs_general_way(g)) return general_way(mol);
+  if (needs_rdkit(g)) return rdkit_logp(mol);
   Budget budget{kBuiltInSteps};
   double logp = 0;
   for (size_t a = 0; a < g.atoms.size(); ++a) {

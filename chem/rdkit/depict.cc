@@ -1,6 +1,6 @@
-// Pictures of single molecules that show what changed from another one, or where a pattern is; and mol blocks.
+// Pictures of single molecules: SVG that marks what changed from a reference or where a pattern matches, and plain PNG.
 #include <GraphMol/Depictor/RDDepictor.h>
-#include <GraphMol/FileParsers/FileParsers.h>
+#include <GraphMol/MolDraw2D/MolDraw2DCairo.h>
 #include <GraphMol/MolDraw2D/MolDraw2DSVG.h>
 #include <GraphMol/MolDraw2D/MolDraw2DUtils.h>
 
@@ -30,8 +30,8 @@ struct Marks {
   }
 };
 
-// Turns and, if it helps, mirrors the picture of a molecule so that what it has in common with the reference lies as it
-// does there. Its shape stays: a layout that is forced upon new rings is ugly.
+// Rotates and, if it helps, mirrors the layout of a molecule so that the part it shares with the reference has the same
+// orientation. The shape of the layout stays, because forcing the reference's coordinates on new rings looks bad.
 void align(RDKit::ROMol &mol, const RDKit::ROMol &reference, const Common &common) {
   if (common.largest.size() < 2) return;
   auto &points = mol.getConformer().getPositions();
@@ -43,7 +43,7 @@ void align(RDKit::ROMol &mol, const RDKit::ROMol &reference, const Common &commo
   }
   from /= common.largest.size();
   to /= common.largest.size();
-  double dot[2] = {0, 0}, cross[2] = {0, 0};  // as it is, mirrored
+  double dot[2] = {0, 0}, cross[2] = {0, 0};  // not mirrored, mirrored
   for (const int a : common.largest) {
     const auto p = points[a] - from, q = goal[common.partner[a]] - to;
     for (const int mirrored : {0, 1}) {
@@ -60,7 +60,7 @@ void align(RDKit::ROMol &mol, const RDKit::ROMol &reference, const Common &commo
   }
 }
 
-Marks of_difference(const RDKit::ROMol &mol, const RDKit::ROMol &reference, const Common &common, bool dark) {
+Marks mark_difference(const RDKit::ROMol &mol, const RDKit::ROMol &reference, const Common &common, bool dark) {
   const Colour changed = dark ? Colour(0.05, 0.33, 0.40) : Colour(0.86, 0.80, 1.0);
   const Colour lost = dark ? Colour(0.50, 0.36, 0.08) : Colour(1.0, 0.86, 0.55);
   const Difference d = difference(mol, reference, common);
@@ -71,37 +71,37 @@ Marks of_difference(const RDKit::ROMol &mol, const RDKit::ROMol &reference, cons
   return marks;
 }
 
-Marks of_pattern(const RDKit::ROMol &mol, const retort_query &query, bool dark) {
+Marks mark_match(const RDKit::ROMol &mol, const retort_query &query, bool dark) {
   const Colour given = dark ? Colour(0.10, 0.40, 0.28) : Colour(0.70, 0.91, 0.79);
   Marks marks;
-  std::vector<char> within(mol.getNumAtoms());
-  for (const int a : highlighted(query, mol)) {
-    within[a] = 1;
+  std::vector<char> matched(mol.getNumAtoms());
+  for (const int a : find_match(query, mol)) {
+    matched[a] = 1;
     marks.atom(a, given);
   }
   for (const auto bond : mol.bonds()) {
-    if (within[bond->getBeginAtomIdx()] && within[bond->getEndAtomIdx()]) marks.bond(bond->getIdx(), given);
+    if (matched[bond->getBeginAtomIdx()] && matched[bond->getEndAtomIdx()]) marks.bond(bond->getIdx(), given);
   }
   return marks;
 }
 
-std::string drawn(RDKit::RWMol &mol, const Marks &marks, const retort_sheet &sheet, bool dark) {
+std::string draw_svg(RDKit::RWMol &mol, const Marks &marks, const retort_canvas &settings) {
   RDKit::MolDraw2DUtils::prepareMolForDrawing(mol);
-  RDKit::MolDraw2DSVG canvas(sheet.width, sheet.height);
+  RDKit::MolDraw2DSVG canvas(settings.width, settings.height);
   auto &options = canvas.drawOptions();
-  if (dark) {
+  if (settings.dark) {
     RDKit::setDarkMode(options);
-  } else {  // the usual yellow of S and cyan of F cannot be read on marks
+  } else {  // RDKit's yellow S and cyan F are illegible on marks
     options.atomColourPalette[9] = Colour(0.05, 0.50, 0.50);
     options.atomColourPalette[16] = Colour(0.58, 0.48, 0.0);
   }
-  options.clearBackground = !sheet.transparent;
+  options.clearBackground = !settings.transparent;
   options.prepareMolsBeforeDrawing = false;
   options.dummiesAreAttachments = true;
   options.bondLineWidth = 1.5;
   options.highlightBondWidthMultiplier = 12;
   options.highlightRadius = 0.35;
-  options.fixedBondLength = 26;  // at most, so that small molecules are not blown up
+  options.fixedBondLength = 26;  // upper bound, so that small molecules are not enlarged
   canvas.drawMolecule(mol, "", &marks.atoms, &marks.bonds, &marks.atom_colours, &marks.bond_colours);
   canvas.finishDrawing();
   return canvas.getDrawingText();
@@ -111,30 +111,35 @@ std::string drawn(RDKit::RWMol &mol, const Marks &marks, const retort_sheet &she
 }  // namespace retort
 
 extern "C" retort_answer retort_depict(const char *smiles, size_t size, const char *reference, size_t reference_size,
-                                       const retort_query *highlight, int32_t dark, const retort_sheet *sheet) {
+                                       const retort_query *highlight, const retort_canvas *canvas) {
   using namespace retort;
-  return answered([&](std::string &out) {
+  return respond([&](std::string &out) {
     auto mol = parse(std::string(smiles, size));
     RDDepict::compute2DCoords(*mol, nullptr, true);
     Marks marks;
     if (reference_size > 0) {
-      auto seed = parse_other(std::string(reference, reference_size));
-      RDDepict::compute2DCoords(*seed, nullptr, true);
-      const Common both = common(*mol, *seed);
-      align(*mol, *seed, both);
-      marks = of_difference(*mol, *seed, both, dark);
+      auto other = parse_other(std::string(reference, reference_size));
+      RDDepict::compute2DCoords(*other, nullptr, true);
+      const Common shared = common(*mol, *other);
+      align(*mol, *other, shared);
+      marks = mark_difference(*mol, *other, shared, canvas->dark);
     } else if (highlight) {
-      marks = of_pattern(*mol, *highlight, dark);
+      marks = mark_match(*mol, *highlight, canvas->dark);
     }
-    put(out, drawn(*mol, marks, *sheet, dark));
+    put(out, draw_svg(*mol, marks, *canvas));
     put(out, std::to_string(marks.atoms.size()));
   });
 }
 
-extern "C" retort_answer retort_molblock(const char *smiles, size_t size) {
-  return retort::answered([&](std::string &out) {
+extern "C" retort_answer retort_png(const char *smiles, size_t size, int32_t width, int32_t height) {
+  return retort::respond([&](std::string &out) {
     auto mol = retort::parse(std::string(smiles, size));
-    RDDepict::compute2DCoords(*mol, nullptr, true);
-    out = RDKit::MolToMolBlock(*mol);
+    RDKit::MolDraw2DUtils::prepareMolForDrawing(*mol);
+    RDKit::MolDraw2DCairo canvas(width, height, width, height);
+    canvas.drawOptions().prepareMolsBeforeDrawing = false;
+    const std::vector<int> none;
+    canvas.drawMolecule(*mol, "", &none, &none);
+    canvas.finishDrawing();
+    out = canvas.getDrawingText();
   });
 }

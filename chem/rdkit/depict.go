@@ -9,27 +9,33 @@ import (
 	"strconv"
 )
 
-// Depict draws one molecule as SVG and tells how many atoms are marked: what changed from the reference, which may be
-// empty, or else where highlight, which may be nil, is found.
-func Depict(smiles, reference string, highlight *Query, dark bool, s Sheet) (svg string, marked int, err error) {
-	sheet := C.retort_sheet{width: C.int32_t(s.Width), height: C.int32_t(s.Height), columns: 1}
-	if s.Transparent {
-		sheet.transparent = 1
-	}
-	var darkness C.int32_t
-	if dark {
-		darkness = 1
+// Canvas is the size, in pixels, and the colours of a picture.
+type Canvas struct {
+	Width       int
+	Height      int
+	Transparent bool // no background
+	Dark        bool // colours for a dark background
+}
+
+// Depict draws a molecule as SVG and returns the number of marked atoms. If reference is not empty, the marks show what
+// changed from it, otherwise where highlight, which may be nil, matches.
+func Depict(smiles, reference string, highlight *Query, canvas Canvas) (svg string, marked int, err error) {
+	c := C.retort_canvas{
+		width:       C.int32_t(canvas.Width),
+		height:      C.int32_t(canvas.Height),
+		transparent: flag(canvas.Transparent),
+		dark:        flag(canvas.Dark),
 	}
 	var query *C.retort_query
 	if highlight != nil {
 		query = highlight.c
 	}
 	text, size := chars(smiles)
-	from, fromSize := chars(reference)
-	answer, err := fields(C.retort_depict(text, size, from, fromSize, query, darkness, &sheet))
-	for _, kept := range []any{smiles, reference, highlight} {
-		runtime.KeepAlive(kept)
-	}
+	referenceText, referenceSize := chars(reference)
+	answer, err := fields(C.retort_depict(text, size, referenceText, referenceSize, query, &c))
+	runtime.KeepAlive(smiles)
+	runtime.KeepAlive(reference)
+	runtime.KeepAlive(highlight)
 	if err != nil {
 		return "", 0, err
 	}
@@ -40,9 +46,24 @@ func Depict(smiles, reference string, highlight *Query, dark bool, s Sheet) (svg
 	return answer[0], marked, err
 }
 
-// MolBlock is a molecule in MDL's format, with 2D coordinates.
+// PNG draws a molecule on white, width x height pixels.
+func PNG(smiles string, width, height int) ([]byte, error) {
+	text, size := chars(smiles)
+	defer runtime.KeepAlive(smiles)
+	picture, err := take(C.retort_png(text, size, C.int32_t(width), C.int32_t(height)))
+	return []byte(picture), err
+}
+
+// MolBlock writes a molecule as a mol block (MDL) with 2D coordinates.
 func MolBlock(smiles string) (string, error) {
 	text, size := chars(smiles)
 	defer runtime.KeepAlive(smiles)
 	return take(C.retort_molblock(text, size))
+}
+
+// ReadMolfile returns the canonical SMILES of a mol block.
+func ReadMolfile(block string) (string, error) {
+	text, size := chars(block)
+	defer runtime.KeepAlive(block)
+	return take(C.retort_read_molfile(text, size))
 }

@@ -1,4 +1,4 @@
-// Neighbours and crossovers of molecules: the preparation, the check of what was made, and the call.
+// Mutations and crossovers: preparation of the parents, checks of the offspring, and the calls.
 #include "edit.h"
 #include "scores.h"
 
@@ -20,7 +20,7 @@ bool organic(int element) {
   return elements.count(element);
 }
 
-// Lets the hydrogens of an atom follow from its bonds; false where they would be others.
+// Makes the hydrogens of an atom implicit. Returns false, and changes nothing, if their number would change.
 bool imply_hydrogens(Atom &atom) {
   const unsigned written = atom.getNumExplicitHs();
   const bool closed = atom.getNoImplicit();
@@ -38,13 +38,13 @@ bool imply_hydrogens(Atom &atom) {
   return false;
 }
 
-int unpaired(const ROMol &mol) {
+int count_radicals(const ROMol &mol) {
   int count = 0;
   for (const auto atom : mol.atoms()) count += atom->getNumRadicalElectrons();
   return count;
 }
 
-// The property of atoms that were aromatic before a change.
+// Marks atoms that were aromatic before a change.
 const char *const kWasAromatic = "retort_aromatic";
 
 bool ends_aromaticity(const ROMol &mol) {
@@ -58,7 +58,7 @@ bool ends_aromaticity(const ROMol &mol) {
 
 Parent::Parent(const std::string &text) : mol(parse(text)) {
   smiles = RDKit::MolToSmiles(*mol);
-  radicals = unpaired(*mol);
+  radicals = count_radicals(*mol);
   oddities = retort::oddities(*mol);
   for (auto atom : mol->atoms()) {
     aromatic.push_back(atom->getIsAromatic());
@@ -82,7 +82,7 @@ Parent::Parent(const std::string &text) : mol(parse(text)) {
 
 namespace {
 
-// Whether a carbon has a double bond to an oxygen.
+// Reports whether a carbon has a double bond to an oxygen.
 bool has_oxo(const ROMol &mol, const Atom &carbon) {
   for (const auto bond : mol.atomBonds(&carbon)) {
     if (bond->getBondType() == Bond::DOUBLE && bond->getOtherAtom(&carbon)->getAtomicNum() == 8) return true;
@@ -90,8 +90,8 @@ bool has_oxo(const ROMol &mol, const Atom &carbon) {
   return false;
 }
 
-// What is odd about one atom and its bonds.
-int odd_atom(const ROMol &mol, const Atom &atom, bool small_ring) {
+// Counts the oddities of one atom and its bonds.
+int atom_oddities(const ROMol &mol, const Atom &atom, bool small_ring) {
   int doubles = 0;
   int triples = 0;
   int donors = 0;
@@ -126,9 +126,9 @@ int odd_atom(const ROMol &mol, const Atom &atom, bool small_ring) {
   return odd + (element == 7 && nitrogens > 1 && !atom.getIsAromatic());
 }
 
-// Whether an atom is where two small rings that share more than a bond meet: no place for a double
-// bond (Bredt's rule).
-bool bridgehead(const ROMol &mol, const Atom &atom) {
+// Reports whether an atom is a bridgehead of two small rings that share more than a bond. It cannot have a double bond
+// (Bredt's rule).
+bool is_bridgehead(const ROMol &mol, const Atom &atom) {
   const auto *rings = mol.getRingInfo();
   if (atom.getDegree() < 3 || rings->numAtomRings(atom.getIdx()) < 2) return false;
   const auto members = rings->atomMembers(atom.getIdx());
@@ -151,13 +151,13 @@ int oddities(const ROMol &mol) {
   int odd = 0;
   for (const auto atom : mol.atoms()) {
     const unsigned ring = rings->numAtomRings(atom->getIdx()) ? rings->minAtomRingSize(atom->getIdx()) : 0;
-    odd += odd_atom(mol, *atom, ring && ring <= 8);
+    odd += atom_oddities(mol, *atom, ring && ring <= 8);
   }
   for (const auto bond : mol.bonds()) {
     if (bond->getBondType() == Bond::SINGLE || !rings->numBondRings(bond->getIdx())) continue;
     const unsigned ring = rings->minBondRingSize(bond->getIdx());
     odd += ring == 3 || (ring == 4 && !bond->getIsAromatic());
-    for (const auto *end : {bond->getBeginAtom(), bond->getEndAtom()}) odd += bridgehead(mol, *end);
+    for (const auto *end : {bond->getBeginAtom(), bond->getEndAtom()}) odd += is_bridgehead(mol, *end);
   }
   return odd;
 }
@@ -178,25 +178,25 @@ void connect(Draft &mol, int atom, int neighbour) {
   mol.getAtomWithIdx(neighbour)->setChiralTag(Atom::CHI_UNSPECIFIED);
 }
 
-void renew(const ROMol &before, Draft &mol, int from, int old, int atom) {
-  // A configuration is the sense of rotation of the bonds in their order. The new bond is the last,
-  // so each bond behind the old one changes places with it.
-  int behind = 0;
+void keep_configuration(const ROMol &before, Draft &mol, int from, int old, int atom) {
+  // A configuration is the sense of rotation of the bonds in their order. The new bond is the last one, so it changes
+  // places with each bond after the old one.
+  int later = 0;
   bool found = false;
   for (const auto bond : before.atomBonds(before.getAtomWithIdx(from))) {
-    behind += found;
+    later += found;
     found |= static_cast<int>(bond->getOtherAtomIdx(from)) == old;
   }
-  if (behind % 2) mol.getAtomWithIdx(atom)->invertChirality();
+  if (later % 2) mol.getAtomWithIdx(atom)->invertChirality();
 }
 
 void substitute(const ROMol &before, Draft &mol, int atom, int old, int neighbour) {
   mol.removeBond(atom, old);
   mol.addBond(atom, neighbour, Bond::SINGLE);
-  renew(before, mol, atom, old, atom);
+  keep_configuration(before, mol, atom, old, atom);
 }
 
-std::vector<int> beyond(const ROMol &mol, int from, int to) {
+std::vector<int> far_side(const ROMol &mol, int from, int to) {
   std::vector<char> seen(mol.getNumAtoms());
   seen[from] = seen[to] = 1;
   std::vector<int> atoms{to};
@@ -217,10 +217,10 @@ void remove(Draft &mol, const std::vector<int> &atoms) {
 
 namespace {
 
-constexpr size_t kLongestText = 512;  // of what is made
+constexpr size_t kMaxText = 512;  // upper bound of the SMILES of offspring, in bytes
 
-// Whether anything of a molecule says that it has a configuration.
-bool configured(const ROMol &mol) {
+// Reports whether an atom or bond of a molecule has a configuration or a direction.
+bool has_configuration(const ROMol &mol) {
   for (const auto atom : mol.atoms()) {
     if (atom->getChiralTag() != Atom::CHI_UNSPECIFIED) return true;
   }
@@ -230,53 +230,52 @@ bool configured(const ROMol &mol) {
   return false;
 }
 
-// Sanitises a changed molecule and writes it as SMILES, "" where it is no molecule or one that nobody asks for: with
-// more unpaired electrons, more oddities than `odd`. What is written is read anew, so it is canonical only where the
-// molecule has configurations, which RDKit 2022.09 does not always keep in other SMILES.
-std::string finished(Draft &mol, int radicals, int odd) {
+// Sanitises a draft and writes it as SMILES, or "" if it has more unpaired electrons or more oddities than allowed. The
+// caller parses the text again, so it is canonical only if the molecule has configurations, which RDKit 2022.09 does
+// not always keep in other SMILES.
+std::string finish(Draft &mol, int radicals, int odd) {
   RDKit::MolOps::sanitizeMol(mol);
-  if (unpaired(mol) > radicals || oddities(mol) > odd) return "";
-  const bool canonical = configured(mol);
+  if (count_radicals(mol) > radicals || oddities(mol) > odd) return "";
+  const bool canonical = has_configuration(mol);
   if (canonical) RDKit::MolOps::assignStereochemistry(mol, true, true);
   return RDKit::MolToSmiles(mol, true, false, -1, canonical);
 }
 
-// A molecule as it was read.
-struct Made {
-  std::string smiles;  // canonical; "" for none
-  std::string facts;   // as retort_mutations gives them
+struct Child {
+  std::string smiles;  // canonical; "" if there is no child
+  std::string facts;   // see write_facts
 };
 
-// As finished, and read anew: equal strings, equal molecules. Nothing for anything that RDKit refuses.
-Made readable(Draft &mol, int radicals, int odd, std::set<std::string> &seen) {
-  Made made;
+// Finishes a draft and parses it again, so that equal molecules have equal SMILES. There is no child if RDKit refuses
+// the molecule or it was seen before.
+Child reread(Draft &draft, int radicals, int odd, std::set<std::string> &seen) {
+  Child child;
   Failure failure;
-  guarded(failure, [&] {
-    const std::string first = finished(mol, radicals, odd);
-    if (first.empty() || first.size() > kLongestText) return;
-    const auto read = parse(first);
-    const std::string canonical = RDKit::MolToSmiles(*read);
+  run_guarded(failure, [&] {
+    const std::string first = finish(draft, radicals, odd);
+    if (first.empty() || first.size() > kMaxText) return;
+    const auto mol = parse(first);
+    const std::string canonical = RDKit::MolToSmiles(*mol);
     if (!seen.insert(canonical).second) return;
-    made.facts = facts(*read);
-    made.smiles = canonical;
+    child.facts = write_facts(*mol);
+    child.smiles = canonical;
   });
-  return made;
+  return child;
 }
 
-// Makes up to count distinct molecules of at most so many atoms by a change, in a number of attempts in
-// proportion.
+// Writes up to count distinct molecules of at most max_atoms atoms. The number of attempts is in proportion to count.
 template <typename Change>
-void collect(int32_t count, int most, int radicals, int odd, std::set<std::string> &seen,
+void collect(int32_t count, int max_atoms, int radicals, int odd, std::set<std::string> &seen,
              Random &random, std::string &out, const Change &change) {
   for (int attempts = 6 * count + 24; count > 0 && attempts > 0; --attempts) {
     Draft mol;
     if (!change(mol)) continue;
-    if (static_cast<int>(mol.getNumAtoms()) > most || !mol.getNumAtoms()) continue;
-    const Made made = readable(mol, radicals, odd, seen);
-    // A change that ends aromaticity is seldom what is looked for: one of eight stays.
-    if (made.smiles.empty() || (ends_aromaticity(mol) && random.below(8))) continue;
-    put(out, made.smiles);
-    put(out, made.facts);
+    if (static_cast<int>(mol.getNumAtoms()) > max_atoms || !mol.getNumAtoms()) continue;
+    const Child child = reread(mol, radicals, odd, seen);
+    // A change that ends aromaticity is rarely wanted: one in eight stays.
+    if (child.smiles.empty() || (ends_aromaticity(mol) && random.below(8))) continue;
+    put(out, child.smiles);
+    put(out, child.facts);
     --count;
   }
 }
@@ -287,11 +286,12 @@ void collect(int32_t count, int most, int radicals, int odd, std::set<std::strin
 extern "C" retort_answer retort_mutations(const char *smiles, size_t size, int32_t count, int32_t stereo,
                                           uint64_t seed) {
   using namespace retort;
-  return answered([&](std::string &out) {
+  return respond([&](std::string &out) {
     const Parent parent(std::string(smiles, size));
     std::set<std::string> seen{parent.smiles};
     Random random{seed};
-    collect(count, std::max(kMostAtoms, parent.size()), parent.radicals, parent.oddities, seen, random, out, [&](Draft &mol) {
+    const int max_atoms = std::max(kMaxAtoms, parent.size());
+    collect(count, max_atoms, parent.radicals, parent.oddities, seen, random, out, [&](Draft &mol) {
       mol = Draft(*parent.mol);
       return stereo ? change_stereo(parent, mol, random) : mutate(parent, mol, random);
     });
@@ -301,7 +301,7 @@ extern "C" retort_answer retort_mutations(const char *smiles, size_t size, int32
 extern "C" retort_answer retort_crossovers(const char *first, size_t first_size, const char *second,
                                            size_t second_size, int32_t count, uint64_t seed) {
   using namespace retort;
-  return answered([&](std::string &out) {
+  return respond([&](std::string &out) {
     const Parent one(std::string(first, first_size));
     const Parent two(std::string(second, second_size));
     std::set<std::string> seen{one.smiles, two.smiles};
@@ -309,8 +309,8 @@ extern "C" retort_answer retort_crossovers(const char *first, size_t first_size,
     const int radicals = std::max(one.radicals, two.radicals);
     const int odd = std::max(one.oddities, two.oddities);
     Tried tried;
-    const int most = std::max({kMostAtoms, one.size(), two.size()});
-    collect(count, most, radicals, odd, seen, random, out, [&](Draft &mol) {
+    const int max_atoms = std::max({kMaxAtoms, one.size(), two.size()});
+    collect(count, max_atoms, radicals, odd, seen, random, out, [&](Draft &mol) {
       return random.below(2) ? cross(one, two, mol, tried, random) : cross(two, one, mol, tried, random);
     });
   });

@@ -1,8 +1,7 @@
-// Small random changes of a molecule's graph: what edit.cc, mutate.cc and substituents.cc share.
+// Small random changes of a molecule's graph, shared by edit.cc, mutate.cc and substituents.cc.
 //
-// A change is made on a copy of the molecule whose aromatic bonds are written as single and double
-// ones and whose hydrogens are implied, so that adding or removing a bond is all there is to do.
-// RDKit then finds valences, hydrogens and aromaticity anew, or refuses.
+// A change edits a draft: a kekulised copy of the molecule with implicit hydrogens, so that it only has to add and
+// remove atoms and bonds. RDKit then recomputes valences, hydrogens and aromaticity, or refuses the molecule.
 #pragma once
 #include "molecule.h"
 
@@ -14,19 +13,19 @@ namespace retort {
 
 using Draft = RDKit::RWMol;
 
-// The most atoms, hydrogens not counted, of what is made, unless a molecule had more before a change: molecules of
-// medicinal chemistry have up to about 60, and so have those that the models were trained on.
-constexpr int kMostAtoms = 60;
+// Upper bound of the heavy atoms of offspring, unless a parent has more. Molecules of medicinal chemistry, and those
+// that the models were trained on, have up to about 60.
+constexpr int kMaxAtoms = 60;
 
-// A molecule ready to be changed.
+// A molecule prepared for changes.
 struct Parent {
   std::unique_ptr<Draft> mol;  // kekulised, with ring information
   std::string smiles;          // canonical
-  // By atom. A fixed atom has an isotope, unpaired electrons, an element that is not of organic
-  // chemistry or hydrogens that do not follow from its bonds: it and its bonds stay as they are.
+  // Per atom. A fixed atom has an isotope, unpaired electrons, an element outside organic chemistry, or hydrogens that
+  // do not follow from its bonds. Changes leave it and its bonds as they are.
   std::vector<char> fixed, aromatic;
   std::vector<int> hydrogens;
-  std::vector<int> single_chain;  // bonds, by index: single, in no ring, between atoms not fixed
+  std::vector<int> single_chain;  // indices of single bonds outside of rings between atoms that are not fixed
   int radicals = 0;               // unpaired electrons
   int oddities = 0;               // see oddities()
 
@@ -34,49 +33,50 @@ struct Parent {
   int size() const { return static_cast<int>(mol->getNumAtoms()); }
 };
 
-// Counts what chemists would not draw: a halogen on N, O or S, O beside O, cumulated double bonds,
-// a triple or cumulated bond in a ring of up to eight atoms, a double bond in a ring of three or four
-// or at a bridgehead, a chain of three nitrogens, a carbon with two OH or NH2. Needs ring information.
+// Counts features that chemists avoid: a halogen on N, O or S, an O-O bond, cumulated double bonds, a triple or
+// cumulated bond in a ring of up to eight atoms, a double bond in a ring of three or four atoms or at a bridgehead, a
+// chain of three nitrogens, a carbon with two OH or NH2. The molecule must have ring information.
 int oddities(const RDKit::ROMol &mol);
 
-// The most bonds, counted by order, that a neutral atom of an element has with atoms other than
-// hydrogen here; 0 for an element that no change may put in.
+// Returns the highest sum of bond orders that a change gives a neutral atom of an element, hydrogens not counted, or 0
+// for an element that no change inserts.
 int usual_valence(int element);
 
-// A single bond to a new neighbour, in place of a hydrogen. The configuration of the atom is lost.
+// Adds a single bond to a new neighbour in place of a hydrogen. The atom loses its configuration.
 void connect(Draft &mol, int atom, int neighbour);
 
-// Gives an atom of `before` a new neighbour in the place of the old one. The atom keeps its
-// configuration.
+// Replaces the neighbour `old` of an atom of `before` by another one. The atom keeps its configuration.
 void substitute(const RDKit::ROMol &before, Draft &mol, int atom, int old, int neighbour);
 
-// Keeps the configuration of `atom`, which was `from` in `before` and has lost its bond to `old` there
-// and got a new last one.
-void renew(const RDKit::ROMol &before, Draft &mol, int from, int old, int atom);
+// Restores the configuration of `atom` after its bond to `old` was replaced by a new last bond. The atom has the index
+// `from` in `before`.
+void keep_configuration(const RDKit::ROMol &before, Draft &mol, int from, int old, int atom);
 
-// The atoms on the far side of a bond that is in no ring, the atom `to` first, without `from`'s side.
-std::vector<int> beyond(const RDKit::ROMol &mol, int from, int to);
+// Returns the atoms on the side of `to` of a bond that is in no ring, `to` first.
+std::vector<int> far_side(const RDKit::ROMol &mol, int from, int to);
 
 // Removes atoms. Indices of later atoms change.
 void remove(Draft &mol, const std::vector<int> &atoms);
 
-// One random change of a copy of the parent; false where it does not apply. No stereo by itself.
+// Makes one random change of the graph. Returns false if the change drawn does not apply. The draft is a copy of the
+// parent, here and below.
 bool mutate(const Parent &parent, Draft &mol, Random &random);
 
-// The configuration of one stereocentre or double bond changed; false without one.
+// Changes the configuration of one random atom. Returns false if the atom drawn cannot have one.
 bool change_stereo(const Parent &parent, Draft &mol, Random &random);
 
-// Changes of substituents (substituents.cc): each one of the changes that mutate() draws from.
+// The changes of substituents that mutate() draws from: substituents.cc.
 bool append_group(const Parent &parent, Draft &mol, Random &random);
 bool replace_group(const Parent &parent, Draft &mol, Random &random);
 bool delete_group(const Parent &parent, Draft &mol, Random &random);
 bool move_group(const Parent &parent, Draft &mol, Random &random);
 
-// The crossovers that were made before: the parent whose first part is kept, and the cut bond of each, from the atom
-// that is kept to the one that is not.
+// The crossovers tried before: the parent that comes first, then the cut bond of each parent, from the atom that stays
+// to the one that is lost.
 using Tried = std::set<std::tuple<const Parent *, int, int, int, int>>;
 
-// A part of first and a part of second, each cut at a single bond in no ring, joined there. False where it was tried.
+// Joins a part of each parent, cut at a random single bond that is in no ring. Returns false if this crossover was
+// tried before or does not apply.
 bool cross(const Parent &first, const Parent &second, Draft &mol, Tried &tried, Random &random);
 
 }  // namespace retort

@@ -1,4 +1,4 @@
-// Reading a molecule into the numbers patterns ask about.
+// Reads the properties that patterns test from a molecule.
 #include <algorithm>
 
 #include "pattern.h"

@@ -1,4 +1,4 @@
-// Panels: several numbers of each molecule, some of them in comparison with a reference, from one reading of it.
+// Panels compute several numbers of each molecule, some relative to a reference, and parse the molecule once.
 #include <DataStructs/SparseIntVect.h>
 #include <GraphMol/ChemTransforms/ChemTransforms.h>
 #include <GraphMol/Descriptors/MolDescriptors.h>
@@ -17,19 +17,20 @@
 namespace retort {
 namespace {
 
-// A search of a pattern in one molecule, as in contains.cc.
+// Upper bound of the steps of all pattern searches in one molecule, as in contains.cc.
 constexpr uint64_t kSteps = 2'000'000;
 
-// The kinds of fingerprints. All count how often a feature is there.
+// The kinds of fingerprints. All are count vectors.
 enum Print { kMorgan2, kMorgan3, kFeatureMorgan2, kAtomPairs, kPrints };
 
-// The longest distance of an atom pair, in bonds, as GuacaMol and TDC take it.
+// The largest distance of an atom pair, in bonds, as in GuacaMol and TDC.
 constexpr unsigned kMaxPairDistance = 10;
 
 using Morgan = std::unique_ptr<RDKit::SparseIntVect<uint32_t>>;
 using Pairs = std::unique_ptr<RDKit::SparseIntVect<int32_t>>;
 
-// RDKit's six definitions of features, for our own matcher: RDKit's searches recursive patterns under a lock.
+// Returns RDKit's six definitions of features for our own matcher, because RDKit searches recursive patterns under a
+// lock.
 const std::vector<Pattern> &feature_patterns() {
   static std::vector<Pattern> patterns;
   static std::once_flag once;
@@ -39,7 +40,7 @@ const std::vector<Pattern> &feature_patterns() {
   return patterns;
 }
 
-// One molecule, with what several measures ask of it computed once.
+// One molecule with the properties that several measures share, each computed at most once.
 class Subject {
  public:
   explicit Subject(const RDKit::ROMol &mol) : mol(mol) {}
@@ -97,12 +98,12 @@ int count_element(const RDKit::ROMol &mol, int element) {
   int count = 0;
   for (const auto *atom : mol.atoms()) {
     count += atom->getAtomicNum() == element;
-    if (element == 1) count += atom->getTotalNumHs();  // hydrogens that are no atoms of their own
+    if (element == 1) count += atom->getTotalNumHs();  // hydrogens that are not atoms of the graph
   }
   return count;
 }
 
-// All atoms, hydrogens included.
+// Counts all atoms, hydrogens included.
 int count_all(const RDKit::ROMol &mol) {
   int count = 0;
   for (const auto *atom : mol.atoms()) count += 1 + atom->getTotalNumHs();
@@ -112,7 +113,7 @@ int count_all(const RDKit::ROMol &mol) {
 struct Measure {
   int kind;
   std::unique_ptr<RDKit::ROMol> reference;
-  std::unique_ptr<Subject> prints;  // of the reference, complete: read by threads at once
+  std::unique_ptr<Subject> prints;  // of the reference, precomputed because threads share it
   std::unique_ptr<Pattern> pattern;
   int element = 0;
 
@@ -124,7 +125,8 @@ double Measure::of(Subject &s, Budget &budget) const {
   switch (kind) {
     case RETORT_MORGAN2_SIMILARITY: return TanimotoSimilarity(prints->morgan(kMorgan2), s.morgan(kMorgan2));
     case RETORT_MORGAN3_SIMILARITY: return TanimotoSimilarity(prints->morgan(kMorgan3), s.morgan(kMorgan3));
-    case RETORT_FEATURE_SIMILARITY: return TanimotoSimilarity(prints->morgan(kFeatureMorgan2), s.morgan(kFeatureMorgan2));
+    case RETORT_FEATURE_SIMILARITY:
+      return TanimotoSimilarity(prints->morgan(kFeatureMorgan2), s.morgan(kFeatureMorgan2));
     case RETORT_PAIR_SIMILARITY: return TanimotoSimilarity(prints->pairs(), s.pairs());
     case RETORT_CONTAINS: return pattern->in(s.graph(), budget);
     case RETORT_SAME_SCAFFOLD: return prints->scaffold() == s.scaffold();
@@ -141,8 +143,8 @@ double Measure::of(Subject &s, Budget &budget) const {
   throw Refusal(RETORT_FAILED, "an unknown measure");
 }
 
-// Computes of the reference what will be compared.
-void complete(Measure &m) {
+// Computes the property of the reference that will be compared, so that measuring only reads it.
+void precompute(Measure &m) {
   Subject &s = *m.prints;
   switch (m.kind) {
     case RETORT_MORGAN2_SIMILARITY: s.morgan(kMorgan2); break;
@@ -153,7 +155,7 @@ void complete(Measure &m) {
   }
 }
 
-Measure compiled(int kind, const std::string &text) {
+Measure compile_measure(int kind, const std::string &text) {
   Measure m;
   m.kind = kind;
   switch (kind) {
@@ -164,8 +166,8 @@ Measure compiled(int kind, const std::string &text) {
     case RETORT_SAME_SCAFFOLD:
       m.reference = parse(text);
       m.prints = std::make_unique<Subject>(*m.reference);
-      complete(m);
-      m.reference->clearComputedProps(false);  // the matrix of distances that pairs of atoms need, n x n
+      precompute(m);
+      m.reference->clearComputedProps(false);  // frees the n x n distance matrix of the atom pairs
       break;
     case RETORT_CONTAINS:
       m.pattern = std::make_unique<Pattern>(text);
@@ -193,8 +195,8 @@ extern "C" retort_panel *retort_panel_new(void) { return new retort_panel; }
 extern "C" void retort_panel_free(retort_panel *panel) { delete panel; }
 
 extern "C" retort_answer retort_panel_add(retort_panel *panel, int32_t kind, const char *text, size_t size) {
-  return retort::answered([&](std::string &) {
-    panel->measures.push_back(retort::compiled(kind, std::string(text, size)));
+  return retort::respond([&](std::string &) {
+    panel->measures.push_back(retort::compile_measure(kind, std::string(text, size)));
   });
 }
 
@@ -208,11 +210,11 @@ extern "C" void retort_panel_measure(const retort_panel *panel, const char *text
     std::fill(row, row + width, std::nan(""));
     std::unique_ptr<RDKit::RWMol> mol;
     Failure failure;
-    if (!guarded(failure, [&] { mol = parse(std::string(text + from, ends[i] - from)); })) continue;
+    if (!run_guarded(failure, [&] { mol = parse(std::string(text + from, ends[i] - from)); })) continue;
     Subject subject(*mol);
-    Budget budget{kSteps};  // of all patterns together
+    Budget budget{kSteps};  // for all patterns together
     for (size_t k = 0; k < width; ++k) {
-      guarded(failure, [&] { row[k] = panel->measures[k].of(subject, budget); });
+      run_guarded(failure, [&] { row[k] = panel->measures[k].of(subject, budget); });
     }
   }
 }

@@ -8,7 +8,7 @@ import (
 	"unsafe"
 )
 
-// Measure is a kind of number that a panel gives: see shim.h.
+// Measure is a kind of number that a [Panel] computes: see shim.h.
 type Measure int32
 
 // The measures. The first four are Tanimoto similarities.
@@ -30,7 +30,7 @@ const (
 	AllAtoms          Measure = C.RETORT_ALL_ATOMS
 )
 
-// Panel is a list of measures. Any number of goroutines may use it once nothing is added any more.
+// Panel is a list of measures. Any number of goroutines may use it once all measures are added.
 type Panel struct {
 	c     *C.retort_panel
 	width int
@@ -43,10 +43,10 @@ func NewPanel() *Panel {
 	return p
 }
 
-// Add adds a measure; text is the molecule, the pattern or the element that it is about.
+// Add adds a measure. text is the reference molecule, the pattern or the element, for measures that have one.
 func (p *Panel) Add(kind Measure, text string) error {
-	at, size := chars(text)
-	_, err := take(C.retort_panel_add(p.c, C.int32_t(kind), at, size))
+	data, size := chars(text)
+	_, err := take(C.retort_panel_add(p.c, C.int32_t(kind), data, size))
 	runtime.KeepAlive(text)
 	runtime.KeepAlive(p)
 	if err == nil {
@@ -55,10 +55,11 @@ func (p *Panel) Add(kind Measure, text string) error {
 	return err
 }
 
-// Width is the number of measures.
+// Width returns the number of measures.
 func (p *Panel) Width() int { return p.width }
 
-// Measure gives a row of Width numbers per molecule, one after the other; NaN where there is none.
+// Measure returns the concatenated rows of the molecules, each of Width numbers. A number that cannot be computed is
+// NaN.
 func (p *Panel) Measure(smiles []string) []float64 {
 	if len(smiles) == 0 || p.width == 0 {
 		return nil

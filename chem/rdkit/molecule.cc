@@ -4,7 +4,6 @@
 #include <GraphMol/SanitException.h>
 #include <GraphMol/SmilesParse/SmilesParse.h>
 #include <RDGeneral/RDLog.h>
-#include <RDGeneral/versions.h>
 
 #include <climits>
 #include <cstdlib>
@@ -14,7 +13,7 @@
 namespace retort {
 namespace {
 
-// RDKit reports every refused molecule on stderr; the same facts come back as statuses here.
+// Turns off RDKit's log, which reports every refused molecule on stderr. Statuses carry the same facts.
 void silence() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -23,7 +22,7 @@ void silence() {
   });
 }
 
-// The Refusal for an error of RDKit's; its atom is an index into the molecule that RDKit sanitised.
+// Converts an error of RDKit. The atom is an index into the molecule that RDKit sanitised.
 Refusal refusal_of(const RDKit::MolSanitizeException &e) {
   Refusal r(RETORT_FAILED, e.what());
   if (dynamic_cast<const RDKit::AtomValenceException *>(&e)) {
@@ -46,9 +45,9 @@ Refusal refusal_of(const RDKit::MolSanitizeException &e) {
 
 namespace {
 
-// The most bonds of neutral atoms of which older versions of RDKit take more than newer ones do; a charged
-// atom has as many as the neutral one of the element with as many electrons.
-int most_bonds(int element) {
+// Returns the highest valence that newer versions of RDKit allow a neutral atom of an element for which this version
+// allows more. A charged atom has the limit of the neutral element with the same number of electrons.
+int max_valence(int element) {
   switch (element) {
     case 13: return 3;           // Al
     case 14: return 4;           // Si
@@ -57,12 +56,12 @@ int most_bonds(int element) {
   }
 }
 
-// Refuses valences that this version of RDKit takes and newer ones do not.
+// Refuses valences that this version of RDKit accepts and newer ones do not.
 void refuse_valences(const RDKit::ROMol &mol) {
   for (const auto *atom : mol.atoms()) {
     const int valence = atom->getTotalValence();
-    const int most = most_bonds(atom->getAtomicNum());
-    if (most == INT_MAX || valence <= most - atom->getFormalCharge()) continue;
+    const int limit = max_valence(atom->getAtomicNum());
+    if (limit == INT_MAX || valence <= limit - atom->getFormalCharge()) continue;
     const std::string index = std::to_string(atom->getIdx());
     throw RDKit::AtomValenceException("Explicit valence for atom # " + index + " " + atom->getSymbol() + ", " +
                                           std::to_string(valence) + ", is greater than permitted",
@@ -70,8 +69,7 @@ void refuse_valences(const RDKit::ROMol &mol) {
   }
 }
 
-// Sanitises the molecule with all its hydrogens, so that what it throws names atoms in the order
-// written.
+// Sanitises the molecule with all its hydrogens, so that errors name atoms in the order written.
 void sanitize_as_written(const std::string &smiles, RDKit::SmilesParserParams params) {
   params.sanitize = params.removeHs = false;
   const std::unique_ptr<RDKit::RWMol> mol(RDKit::SmilesToMol(smiles, params));
@@ -118,13 +116,13 @@ std::unique_ptr<RDKit::RWMol> parse_other(const std::string &smiles, bool remove
   }
 }
 
-bool guarded(Failure &failure, const std::function<void()> &work) {
+bool run_guarded(Failure &failure, const std::function<void()> &work) {
   try {
     work();
     return true;
   } catch (const Refusal &e) {
     failure = Failure{e.status, e.atom, e.what()};
-  } catch (const RDKit::MolSanitizeException &e) {  // about a molecule made from the given one
+  } catch (const RDKit::MolSanitizeException &e) {  // of a molecule derived from the input
     failure = Failure{refusal_of(e).status, -1, e.what()};
   } catch (const std::exception &e) {
     failure = Failure{RETORT_FAILED, -1, e.what()};
@@ -134,12 +132,12 @@ bool guarded(Failure &failure, const std::function<void()> &work) {
   return false;
 }
 
-retort_answer answered(const std::function<void(std::string &)> &work) {
+retort_answer respond(const std::function<void(std::string &)> &work) {
   silence();
   std::string out;
   Failure failure;
   retort_answer answer{RETORT_OK, -1, nullptr, 0};
-  if (!guarded(failure, [&] { work(out); })) {
+  if (!run_guarded(failure, [&] { work(out); })) {
     answer.status = failure.status;
     answer.atom = failure.atom;
     out = failure.message;
@@ -166,11 +164,9 @@ uint64_t Random::next() {
   return z ^ (z >> 31);
 }
 
-// The bias of the remainder is below n / 2^64: nothing for the sizes used here.
+// The bias of the remainder is below n / 2^64, which is negligible for the sizes used here.
 uint64_t Random::below(uint64_t n) { return next() % n; }
 
 }  // namespace retort
-
-extern "C" const char *retort_rdkit_version(void) { return RDKit::rdkitVersion; }
 
 extern "C" void retort_free(void *block) { std::free(block); }

@@ -1,7 +1,7 @@
-// Reading molecules, and turning what RDKit throws into the statuses of the C face.
+// Reads molecules and converts exceptions to the statuses of the C interface.
 #pragma once
-// RDConfig.h must come first in every file: it decides the layout of RDKit's query classes
-// (RDK_BUILD_THREADSAFE_SSS adds a mutex), and their headers do not include it themselves.
+// RDConfig.h must come first in every file: it determines the layout of RDKit's query classes
+// (RDK_BUILD_THREADSAFE_SSS adds a mutex), and their headers do not include it.
 #include <RDGeneral/RDConfig.h>
 
 #include <GraphMol/GraphMol.h>
@@ -22,7 +22,7 @@ struct Failure {
   std::string message;
 };
 
-// Thrown inside the shim where RDKit itself would return null or go on.
+// Thrown by the shim where RDKit would return null or continue.
 struct Refusal : std::runtime_error {
   int status, atom;
   Refusal(int s, const std::string &why, int a = -1) : std::runtime_error(why), status(s), atom(a) {}
@@ -32,19 +32,19 @@ struct Refusal : std::runtime_error {
 // the order written.
 std::unique_ptr<RDKit::RWMol> parse(const std::string &smiles, bool remove_hs = true);
 
-// Parses a SMILES other than the caller's, such as an intermediate one: a Refusal names no atom.
+// Parses a SMILES that is not the caller's, such as an intermediate one: a Refusal names no atom.
 std::unique_ptr<RDKit::RWMol> parse_other(const std::string &smiles, bool remove_hs = true);
 
-// Runs work and describes what it threw. True when it threw nothing.
-bool guarded(Failure &failure, const std::function<void()> &work);
+// Runs work and describes the exception it threw. Returns true if it threw none.
+bool run_guarded(Failure &failure, const std::function<void()> &work);
 
-// The same for the calls that answer with texts: what work appends is the answer.
-retort_answer answered(const std::function<void(std::string &)> &work);
+// Does the same for calls that answer with texts: the texts that work appends are the answer.
+retort_answer respond(const std::function<void(std::string &)> &work);
 
-// Appends text and the NUL that ends it.
+// Appends text and a terminating NUL.
 void put(std::string &out, const std::string &text);
 
-// splitmix64: the small seeded generator behind every random choice, equal on all machines.
+// splitmix64, the seeded generator of all random choices. It gives the same numbers on all machines.
 struct Random {
   uint64_t state;
   uint64_t next();

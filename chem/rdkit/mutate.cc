@@ -12,56 +12,57 @@ using RDKit::Atom;
 using RDKit::Bond;
 
 template <typename T>
-const T &one_of(const std::vector<T> &all, Random &random) {
+const T &pick(const std::vector<T> &all, Random &random) {
   return all[random.below(all.size())];
 }
 
-// Elements that changes put in, the usual ones more often.
-int some_element(Random &random) {
+// Draws an element to insert, the common ones more often.
+int random_element(Random &random) {
   static const std::vector<int> elements{6, 6, 6, 6, 7, 7, 7, 8, 8, 8, 9, 9, 16, 17, 17, 35};
-  return one_of(elements, random);
+  return pick(elements, random);
 }
 
-// An atom, any one that is not fixed; -1 without one.
-int some_atom(const Parent &p, Random &random) {
+// Draws an atom. Returns -1 if it is fixed.
+int random_atom(const Parent &p, Random &random) {
   const int atom = random.below(p.size());
   return p.fixed[atom] ? -1 : atom;
 }
 
-// An atom with at least so many hydrogens; -1 where the one drawn has fewer.
-int open_atom(const Parent &p, int least, Random &random) {
-  const int atom = some_atom(p, random);
+// Draws an atom. Returns -1 if it is fixed or has fewer hydrogens than `least`.
+int random_open_atom(const Parent &p, int least, Random &random) {
+  const int atom = random_atom(p, random);
   return atom < 0 || p.hydrogens[atom] < least ? -1 : atom;
 }
 
-// The orders of an atom's bonds to others added up.
-int order(const Parent &p, int atom) {
+// Sums the orders of an atom's bonds, those to hydrogens not counted.
+int bond_order_sum(const Parent &p, int atom) {
   const auto *a = p.mol->getAtomWithIdx(atom);
   return a->getTotalValence() - a->getTotalNumHs();
 }
 
-bool plain(const Parent &p, int atom) { return p.mol->getAtomWithIdx(atom)->getFormalCharge() == 0; }
+bool is_neutral(const Parent &p, int atom) { return p.mol->getAtomWithIdx(atom)->getFormalCharge() == 0; }
 
-void become(Draft &mol, int atom, int element) {
+void set_element(Draft &mol, int atom, int element) {
   auto *a = mol.getAtomWithIdx(atom);
   a->setAtomicNum(element);
   if (element != 6) a->setChiralTag(Atom::CHI_UNSPECIFIED);
 }
 
 bool replace_atom(const Parent &p, Draft &mol, Random &random) {
-  const int atom = some_atom(p, random);
-  const int element = some_element(random);
-  if (atom < 0 || !plain(p, atom) || order(p, atom) > usual_valence(element)) return false;
+  const int atom = random_atom(p, random);
+  const int element = random_element(random);
+  if (atom < 0 || !is_neutral(p, atom) || bond_order_sum(p, atom) > usual_valence(element)) return false;
   if (p.mol->getAtomWithIdx(atom)->getAtomicNum() == element) return false;
-  become(mol, atom, element);
+  set_element(mol, atom, element);
   return true;
 }
 
 bool append_atom(const Parent &p, Draft &mol, Random &random) {
   static const std::vector<std::pair<int, int>> choices{
-      {6, 1}, {6, 1}, {6, 1}, {7, 1}, {8, 1}, {8, 1}, {9, 1}, {9, 1}, {17, 1}, {35, 1}, {16, 1}, {8, 2}, {6, 2}, {7, 3}};
-  const auto [element, bonds] = one_of(choices, random);
-  const int atom = open_atom(p, bonds, random);
+      {6, 1}, {6, 1}, {6, 1}, {7, 1}, {8, 1}, {8, 1}, {9, 1}, {9, 1}, {17, 1}, {35, 1}, {16, 1}, {8, 2}, {6, 2},
+      {7, 3}};
+  const auto [element, bonds] = pick(choices, random);
+  const int atom = random_open_atom(p, bonds, random);
   if (atom < 0) return false;
   Atom fresh(element);
   connect(mol, atom, mol.addAtom(&fresh));
@@ -71,7 +72,7 @@ bool append_atom(const Parent &p, Draft &mol, Random &random) {
   return true;
 }
 
-// Puts an atom into a single bond, of a chain or a ring.
+// Inserts an atom into a single bond of a chain or a ring.
 bool insert_atom(const Parent &p, Draft &mol, Random &random) {
   static const std::vector<int> elements{6, 6, 6, 7, 7, 8, 8, 16};
   if (!p.mol->getNumBonds()) return false;
@@ -79,17 +80,17 @@ bool insert_atom(const Parent &p, Draft &mol, Random &random) {
   const int a = bond->getBeginAtomIdx(), b = bond->getEndAtomIdx();
   if (bond->getBondType() != Bond::SINGLE || p.fixed[a] || p.fixed[b]) return false;
   if (p.mol->getRingInfo()->numBondRings(bond->getIdx()) && p.aromatic[a] && p.aromatic[b]) return false;
-  Atom fresh(one_of(elements, random));
+  Atom fresh(pick(elements, random));
   const int middle = mol.addAtom(&fresh);
   substitute(*p.mol, mol, a, b, middle);
   mol.addBond(middle, b, Bond::SINGLE);
-  renew(*p.mol, mol, b, a, b);
+  keep_configuration(*p.mol, mol, b, a, b);
   return true;
 }
 
-// Deletes an atom with one neighbour, or one with two, which are bonded instead.
+// Deletes an atom with one neighbour, or with two neighbours, which are then bonded to each other.
 bool delete_atom(const Parent &p, Draft &mol, Random &random) {
-  const int atom = some_atom(p, random);
+  const int atom = random_atom(p, random);
   if (atom < 0 || p.size() < 2) return false;
   std::vector<int> next;
   for (const auto n : p.mol->atomNeighbors(p.mol->getAtomWithIdx(atom))) next.push_back(n->getIdx());
@@ -99,7 +100,7 @@ bool delete_atom(const Parent &p, Draft &mol, Random &random) {
   if (next.size() == 2) {
     if (mol.getBondBetweenAtoms(next[0], next[1])) return false;
     substitute(*p.mol, mol, next[0], atom, next[1]);
-    renew(*p.mol, mol, next[1], atom, next[1]);
+    keep_configuration(*p.mol, mol, next[1], atom, next[1]);
   } else if (next.size() == 1) {
     mol.getAtomWithIdx(next[0])->setChiralTag(Atom::CHI_UNSPECIFIED);
   } else {
@@ -131,7 +132,7 @@ bool change_bond(const Parent &p, Draft &mol, Random &random) {
   return true;
 }
 
-// How many bonds apart each atom is from one, up to six; -1 beyond.
+// Returns the distance of each atom from one atom, in bonds, or -1 if it is more than six.
 std::vector<int> distances(const Parent &p, int from) {
   std::vector<int> far(p.size(), -1), queue{from};
   far[from] = 0;
@@ -145,12 +146,12 @@ std::vector<int> distances(const Parent &p, int from) {
   return far;
 }
 
-// Bonds two atoms so that a ring of three to seven closes, of five and six most often.
+// Bonds two atoms to close a ring of three to seven atoms, most often of five or six.
 bool close_ring(const Parent &p, Draft &mol, Random &random) {
   static const std::vector<int> sizes{3, 4, 5, 5, 5, 5, 6, 6, 6, 6, 6, 7};
-  const int from = open_atom(p, 1, random);
+  const int from = random_open_atom(p, 1, random);
   if (from < 0) return false;
-  const int apart = one_of(sizes, random) - 1;
+  const int apart = pick(sizes, random) - 1;
   const auto far = distances(p, from);
   std::vector<int> ends;
   for (int i = 0; i < p.size(); ++i) {
@@ -158,7 +159,7 @@ bool close_ring(const Parent &p, Draft &mol, Random &random) {
     if (far[i] == apart && !p.fixed[i] && p.hydrogens[i] && !bridge) ends.push_back(i);
   }
   if (ends.empty()) return false;
-  connect(mol, from, one_of(ends, random));
+  connect(mol, from, pick(ends, random));
   return true;
 }
 
@@ -171,7 +172,7 @@ bool open_ring(const Parent &p, Draft &mol, Random &random) {
     if (free && rings->numBondRings(bond->getIdx()) && !(p.aromatic[a] && p.aromatic[b])) bonds.push_back(bond);
   }
   if (bonds.empty()) return false;
-  const auto *bond = one_of(bonds, random);
+  const auto *bond = pick(bonds, random);
   for (const int end : {bond->getBeginAtomIdx(), bond->getEndAtomIdx()}) {
     mol.getAtomWithIdx(end)->setChiralTag(Atom::CHI_UNSPECIFIED);
   }
@@ -179,44 +180,44 @@ bool open_ring(const Parent &p, Draft &mol, Random &random) {
   return true;
 }
 
-// Two atoms up to three bonds apart exchange their elements: a nitrogen goes round its ring, an
-// amide turns.
+// Exchanges the elements of two atoms up to three bonds apart. So a nitrogen moves within its ring, or an amide is
+// reversed.
 bool exchange_atoms(const Parent &p, Draft &mol, Random &random) {
-  const int a = some_atom(p, random);
+  const int a = random_atom(p, random);
   if (a < 0) return false;
   const auto far = distances(p, a);
   std::vector<int> others;
   const int first = p.mol->getAtomWithIdx(a)->getAtomicNum();
   for (int b = 0; b < p.size(); ++b) {
     const int second = p.mol->getAtomWithIdx(b)->getAtomicNum();
-    const bool fits = order(p, a) <= usual_valence(second) && order(p, b) <= usual_valence(first);
-    if (far[b] > 0 && far[b] <= 3 && !p.fixed[b] && first != second && fits && plain(p, a) && plain(p, b)) {
+    const bool fits = bond_order_sum(p, a) <= usual_valence(second) && bond_order_sum(p, b) <= usual_valence(first);
+    if (far[b] > 0 && far[b] <= 3 && !p.fixed[b] && first != second && fits && is_neutral(p, a) && is_neutral(p, b)) {
       others.push_back(b);
     }
   }
   if (others.empty()) return false;
-  const int b = one_of(others, random);
-  become(mol, a, p.mol->getAtomWithIdx(b)->getAtomicNum());
-  become(mol, b, first);
+  const int b = pick(others, random);
+  set_element(mol, a, p.mol->getAtomWithIdx(b)->getAtomicNum());
+  set_element(mol, b, first);
   mol.getAtomWithIdx(a)->setChiralTag(Atom::CHI_UNSPECIFIED);
   mol.getAtomWithIdx(b)->setChiralTag(Atom::CHI_UNSPECIFIED);
   return true;
 }
 
 struct Kind {
-  int weight;  // how often it is drawn
+  int weight;  // relative frequency
   bool (*change)(const Parent &, Draft &, Random &);
 };
 
-const Kind kinds[] = {{16, replace_atom}, {10, append_atom},   {8, insert_atom},    {10, delete_atom}, {5, change_bond},
-                      {4, close_ring},    {3, open_ring},      {8, exchange_atoms}, {12, append_group}, {12, replace_group},
-                      {6, delete_group},  {6, move_group}};
-constexpr int kWeights = 100;  // their sum
+const Kind kinds[] = {{16, replace_atom}, {10, append_atom},    {8, insert_atom},   {10, delete_atom},
+                      {5, change_bond},   {4, close_ring},      {3, open_ring},     {8, exchange_atoms},
+                      {12, append_group}, {12, replace_group},  {6, delete_group},  {6, move_group}};
+constexpr int kTotalWeight = 100;
 
 }  // namespace
 
 bool mutate(const Parent &parent, Draft &mol, Random &random) {
-  int drawn = random.below(kWeights);
+  int drawn = random.below(kTotalWeight);
   for (const auto &kind : kinds) {
     if ((drawn -= kind.weight) < 0) return kind.change(parent, mol, random);
   }
@@ -224,10 +225,10 @@ bool mutate(const Parent &parent, Draft &mol, Random &random) {
 }
 
 bool change_stereo(const Parent &parent, Draft &mol, Random &random) {
-  const int drawn = some_atom(parent, random);
+  const int drawn = random_atom(parent, random);
   if (drawn < 0 || parent.mol->getAtomWithIdx(drawn)->getDegree() < 3) return false;
   auto *atom = mol.getAtomWithIdx(drawn);
-  // A mark at an atom that is no stereocentre goes away when stereochemistry is assigned.
+  // Assigning stereochemistry removes the mark of an atom that is not a stereocentre.
   const bool marked = atom->getChiralTag() != Atom::CHI_UNSPECIFIED;
   if (marked) atom->invertChirality();
   if (!marked) atom->setChiralTag(random.below(2) ? Atom::CHI_TETRAHEDRAL_CW : Atom::CHI_TETRAHEDRAL_CCW);

@@ -1,5 +1,4 @@
-// Parts of molecules: components, scaffolds, halves, and open positions.
-#include <GraphMol/ChemTransforms/ChemTransforms.h>
+// Parts of molecules: components, halves, open positions and fragments written from their dummies.
 #include <GraphMol/ChemTransforms/MolFragmenter.h>
 #include <GraphMol/Descriptors/MolDescriptors.h>
 #include <GraphMol/MolOps.h>
@@ -10,11 +9,11 @@
 
 #include "molecule.h"
 
-using retort::answered;
+using retort::respond;
 using retort::parse;
 
 extern "C" retort_answer retort_largest(const char *smiles, size_t size) {
-  return answered([&](std::string &out) {
+  return respond([&](std::string &out) {
     const auto mol = parse(std::string(smiles, size));
     std::tuple<int, double, std::string> best{1, 0, ""};
     for (const auto &part : RDKit::MolOps::getMolFrags(*mol)) {
@@ -27,17 +26,8 @@ extern "C" retort_answer retort_largest(const char *smiles, size_t size) {
   });
 }
 
-extern "C" retort_answer retort_murcko(const char *smiles, size_t size) {
-  return answered([&](std::string &out) {
-    const auto mol = parse(std::string(smiles, size));
-    const std::unique_ptr<RDKit::ROMol> scaffold(RDKit::MurckoDecompose(*mol));
-    if (scaffold->getNumAtoms()) out = RDKit::MolToSmiles(*scaffold, false);
-  });
-}
-
-extern "C" retort_answer retort_open(const char *smiles, size_t size, int32_t count,
-                                     uint64_t seed) {
-  return answered([&](std::string &out) {
+extern "C" retort_answer retort_open(const char *smiles, size_t size, int32_t count, uint64_t seed) {
+  return respond([&](std::string &out) {
     const auto mol = parse(std::string(smiles, size));
     std::vector<int> open;
     for (const auto atom : mol->atoms()) {
@@ -59,9 +49,8 @@ extern "C" retort_answer retort_open(const char *smiles, size_t size, int32_t co
   });
 }
 
-extern "C" retort_answer retort_halves(const char *smiles, size_t size, int32_t count,
-                                       uint64_t seed) {
-  return answered([&](std::string &out) {
+extern "C" retort_answer retort_halves(const char *smiles, size_t size, int32_t count, uint64_t seed) {
+  return respond([&](std::string &out) {
     const auto mol = parse(std::string(smiles, size));
     const auto *rings = mol->getRingInfo();
     std::vector<unsigned> bonds;
@@ -83,13 +72,13 @@ extern "C" retort_answer retort_halves(const char *smiles, size_t size, int32_t 
 }
 
 extern "C" retort_answer retort_rooted(const char *smiles, size_t size) {
-  return answered([&](std::string &out) {
+  return respond([&](std::string &out) {
     const auto mol = parse(std::string(smiles, size), false);
     std::vector<unsigned> labels(mol->getNumAtoms());
     for (auto atom : mol->atoms()) {
       if (atom->getAtomicNum()) continue;
       labels[atom->getIdx()] = atom->getIsotope();
-      atom->setIsotope(0);  // the order of the atoms must not depend on labels
+      atom->setIsotope(0);  // labels must not affect the order of atoms
     }
     for (unsigned root = 0; root < labels.size(); ++root) {
       if (mol->getAtomWithIdx(root)->getAtomicNum()) continue;

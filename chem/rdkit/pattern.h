@@ -1,15 +1,13 @@
 // A small substructure engine over SMARTS that RDKit has parsed.
 //
-// RDKit's own matcher is general: per search it builds a graph view, tabulates recursive parts
-// under a mutex, and lists matches. The scores need 240 fixed small patterns per molecule, almost
-// all of which cannot match. Here
-//  - the properties patterns ask about are read from each atom once (Graph);
-//  - a pattern is compiled to tests on those numbers and to a search order (Pattern);
-//  - a pattern is skipped when one of its atoms has no candidate in the molecule (classes);
-//  - matching is a depth first search from one atom, with a step budget, which touches nothing
-//    outside its own stack: patterns and graphs may be shared by threads.
-// Whether a pattern matches, and at which atoms, is the same as RDKit's answer by construction
-// (same leaf values, same bond tests); the golden files check it.
+// RDKit's own matcher is general: each search builds a graph view, tabulates recursive parts under a mutex, and lists
+// matches. The scores need 240 fixed small patterns per molecule, almost none of which match. So
+//  - Graph reads the properties that patterns test from each atom once;
+//  - Pattern compiles a pattern to tests of those numbers and to a search order;
+//  - a pattern is skipped if one of its atoms has no candidate class in the molecule;
+//  - a match is a depth-first search from one atom with a step budget. It writes only to its own stack, so threads may
+//    share patterns and graphs.
+// Matches are the same as RDKit's by construction (same leaf values, same bond tests). The golden files check it.
 #pragma once
 #include "molecule.h"
 
@@ -25,8 +23,8 @@ enum Field : uint8_t {
   kAromatic,     // 0 or 1
   kAliphatic,    // 0 or 1
   kHydrogens,    // implicit and explicit
-  kImplicit,     // hydrogens that are no atoms of their own
-  kTotalDegree,  // neighbours with hydrogens
+  kImplicit,     // hydrogens that are not atoms of the graph
+  kTotalDegree,  // neighbours, hydrogens included
   kDegree,       // neighbours in the graph
   kCharge,
   kRings,        // rings of the symmetrised SSSR
@@ -68,7 +66,7 @@ struct Graph {
   const Edge *end(int atom) const { return edges.data() + first[atom + 1]; }
 };
 
-// Steps left for one search; throws Refusal(RETORT_BUDGET) when they are used up.
+// The steps left for a search. spend throws Refusal(RETORT_BUDGET) if none is left.
 struct Budget {
   uint64_t left;
   void spend();
@@ -77,23 +75,23 @@ struct Budget {
 class Pattern {
  public:
   explicit Pattern(const std::string &smarts);
-  // anchored: search orders start at atom 0, as a match at a given atom needs.
+  // If anchored, the search order starts at atom 0, as at() requires.
   Pattern(const RDKit::ROMol &query, bool anchored);
-  // A molecule as the pattern: elements, aromaticity, charges, isotopes if given, bond orders.
+  // Returns a pattern of a molecule: elements, aromaticity, charges and isotopes if not zero, bond orders.
   static Pattern of_molecule(const RDKit::ROMol &mol);
 
   int size() const { return static_cast<int>(steps_.size()); }
   const Classes &root() const { return steps_[0].classes; }
 
-  // Is there a match anywhere / with the pattern's atom 0 at this atom?
+  // in reports whether the pattern matches anywhere, at whether it matches with its atom 0 at this atom.
   bool in(const Graph &g, Budget &budget) const;
   bool at(const Graph &g, int atom, Budget &budget) const;
-  // As at, for a pattern whose atom 0 is a hydrogen that the graph does not hold: the rest,
-  // with the pattern's next atom at this atom.
+  // Like at, for a pattern whose atom 0 is a hydrogen outside the graph: matches the other atoms of the pattern, the
+  // next one at this atom.
   bool at_hydrogen_of(const Graph &g, int atom, Budget &budget) const;
-  // Target atoms of the first match found, in search order; empty if none.
+  // Returns the atoms of the first match in search order, empty if there is none.
   std::vector<int> find(const Graph &g, Budget &budget) const;
-  // Bonds (a, b), a < b, that match a pattern of two atoms in either direction.
+  // Counts the bonds that match a pattern of two atoms in either direction.
   int count_bonds(const Graph &g, Budget &budget) const;
 
  private:

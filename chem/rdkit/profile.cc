@@ -1,4 +1,4 @@
-// The batch call: everything about n molecules in one crossing of the border.
+// The batch call: computes everything about n molecules in one call from Go.
 #include <GraphMol/Descriptors/MolDescriptors.h>
 #include <GraphMol/SmilesParse/SmilesWrite.h>
 
@@ -30,7 +30,7 @@ void count(const RDKit::ROMol &mol, retort_profile &p) {
   for (const auto &ring : rings) p.largest_ring = std::max<int>(p.largest_ring, ring.size());
 }
 
-// RDKit's bit vector sets bit id mod length.
+// Sets bit (id mod length) for each fragment, as RDKit's bit vectors do.
 void set_bits(const std::vector<std::pair<uint32_t, int>> &fragments, uint64_t *bits) {
   for (const auto &f : fragments) bits[f.first % 2048 / 64] |= uint64_t(1) << f.first % 64;
 }
@@ -58,7 +58,6 @@ void profile(const std::string &smiles, uint32_t want, retort_profile &p, uint64
   const auto mol = parse(smiles);
   count(*mol, p);
   if (want & RETORT_CANONICAL) p.canonical = texts.add(RDKit::MolToSmiles(*mol));
-  if (want & RETORT_FLAT) p.flat = texts.add(RDKit::MolToSmiles(*mol, false));
   if (want & RETORT_FORMULA) {
     p.formula = texts.add(D::calcMolFormula(*mol));
     p.weight = D::calcAMW(*mol);
@@ -75,17 +74,17 @@ void profile(const std::string &smiles, uint32_t want, retort_profile &p, uint64
 
 }  // namespace
 
-std::string facts(const RDKit::ROMol &mol) {
+std::string write_facts(const RDKit::ROMol &mol) {
   retort_profile p{};
   count(mol, p);
   uint64_t bits[32] = {};
   set_bits(morgan(mol), bits);
   std::string text;
   for (const int n : {p.heavy_atoms, p.rings, p.largest_ring, p.radicals}) text += std::to_string(n) + " ";
-  char word[24];
-  for (const uint64_t each : bits) {
-    std::snprintf(word, sizeof word, "%llx ", static_cast<unsigned long long>(each));
-    text += word;
+  char hex[24];
+  for (const uint64_t word : bits) {
+    std::snprintf(hex, sizeof hex, "%llx ", static_cast<unsigned long long>(word));
+    text += hex;
   }
   text.pop_back();
   return text;
@@ -110,7 +109,7 @@ extern "C" void retort_profiles(const char *text, const uint32_t *ends, int32_t 
       load_qed();
       profile(smiles, want, out[i], bits, texts);
     };
-    if (guarded(failure, work)) continue;
+    if (run_guarded(failure, work)) continue;
     out[i] = retort_profile{};
     out[i].status = failure.status;
     out[i].atom = failure.atom;
@@ -123,7 +122,7 @@ extern "C" void retort_profiles(const char *text, const uint32_t *ends, int32_t 
 }
 
 extern "C" retort_answer retort_warm(void) {
-  return retort::answered([](std::string &) {
+  return retort::respond([](std::string &) {
     retort::load_crippen();
     retort::load_qed();
   });

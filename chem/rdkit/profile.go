@@ -8,13 +8,12 @@ import (
 	"unsafe"
 )
 
-// Want is a set of things to compute. Parsing and counting is always done.
+// Want is a set of properties to compute. Molecules are always parsed and counted.
 type Want uint32
 
-// The things Profiles can compute.
+// The properties that [Profiles] can compute.
 const (
 	Canonical Want = C.RETORT_CANONICAL // canonical isomeric SMILES
-	Flat      Want = C.RETORT_FLAT      // canonical SMILES without stereo and isotopes
 	Formula   Want = C.RETORT_FORMULA   // formula and weight
 	LogP      Want = C.RETORT_LOGP
 	TPSA      Want = C.RETORT_TPSA
@@ -23,24 +22,24 @@ const (
 	Morgan    Want = C.RETORT_MORGAN
 )
 
-// Words is the length of a fingerprint of 2048 bits.
+// Words is the length of a fingerprint of 2048 bits, in words of 64 bits.
 const Words = 32
 
-// Profile is what RDKit says about one molecule; fields that were not wanted are zero.
+// Profile holds the properties of one molecule. Properties that were not wanted are zero.
 type Profile struct {
-	Failure                        *Failure // nil if the molecule was understood
+	Failure                        *Failure // nil if the text is a molecule
 	HeavyAtoms, Rings, LargestRing int
 	Radicals                       int
-	Canonical, Flat, Formula       string
+	Canonical, Formula             string
 	Weight, LogP, TPSA, SA, QED    float64
-	// The properties of QED, of the molecule without explicit hydrogens.
+	// The properties behind QED, of the molecule without explicit hydrogens.
 	QEDWeight, QEDLogP, QEDPSA                          float64
 	Acceptors, Donors, Rotatable, AromaticRings, Alerts int
 	Morgan                                              [Words]uint64
 }
 
-// Profiles computes what is wanted of each molecule. It never fails as a whole: a molecule that
-// cannot be read has its Failure. The texts must be within the limits of package chem.
+// Profiles computes the wanted properties of each molecule. A text that is not a molecule has a Failure and does not
+// affect the others. The texts must be within the limits of package chem.
 func Profiles(smiles []string, want Want) []Profile {
 	if len(smiles) == 0 {
 		return nil
@@ -84,7 +83,6 @@ func (p *Profile) fill(r *C.retort_profile, texts string) {
 	p.Rings = int(r.rings)
 	p.LargestRing = int(r.largest_ring)
 	p.Canonical = cut(r.canonical)
-	p.Flat = cut(r.flat)
 	p.Formula = cut(r.formula)
 	p.Weight = float64(r.weight)
 	p.LogP = float64(r.logp)

@@ -56,18 +56,17 @@ void build() {
   rotatable = std::make_unique<Pattern>(kRotatable);
 }
 
-// QED.py deletes every aliphatic ring atom with a non-aromatic neighbour, '[$([A;R][!a])]', and
-// counts the rings of what is left. Deleting needs a copy of the molecule; the number of rings
-// is bonds - atoms + components.
+// QED.py deletes every aliphatic ring atom with a non-aromatic neighbour, '[$([A;R][!a])]', and counts the rings that
+// remain. Deleting needs a copy of the molecule, so the rings are counted here as bonds - atoms + components.
 int aromatic_rings(const Graph &g) {
   const int n = g.atoms.size();
-  std::vector<char> kept(n, 1);
+  std::vector<char> stays(n, 1);
   for (int a = 0; a < n; ++a) {
     if (g.atoms[a][kAromatic] || !g.atoms[a][kInRing]) continue;
     for (const Edge *e = g.begin(a); e != g.end(a); ++e) {
       // An unwritten bond in SMARTS is single or aromatic.
       const bool bonded = e->kind & (1 | 8 | 1 << 5 | 8 << 5);
-      if (bonded && !g.atoms[e->to][kAromatic]) kept[a] = 0;
+      if (bonded && !g.atoms[e->to][kAromatic]) stays[a] = 0;
     }
   }
   std::vector<int> group(n);
@@ -79,7 +78,7 @@ int aromatic_rings(const Graph &g) {
   int rings = 0;  // each bond inside a component that is already connected closes a ring
   for (int a = 0; a < n; ++a) {
     for (const Edge *e = g.begin(a); e != g.end(a); ++e) {
-      if (e->to < a || !kept[a] || !kept[e->to]) continue;
+      if (e->to < a || !stays[a] || !stays[e->to]) continue;
       const int x = find(a), y = find(e->to);
       if (x == y) ++rings;
       group[x] = y;
@@ -88,12 +87,12 @@ int aromatic_rings(const Graph &g) {
   return rings;
 }
 
-// The way of QED.py itself.
-int general_aromatic_rings(const RDKit::ROMol &mol) {
+// Counts them as QED.py does, on a copy of the molecule.
+int rdkit_aromatic_rings(const RDKit::ROMol &mol) {
   static const std::unique_ptr<RDKit::ROMol> aliphatic(RDKit::SmartsToMol("[$([A;R][!a])]"));
   const RDKit::ROMol query(*aliphatic);  // matching writes into recursive queries
-  const std::unique_ptr<RDKit::ROMol> rest(RDKit::deleteSubstructs(mol, query));
-  return RDKit::MolOps::findSSSR(*rest);
+  const std::unique_ptr<RDKit::ROMol> remainder(RDKit::deleteSubstructs(mol, query));
+  return RDKit::MolOps::findSSSR(*remainder);
 }
 
 int count_acceptors(const Graph &g, Budget &budget) {
@@ -116,7 +115,7 @@ Qed properties(const RDKit::ROMol &mol, const Graph &g) {
   q.rotatable = rotatable->count_bonds(g, budget);
   q.aromatic_rings = aromatic_rings(g);
   // In fullerenes RDKit's ring search finds one ring more than there are.
-  if (q.aromatic_rings > 10) q.aromatic_rings = general_aromatic_rings(mol);
+  if (q.aromatic_rings > 10) q.aromatic_rings = rdkit_aromatic_rings(mol);
   q.alerts = 0;
   for (const Pattern &p : alerts) q.alerts += p.in(g, budget);
   return q;

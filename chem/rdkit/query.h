@@ -1,4 +1,4 @@
-// The pattern behind the handle of the C face.
+// The pattern behind a retort_query of the C interface.
 #pragma once
 #include "pattern.h"
 
@@ -8,7 +8,7 @@ struct retort_query {
 
 namespace retort {
 
-// Atoms of the first match in the molecule, empty if there is none.
-std::vector<int> highlighted(const retort_query &query, const RDKit::ROMol &mol);
+// Returns the atoms of the first match in the molecule, empty if there is none.
+std::vector<int> find_match(const retort_query &query, const RDKit::ROMol &mol);
 
 }  // namespace retort

@@ -1,14 +1,18 @@
-// Package rdkit is the only place where C++ is called: RDKit behind one thin C face (shim.h).
+// Package rdkit is the only package that calls C++: RDKit through a small C interface (shim.h).
 //
-// Each call builds its molecules, uses them and frees them, so nothing that RDKit changes is
-// shared by goroutines, and any number of goroutines may call at once. A call cannot be
-// interrupted; package chem bounds what it passes on and looks at the context between calls.
+// A call builds its molecules, uses them and frees them. Goroutines share nothing that RDKit changes, so any number of
+// them may call at the same time. A call cannot be interrupted; package chem bounds the input and checks the context
+// between calls.
 //
-// RDKit allocates and frees many small objects: with glibc's malloc that is a third of a gateway's
-// time in chemistry. So tcmalloc is linked in (statically), which makes that time a fifth shorter.
+// RDKit allocates and frees many small objects, which with glibc's malloc is a third of the gateway's time in
+// chemistry. The statically linked tcmalloc reduces that time by a fifth.
 //
-// Building needs g++, librdkit-dev 202209.3, libboost-dev and libgoogle-perftools-dev (Debian 12);
-// running needs librdkit1.
+// Building needs g++, librdkit-dev 202209.3, libboost-dev and libgoogle-perftools-dev (Debian 12), running librdkit1.
+//
+// Terms:
+//   - dummy: an atom "*" without an element, often with a label, [n*]
+//   - open position: a terminal dummy, where something may be bonded
+//   - key: a text that is equal for equal molecules, whatever the labels of their dummies
 package rdkit
 
 /*
@@ -26,41 +30,34 @@ import (
 	"unsafe"
 )
 
-// Status tells what became of one molecule.
+// Status is the reason of a [Failure].
 type Status int
 
-// The statuses of shim.h.
+// The statuses that callers distinguish, see shim.h.
 const (
-	OK       Status = C.RETORT_OK
 	Syntax   Status = C.RETORT_SYNTAX
 	Valence  Status = C.RETORT_VALENCE
 	Kekulize Status = C.RETORT_KEKULIZE
 	Empty    Status = C.RETORT_EMPTY
 	Refused  Status = C.RETORT_REFUSED
 	Budget   Status = C.RETORT_BUDGET
-	Failed   Status = C.RETORT_FAILED
 )
 
-// Failure is why RDKit did not do as asked. Atom is the index of the atom concerned, in the
-// order written, or -1.
+// Failure is an error of RDKit.
 type Failure struct {
 	Status  Status
-	Atom    int
-	Message string
+	Atom    int    // index of the atom concerned, in the order written, or -1
+	Message string // RDKit's wording
 }
 
-// Error is RDKit's own wording.
 func (f *Failure) Error() string { return f.Message }
 
-// Version is the version of the linked RDKit, for example "2022.09.3".
-func Version() string { return C.GoString(C.retort_rdkit_version()) }
-
-// chars gives C the bytes of a string for the time of one call.
+// chars passes the bytes of a string to C for one call. The caller keeps the string alive.
 func chars(s string) (*C.char, C.size_t) {
 	return (*C.char)(unsafe.Pointer(unsafe.StringData(s))), C.size_t(len(s))
 }
 
-// join lays texts one after the other, with the offsets where each ends.
+// join concatenates texts and returns the offset where each one ends, both also as pointers for C.
 func join(texts []string) (*C.char, *C.uint32_t, string, []uint32) {
 	ends := make([]uint32, len(texts))
 	size := 0
@@ -89,8 +86,16 @@ func take(a C.retort_answer) (string, error) {
 // fields splits an answer into its texts.
 func fields(a C.retort_answer) ([]string, error) {
 	text, err := take(a)
-	if err != nil {
+	if err != nil || text == "" {
 		return nil, err
 	}
 	return strings.Split(strings.TrimSuffix(text, "\x00"), "\x00"), nil
+}
+
+// flag converts a condition to C.
+func flag(set bool) C.int32_t {
+	if set {
+		return 1
+	}
+	return 0
 }

@@ -14,23 +14,21 @@ import (
 	"sync"
 )
 
-// The fragment contributions of the synthetic accessibility score, packed by
-// scripts/golden/chem_sa_table.py, which describes the format. Copyright Novartis, BSD-3-Clause:
-// see NOTICE.
+// packedSA holds the fragment contributions of the synthetic accessibility score, packed by
+// scripts/golden/chem_sa_table.py, which describes the format. Copyright Novartis, BSD-3-Clause: see NOTICE.
 //
 //go:embed sa_scores.zlib
 var packedSA []byte
 
-// Warm loads the reference data and compiles the built-in patterns, which otherwise happens at
-// the first call that needs them. It takes some tens of milliseconds once.
+// Warm loads the reference data and compiles the built-in patterns, which takes some tens of milliseconds. Otherwise
+// the first call that needs them does so.
 func Warm() error {
 	loadSA()
 	_, err := take(C.retort_warm())
 	return err
 }
 
-// loadSA hands the table to the shim. The data is part of the program, so a failure is a
-// programming error.
+// loadSA passes the table to C. The table is embedded, so a failure is a programming error.
 var loadSA = sync.OnceFunc(func() {
 	ids, scoreOf, scores, err := unpackSA(packedSA)
 	if err != nil {

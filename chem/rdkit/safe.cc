@@ -1,4 +1,4 @@
-// The parts of SAFE that need a molecule; the text work is Go's (package chem, safe.go).
+// The parts of SAFE that need a molecule. Package chem/safe does the work on text.
 #include <GraphMol/Chirality.h>
 #include <GraphMol/ChemTransforms/ChemTransforms.h>
 #include <GraphMol/ChemTransforms/MolFragmenter.h>
@@ -8,7 +8,6 @@
 #include <GraphMol/SmilesParse/SmilesWrite.h>
 
 #include <algorithm>
-#include <numeric>
 #include <set>
 
 #include "brics.h"
@@ -21,7 +20,7 @@ using RDKit::ROMol;
 using RDKit::RWMol;
 using Molecule = std::unique_ptr<ROMol>;
 
-// Equal for equal molecules, whatever the atom maps and the labels of dummies.
+// Returns a text that is equal for equal molecules, whatever the atom maps and the labels of their dummies.
 std::string graph_key(const ROMol &mol) {
   const std::unique_ptr<RWMol> bare(new RWMol(mol));
   RDKit::MolOps::removeHs(*bare, false, true);
@@ -42,40 +41,18 @@ bool has_stereo(const ROMol &mol) {
   return false;
 }
 
-std::unique_ptr<RWMol> shuffled(const ROMol &mol, uint64_t seed) {
-  std::vector<unsigned> order(mol.getNumAtoms());
-  std::iota(order.begin(), order.end(), 0);
-  Random random{seed};
-  for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
-  const Molecule renumbered(RDKit::MolOps::renumberAtoms(mol, order));
-  return std::make_unique<RWMol>(*renumbered);
-}
-
-std::vector<unsigned> bonds_matching(const Graph &g, const ROMol &mol, int slicer) {
+std::vector<unsigned> bonds_to_cut(const ROMol &mol, int slicer) {
+  if (slicer == RETORT_SLICE_BRICS) return brics_bonds(Graph(mol));
   std::vector<unsigned> bonds;
-  if (slicer == RETORT_SLICE_BRICS) {
-    for (const auto &b : brics_bonds(g)) {
-      bonds.push_back(mol.getBondBetweenAtoms(b.begin, b.end)->getIdx());
-    }
-  } else if (slicer != RETORT_SLICE_NONE) {
-    for (const auto bond : mol.bonds()) {
-      const bool single = bond->getBondType() == Bond::SINGLE &&
-                          !mol.getRingInfo()->numBondRings(bond->getIdx());
-      const auto inner = [&](const RDKit::Atom *a) {
-        bool triple = false;
-        for (const auto b : mol.atomBonds(a)) triple |= b->getBondType() == Bond::TRIPLE;
-        return a->getDegree() > 1 && !triple;
-      };
-      if (single && (slicer == RETORT_SLICE_SINGLE ||
-                     (inner(bond->getBeginAtom()) && inner(bond->getEndAtom())))) {
-        bonds.push_back(bond->getIdx());
-      }
-    }
+  if (slicer == RETORT_SLICE_NONE) return bonds;
+  for (const auto bond : mol.bonds()) {
+    const bool in_ring = mol.getRingInfo()->numBondRings(bond->getIdx());
+    if (bond->getBondType() == Bond::SINGLE && !in_ring) bonds.push_back(bond->getIdx());
   }
   return bonds;
 }
 
-// Which double bonds and atoms have a given configuration.
+// The double bonds and atoms with a specified configuration.
 struct Stereo {
   std::set<unsigned> bonds, atoms;
   explicit Stereo(const ROMol &mol) {
@@ -87,9 +64,9 @@ struct Stereo {
   }
 };
 
-// A cut that would lose or change a configuration, because the fragments are written one by one:
-// through a double bond that has one, or any multiple bond beside one; through the single bond
-// between two of them, whose mark both share; at a stereocentre other than carbon.
+// Reports whether a cut would lose or change a configuration, because each fragment is written on its own. This holds
+// for a double bond with a configuration and for any multiple bond next to one, for a single bond between two such
+// double bonds, which share its direction mark, and for bonds at stereocentres other than carbon.
 bool harms(const Stereo &stereo, const ROMol &mol, const Bond &bond) {
   if (bond.getStereo() != Bond::STEREONONE) return true;
   const bool single = bond.getBondType() == Bond::SINGLE;
@@ -104,7 +81,7 @@ bool harms(const Stereo &stereo, const ROMol &mol, const Bond &bond) {
   return beside.size() > 1;
 }
 
-// Numbers the dummies already there 1, 2, ... as isotopes; terminal ones are open positions.
+// Labels the molecule's dummies 1, 2, ... by isotope. Returns the labels of terminal dummies, which are open positions.
 std::string label_dummies(RWMol &mol, int &next) {
   std::string open;
   for (auto atom : mol.atoms()) {
@@ -116,7 +93,8 @@ std::string label_dummies(RWMol &mol, int &next) {
   return open;
 }
 
-std::string written(const ROMol &fragment) {
+// Writes a fragment from its first atom that is not a dummy.
+std::string write_fragment(const ROMol &fragment) {
   int root = -1;
   for (const auto atom : fragment.atoms()) {
     if (atom->getAtomicNum()) {
@@ -127,39 +105,32 @@ std::string written(const ROMol &fragment) {
   return RDKit::MolToSmiles(fragment, true, false, root);
 }
 
-void cut(const std::string &smiles, int slicer, uint32_t flags, uint64_t seed, std::string &out) {
+void cut(const std::string &smiles, int slicer, std::string &out) {
   const auto source = parse(smiles, false);
-  const bool shuffle = flags & RETORT_SHUFFLE_ATOMS;
-  const std::string text = shuffle ? RDKit::MolToSmiles(*shuffled(*source, seed), true, false, -1, false)
-                                   : RDKit::MolToSmiles(*source);
+  const std::string text = RDKit::MolToSmiles(*source);
   auto mol = parse_other(text, false);
-  const bool keep_stereo = !(flags & RETORT_DROP_STEREO);
-  if (!keep_stereo) RDKit::MolOps::removeStereochemistry(*mol);
   int next = 1;
   const std::string open = label_dummies(*mol, next);
-  auto bonds = bonds_matching(Graph(*mol), *mol, slicer);
-  const size_t found = bonds.size();
-  if (keep_stereo && !(flags & RETORT_FREE_CUTS) && !bonds.empty()) {
+  auto bonds = bonds_to_cut(*mol, slicer);
+  if (!bonds.empty()) {
     const Stereo stereo(*mol);
-    bonds.erase(std::remove_if(bonds.begin(), bonds.end(), [&](unsigned b) {
-                  return harms(stereo, *mol, *mol->getBondWithIdx(b));
-                }), bonds.end());
+    const auto harmful = [&](unsigned b) { return harms(stereo, *mol, *mol->getBondWithIdx(b)); };
+    bonds.erase(std::remove_if(bonds.begin(), bonds.end(), harmful), bonds.end());
   }
   std::vector<std::pair<unsigned, unsigned>> labels;
   for (size_t i = 0; i < bonds.size(); ++i) labels.push_back({next + i, next + i});
   Molecule pieces(bonds.empty() ? new ROMol(*mol)
                                 : RDKit::MolFragmenter::fragmentOnBonds(*mol, bonds, true, &labels));
   put(out, text);
-  put(out, keep_stereo && has_stereo(*source) ? graph_key(*source) : "");
+  put(out, has_stereo(*source) ? graph_key(*source) : "");
   put(out, open);
-  put(out, std::to_string(found));
   for (const auto &piece : RDKit::MolOps::getMolFrags(*pieces)) {
-    put(out, std::to_string(piece->getNumAtoms()) + " " + written(*piece));
+    put(out, std::to_string(piece->getNumAtoms()) + " " + write_fragment(*piece));
   }
 }
 
-// Replaces each dummy by hydrogen. A dummy at the end of a multiple bond, where a hydrogen cannot
-// be, becomes carbon, as in the published decoder.
+// Replaces each dummy with hydrogen. At the end of a multiple bond, which hydrogen cannot form, a dummy becomes carbon,
+// as in the published decoder.
 Molecule without_dummies(const ROMol &mol) {
   static const Molecule terminal(RDKit::SmartsToMol("[$([#0]!-!:*);$([#0;D1])]"));
   static const Molecule carbon(RDKit::SmilesToMol("C")), dummy(RDKit::SmilesToMol("*"));
@@ -198,15 +169,12 @@ void join(const std::string &smiles, bool drop_dummies, std::string &out) {
 }  // namespace
 }  // namespace retort
 
-extern "C" retort_answer retort_cut(const char *smiles, size_t size, int32_t slicer,
-                                    uint32_t flags, uint64_t seed) {
-  return retort::answered([&](std::string &out) {
-    retort::cut(std::string(smiles, size), slicer, flags, seed, out);
-  });
+extern "C" retort_answer retort_cut(const char *smiles, size_t size, int32_t slicer) {
+  return retort::respond([&](std::string &out) { retort::cut(std::string(smiles, size), slicer, out); });
 }
 
 extern "C" retort_answer retort_join(const char *smiles, size_t size, int32_t drop_dummies) {
-  return retort::answered([&](std::string &out) {
+  return retort::respond([&](std::string &out) {
     retort::join(std::string(smiles, size), drop_dummies != 0, out);
   });
 }

@@ -1,4 +1,4 @@
-// The molecular scores, each as RDKit (or its Python or Contrib code) defines it.
+// Molecular scores as defined by RDKit, including its Python and Contrib code.
 #pragma once
 #include <string>
 
@@ -6,7 +6,7 @@
 
 namespace retort {
 
-// Steps allowed to the built-in patterns of one molecule: far above what any needs.
+// Step budget of the built-in patterns for one molecule, far more than any needs.
 constexpr uint64_t kBuiltInSteps = 20'000'000;
 
 // Wildman-Crippen logP: J. Chem. Inf. Comput. Sci. 39, 868 (1999).
@@ -21,20 +21,19 @@ struct Qed {
 };
 Qed qed(const RDKit::ROMol &mol, const Graph &g);
 
-// The bits of a Morgan fingerprint with radius 2, as counts by 32 bit id in ascending order.
+// Returns the counts of a Morgan fingerprint of radius 2 by 32-bit feature id, in ascending order.
 std::vector<std::pair<uint32_t, int>> morgan(const RDKit::ROMol &mol);
 
-// What retort_mutations says of a molecule: its heavy atoms, rings, the atoms of the largest ring and unpaired
-// electrons, and in hexadecimal the 32 words of its Morgan fingerprint, all separated by blanks.
-std::string facts(const RDKit::ROMol &mol);
+// Writes the facts that retort_mutations returns for each molecule: heavy atoms, rings, atoms of the largest ring and
+// unpaired electrons, then the 32 words of the Morgan fingerprint in hexadecimal, separated by spaces.
+std::string write_facts(const RDKit::ROMol &mol);
 
 // Synthetic accessibility (Ertl and Schuffenhauer, J. Cheminf. 1, 8 (2009)), as in RDKit's
-// Contrib/SA_Score. fragments must not be empty.
-// Writes stereo flags into mol: call it last.
+// Contrib/SA_Score. fragments must not be empty. It writes stereo flags into mol, so call it last.
 double synthetic_accessibility(RDKit::ROMol &mol,
                                const std::vector<std::pair<uint32_t, int>> &fragments);
 
-// Compile the patterns; called once before the first use.
+// Compile the patterns. Call them before the first use; later calls do nothing.
 void load_crippen();
 void load_qed();
 

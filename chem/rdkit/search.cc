@@ -1,4 +1,4 @@
-// The search itself.
+// Searches a graph for a pattern.
 #include <algorithm>
 
 #include "pattern.h"
@@ -58,7 +58,7 @@ bool Pattern::extend(const Graph &g, int index, int *map, Budget &budget) const 
     return false;
   }
   const int from = map[step.parent];
-  if (from < 0) return false;  // a hydrogen outside the graph has no further neighbours
+  if (from < 0) return false;  // a hydrogen outside the graph has no other neighbours
   for (const Edge *e = g.begin(from); e != g.end(from); ++e) {
     if ((e->kind & step.kinds) && fits(e->to)) return true;
   }

@@ -10,10 +10,10 @@ namespace {
 
 using RDKit::Bond;
 
-// The largest substituent that is replaced, deleted or moved, in atoms.
-constexpr size_t kLargestGroup = 8;
+// Upper bound of a substituent that is replaced or deleted, in atoms.
+constexpr size_t kMaxGroup = 8;
 
-// Groups of medicinal chemistry, bonded by their first atom; the small ones more often.
+// Groups of medicinal chemistry, the small ones more often. The first atom is the one that is bonded.
 const char *const groups[] = {
     "F", "F", "F", "Cl", "Cl", "Br", "C", "C", "C", "C", "O", "O", "O", "N", "N", "CC", "CC", "C(C)C", "C1CC1",
     "OC", "OC", "OC", "OCC", "OC(F)(F)F", "OC(F)F", "C(F)(F)F", "C(F)(F)F", "C(F)F", "C#N", "C#N", "NC", "N(C)C",
@@ -36,7 +36,7 @@ std::vector<std::unique_ptr<Draft>> read_groups() {
   return all;
 }
 
-// Adds the atoms of a random group and gives the index of the first.
+// Adds the atoms of a random group and returns the index of the first.
 int add_group(Draft &mol, Random &random) {
   static const auto all = read_groups();
   const int first = mol.getNumAtoms();
@@ -44,8 +44,8 @@ int add_group(Draft &mol, Random &random) {
   return first;
 }
 
-// A bond to a substituent: the atom that bears it, and its atoms, the bonded one first. Empty where the bond drawn has
-// none that is small enough.
+// A random substituent: the atom that bears it, or -1 if both sides of the bond drawn are too large, and its atoms, the
+// bonded one first.
 struct Group {
   int bearer = -1;
   std::vector<int> atoms;
@@ -54,10 +54,10 @@ struct Group {
     const auto *bond = p.mol->getBondWithIdx(p.single_chain[random.below(p.single_chain.size())]);
     int from = bond->getBeginAtomIdx(), to = bond->getEndAtomIdx();
     if (random.below(2)) std::swap(from, to);
-    auto far = beyond(*p.mol, from, to);
+    auto far = far_side(*p.mol, from, to);
     if (far.size() > largest) {
       std::swap(from, to);
-      far = beyond(*p.mol, from, to);
+      far = far_side(*p.mol, from, to);
     }
     if (far.size() > largest) return;
     bearer = from;
@@ -75,7 +75,7 @@ bool append_group(const Parent &p, Draft &mol, Random &random) {
 }
 
 bool replace_group(const Parent &p, Draft &mol, Random &random) {
-  const Group group(p, kLargestGroup, random);
+  const Group group(p, kMaxGroup, random);
   if (group.bearer < 0) return false;
   substitute(*p.mol, mol, group.bearer, group.atoms[0], add_group(mol, random));
   remove(mol, group.atoms);
@@ -83,22 +83,22 @@ bool replace_group(const Parent &p, Draft &mol, Random &random) {
 }
 
 bool delete_group(const Parent &p, Draft &mol, Random &random) {
-  const Group group(p, kLargestGroup, random);
+  const Group group(p, kMaxGroup, random);
   if (group.bearer < 0) return false;
   mol.getAtomWithIdx(group.bearer)->setChiralTag(RDKit::Atom::CHI_UNSPECIFIED);
   remove(mol, group.atoms);
   return true;
 }
 
-// Moves a substituent to another atom of the ring, or to an atom beside its bearer.
+// Moves a substituent to another atom of the ring or to a neighbour of its bearer.
 bool move_group(const Parent &p, Draft &mol, Random &random) {
   const Group group(p, p.size(), random);
   if (group.bearer < 0) return false;
-  std::vector<char> own(p.size());
-  for (const int atom : group.atoms) own[atom] = 1;
+  std::vector<char> in_group(p.size());
+  for (const int atom : group.atoms) in_group[atom] = 1;
   std::vector<int> places;
   const auto consider = [&](int atom) {
-    if (atom != group.bearer && !own[atom] && !p.fixed[atom] && p.hydrogens[atom]) places.push_back(atom);
+    if (atom != group.bearer && !in_group[atom] && !p.fixed[atom] && p.hydrogens[atom]) places.push_back(atom);
   };
   for (const auto &ring : p.mol->getRingInfo()->atomRings()) {
     if (std::find(ring.begin(), ring.end(), group.bearer) == ring.end()) continue;
@@ -126,10 +126,10 @@ bool cross(const Parent &first, const Parent &second, Draft &mol, Tried &tried, 
   if (!tried.insert({&first, a, a_lost, b, b_lost}).second) return false;
   const int offset = first.size();
   std::vector<char> kept(second.size());
-  std::vector<int> lost = beyond(*first.mol, a, a_lost);
-  const std::vector<int> gained = beyond(*second.mol, b_lost, b);
-  const int most = std::max({kMostAtoms, first.size(), second.size()});
-  if (static_cast<int>(offset - lost.size() + gained.size()) > most) return false;
+  std::vector<int> lost = far_side(*first.mol, a, a_lost);
+  const std::vector<int> gained = far_side(*second.mol, b_lost, b);
+  const int max_atoms = std::max({kMaxAtoms, first.size(), second.size()});
+  if (static_cast<int>(offset - lost.size() + gained.size()) > max_atoms) return false;
   for (const int atom : gained) kept[atom] = 1;
   for (int i = 0; i < second.size(); ++i) {
     if (!kept[i]) lost.push_back(offset + i);
@@ -137,7 +137,7 @@ bool cross(const Parent &first, const Parent &second, Draft &mol, Tried &tried, 
   mol = Draft(*first.mol);
   mol.insertMol(*second.mol);
   substitute(*first.mol, mol, a, a_lost, offset + b);
-  renew(*second.mol, mol, b, b_lost, offset + b);
+  keep_configuration(*second.mol, mol, b, b_lost, offset + b);
   remove(mol, lost);
   return true;
 }

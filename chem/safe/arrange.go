@@ -5,19 +5,18 @@ import (
 	"math/rand/v2"
 )
 
-// Segment is a stretch of a string in nested order that is to be completed: given fragments, or a gap.
+// Segment is a part of a string in nested order: given fragments, or a gap to fill.
 type Segment struct {
-	Text      string // the given fragments, stereo kept; "" for a gap
-	Positions int    // of a gap: how many open positions of the given fragments must be filled there, at least 1
+	Text      string // the given fragments with their stereo; "" for a gap
+	Positions int    // number of open positions that a gap must fill, at least 1; 0 for fragments
 }
 
-// Arrange writes given fragments in nested order with gaps for what is to be bonded to their open positions. Each
-// component of ends, which must have an open position, is written from that position on, in random order. What is added
-// follows the first component, in a gap that begins at its position; the other components follow that gap and end what
-// is added. An open position in the middle of a component needs a gap at its place, so each component is written from
-// the open position that leaves the fewest gaps.
+// Arrange writes given fragments in nested order, with gaps for new fragments at their open positions. Each component
+// must have an open position and is written from it. A gap for the first component's position follows that component;
+// the other components come after this gap. An open position within a component needs a gap of its own, so a component
+// is written from the open position that leaves the fewest gaps.
 //
-// The order is random: the same random numbers give the same order.
+// The components are in random order. The same random numbers give the same order.
 func Arrange(ends []End, random *rand.Rand) ([]Segment, error) {
 	all := openPositions(ends)
 	random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
@@ -68,7 +67,8 @@ func openPositions(ends []End) (components [][]int) {
 	return components
 }
 
-// segments appends the fragment on an end, and all that hangs on its other ends, with a gap at each open position.
+// segments appends the fragment of an end, then depth first the fragments across its other ends, with a gap for each
+// open position.
 func segments(ends []End, root int, out []Segment) []Segment {
 	out = appendSegment(out, Segment{Text: "." + ends[root].Text})
 	for _, other := range ends[root].Others {
@@ -81,7 +81,7 @@ func segments(ends []End, root int, out []Segment) []Segment {
 	return out
 }
 
-// appendSegment appends a segment, to the last one where both are text or both are gaps.
+// appendSegment appends a segment. It merges the segment with the last one if both are text or both are gaps.
 func appendSegment(out []Segment, s Segment) []Segment {
 	if n := len(out); n > 0 && (out[n-1].Text == "") == (s.Text == "") {
 		out[n-1].Text += s.Text

@@ -8,11 +8,11 @@ import (
 	"retort/chem/smiles"
 )
 
-// maxAttachment is the highest number of an attachment.
+// maxAttachment is the upper bound of attachment numbers.
 const maxAttachment = 999
 
-// plain turns the bracket form into plain SAFE: <n> becomes the n-th number above the ring numbers of the text. A text
-// without angle brackets is returned as it is.
+// plain converts the bracket form to plain SAFE: <n> becomes the n-th number above the ring numbers of the text. A text
+// without angle brackets does not change.
 func plain(text string) (string, error) {
 	if !strings.Contains(text, "<") {
 		return text, nil
@@ -33,7 +33,7 @@ func plain(text string) (string, error) {
 	return out.String(), nil
 }
 
-// notAnAttachment says what is wrong with an angle bracket at a place of a text.
+// notAnAttachment returns the error of an invalid angle bracket at an offset of a text.
 func notAnAttachment(text string, at int) error {
 	reason := "< is not closed"
 	if size := strings.IndexByte(text[at:], '>') + 1; size > 0 {

@@ -11,18 +11,19 @@ import (
 	"retort/chem/smiles"
 )
 
-// DecodeOptions tell how SAFE is read. The zero value reads as the reference does: an open attachment number is closed
-// by hydrogen.
+// DecodeOptions select how SAFE is read. With the zero value hydrogen closes open numbers, as in the reference.
 type DecodeOptions struct {
-	Strict   bool        // an open attachment number is an error
-	Repair   bool        // fragments that do not decode alone are dropped first
-	KeepOpen bool        // an open attachment number n stays, as [n*]
+	Strict   bool        // an open number is an error
+	Repair   bool        // drop fragments that do not decode on their own
+	KeepOpen bool        // an open number n becomes [n*]
 	Limits   chem.Limits // of the SAFE string
 }
 
-// Decode reads a SAFE string, plain or with brackets, joins its fragments where a number occurs in two of them, and
-// returns canonical SMILES. RDKit makes the bonds, for which plain SAFE is SMILES; here the brackets become ring
-// numbers, and open numbers, which no SMILES has, are closed by dummy atoms. The errors are those of [chem.Parse].
+// Decode reads a SAFE string, plain or with brackets, bonds its fragments where a number occurs in two of them, and
+// returns canonical SMILES. The errors are those of [chem.Parse].
+//
+// Plain SAFE is SMILES once its open numbers are closed, so brackets are converted to ring numbers, dummy atoms close
+// open numbers, and RDKit parses the result.
 func Decode(safe string, o DecodeOptions) (string, error) {
 	if o.Repair {
 		safe = o.repaired(safe)
@@ -40,19 +41,20 @@ func Decode(safe string, o DecodeOptions) (string, error) {
 		reason := fmt.Sprintf("attachment number %d is open", open[0].Number)
 		return "", &chem.SyntaxError{Text: text, Position: open[0].Start, Reason: reason}
 	}
-	whole := closed(text)
-	if err := o.fits(whole); err != nil {
+	text = closeNumbers(text)
+	if err := o.checkAtoms(text); err != nil {
 		return "", err
 	}
-	canonical, _, err := rdkit.Join(whole[start:], !o.KeepOpen)
+	canonical, _, err := rdkit.Join(text[start:], !o.KeepOpen)
 	if err != nil {
-		return "", chem.Explain(whole, err)
+		return "", chem.Explain(text, err)
 	}
 	return canonical, nil
 }
 
-// fits checks a text to which dummies have been added; the bytes they need are not the caller's.
-func (o DecodeOptions) fits(text string) error {
+// checkAtoms checks the atoms of a text with added dummies. Its bytes are not checked, because the dummies are not the
+// caller's.
+func (o DecodeOptions) checkAtoms(text string) error {
 	l := o.Limits.WithDefaults()
 	if atoms, _ := smiles.Count(text); atoms > l.Atoms {
 		return &chem.LimitError{Got: atoms, Limit: l.Atoms, Cause: chem.ErrTooManyAtoms}
@@ -60,12 +62,13 @@ func (o DecodeOptions) fits(text string) error {
 	return nil
 }
 
-// repaired drops the fragments that do not decode alone.
+// repaired drops the fragments that do not decode on their own.
 func (o DecodeOptions) repaired(safe string) string {
 	if len(safe) > o.Limits.WithDefaults().Bytes {
-		return safe // refused by the caller
+		return safe // too long: Decode refuses it
 	}
-	o.Repair, o.Strict = false, false
+	o.Repair = false
+	o.Strict = false
 	var kept []string
 	for piece := range strings.SplitSeq(safe, ".") {
 		if _, err := Decode(piece, o); err == nil {
@@ -75,8 +78,8 @@ func (o DecodeOptions) repaired(safe string) string {
 	return strings.Join(kept, ".")
 }
 
-// openNumbers lists the ring numbers that occur an odd number of times, each where it is open, in the order of their
-// last occurrence.
+// openNumbers returns the last occurrence of each ring number that occurs an odd number of times, in the order of the
+// text.
 func openNumbers(text string) []smiles.Token {
 	open := map[int]smiles.Token{}
 	for t := range smiles.Tokens(text) {
@@ -97,8 +100,8 @@ func openNumbers(text string) []smiles.Token {
 	return list
 }
 
-// closed adds a dummy atom for each open number: "C7" becomes "C7.[*:7]7".
-func closed(text string) string {
+// closeNumbers adds a dummy atom for each open number: "C7" becomes "C7.[*:7]7".
+func closeNumbers(text string) string {
 	var out strings.Builder
 	out.WriteString(text)
 	for _, t := range openNumbers(text) {

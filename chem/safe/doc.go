@@ -7,18 +7,24 @@
 //	c1<2>ccccc1.CN<1>C.C<1><2>=O     brackets: the same with <n>, and ring numbers start at 1 in each fragment
 //	.c1ccccc1.C*=O.N(C)C             nested order, without numbers, for models: see [FromNested]
 //
-// A plain SAFE string is a SMILES string too. The bracket form is that of GenMol's second version (Lee et al.,
-// arXiv:2501.06158). A number that occurs once is an open position, where something may be bonded; as an atom it is
-// written [n*].
+// A plain SAFE string is also a SMILES string. The bracket form is that of GenMol's second version (Lee et al.,
+// arXiv:2501.06158).
 //
 // # Where to look
 //
 //   - molecule to SAFE: [Encode]
 //   - SAFE to molecule, joining its fragments: [Decode]
-//   - the fragments of a SAFE string, one by one: [Fragments]
 //   - cutting a molecule into pieces and joining some of them: [Cut], [Join]; two fragments to one molecule: [Bond]
-//   - nested order: [Ends], [Nested], [Arrange], [FromNested]
+//   - nested order: [Ends], [Arrange], [FromNested]
 //   - templates: [Placeholder], [RemovePlaceholders], [OpenRadicals]
 //
-// The files in testdata show what each does with molecules, as text.
+// The files in testdata show inputs and results of each function as text.
+//
+// # Terms
+//
+//   - attachment: a number in angle brackets, <1>; the same number in two fragments is a bond
+//   - open position: a number that occurs once, where something may be bonded; as an atom it is [n*]
+//   - end: one side of a cut bond, or an open position, of a fragment
+//   - gap: a place in nested order for new fragments
+//   - placeholder: an atom that stands for a masked part of a template
 package safe

@@ -9,28 +9,28 @@ import (
 	"retort/chem/rdkit"
 )
 
-// End is a cut bond or an open position seen from the fragment on one side of it.
+// End is one side of a cut bond, or an open position, of a fragment.
 type End struct {
-	// Text is the fragment, written from this end on. Each of its other ends is written "*", without parentheses; "="
-	// before the first atom, or before a "*", makes a double bond.
+	// Text is the fragment, written from this end. Each of its other ends is "*" without parentheses. A "=" before the
+	// first atom or before a "*" makes the bond a double bond.
 	Text string
-	// Across is the index of the End on the other side of a cut, -1 for an open position.
+	// Across is the index of the End on the other side of the cut, or -1 for an open position.
 	Across int
-	// Others are the indices of the fragment's other ends in the order of Text.
+	// Others are the indices of the fragment's other ends, in the order of Text.
 	Others []int
-	// Fragment numbers the fragment, from 0.
+	// Fragment is the number of the fragment, from 0.
 	Fragment int
 }
 
-// Ends cuts a molecule, or several, and lists all ends of all fragments. Since cuts are never in a ring, the fragments
-// of a molecule hang together as a tree. Dummy atoms are open positions, as in [Encode]; stereo is kept, and bonds
-// whose cut would lose it stay. A molecule without cuts and open positions has no ends.
+// Ends cuts a molecule, which may have several components, and lists the ends of all fragments. Since no cut is in a
+// ring, the fragments of a component form a tree. Open positions and stereo are treated as in [Encode]. A molecule
+// without cuts and open positions has no ends.
 func Ends(molecule string, slicer Slicer) ([]End, error) {
 	text, err := chem.Limits{}.Check(molecule)
 	if err != nil {
 		return nil, err
 	}
-	pieces, err := rdkit.Cut(text, slicer.native(), 0, 0)
+	pieces, err := rdkit.Cut(text, slicer.native())
 	if err != nil {
 		return nil, chem.Explain(molecule, err)
 	}
@@ -48,13 +48,13 @@ func Ends(molecule string, slicer Slicer) ([]End, error) {
 	return f.ends, nil
 }
 
-// fragmentEnd names an end by its fragment and the label RDKit gave it, which the two ends of a cut share.
+// fragmentEnd identifies an end by its fragment and its label. Both ends of a cut have the same label.
 type fragmentEnd struct{ fragment, label int }
 
-// forms are the fragments as written from each of their ends.
+// forms are the fragments, written from each of their ends.
 type forms struct {
 	ends   []End
-	labels [][]int // of each end: its label, then those of the fragment's other ends in the order of its text
+	labels [][]int // per end: its label, then the labels of the other ends in the order of its text
 	index  map[fragmentEnd]int
 }
 
@@ -72,7 +72,7 @@ func (f *forms) add(fragment int, all []rdkit.Rooted) error {
 	return nil
 }
 
-// connect fills in which ends are across from each other and which belong to one fragment.
+// connect sets Across and Others of all ends.
 func (f *forms) connect() {
 	for i := range f.ends {
 		end := &f.ends[i]
@@ -87,7 +87,7 @@ func (f *forms) connect() {
 	}
 }
 
-// withoutBranches writes a dummy that is a branch by itself without parentheses: "C(=*)C" is "C=*C".
+// withoutBranches removes the parentheses of branches that are only a dummy: "C(=*)C" becomes "C=*C".
 func withoutBranches(text string) string {
 	return withNumbers(text, map[string]string{"*": "*"})
 }

@@ -9,15 +9,15 @@ import (
 	"retort/chem/smiles"
 )
 
-// numbered replaces the labels [n*] that RDKit leaves at the cuts by the numbers of SAFE: ring numbers that are still
-// free, or 1, 2 … in brackets, in the order of the labels as strings ([10*] before [2*], as the reference sorts them).
-// A label that is neither a cut nor an open position is a wildcard atom of the molecule and stays one.
+// numbered replaces the labels [n*] of cuts and open positions with the numbers of SAFE: unused ring numbers, or 1, 2 …
+// in brackets. They are assigned in the order of the labels as strings, [10*] before [2*], as in the reference. Any
+// other label is a wildcard atom of the molecule and becomes "*".
 func (o EncodeOptions) numbered(joined string, p *rdkit.Pieces) string {
 	highest := 0
 	if !o.Brackets {
 		highest = max(smiles.HighestRing(joined), smiles.HighestRing(p.SMILES))
 	}
-	times := labels(joined)
+	times := countLabels(joined)
 	wildcards := map[string]bool{}
 	numbers := map[string]string{}
 	for i, label := range slices.Sorted(maps.Keys(times)) {
@@ -40,8 +40,8 @@ func (o EncodeOptions) numbered(joined string, p *rdkit.Pieces) string {
 	return withNumbers(joined, numbers)
 }
 
-// labels counts how often each label [n*] occurs.
-func labels(joined string) map[string]int {
+// countLabels counts how often each label [n*] occurs.
+func countLabels(joined string) map[string]int {
 	times := map[string]int{}
 	for t := range smiles.Tokens(joined) {
 		if t.Kind != smiles.Atom {
@@ -54,8 +54,8 @@ func labels(joined string) map[string]int {
 	return times
 }
 
-// withNumbers puts numbers in the place of labels. A number that would be a branch by itself, "(7)" or "(=7)", is
-// written without parentheses, as SMILES has it.
+// withNumbers replaces labels with numbers. A branch that is only a label, "([7*])" or "(=[7*])", loses its
+// parentheses, as SMILES requires.
 func withNumbers(joined string, numbers map[string]string) string {
 	all := slices.Collect(smiles.Tokens(joined))
 	var out strings.Builder
@@ -75,13 +75,14 @@ func withNumbers(joined string, numbers map[string]string) string {
 	return out.String()
 }
 
-// branchOfLabel recognises a branch that is only a label, with or without a bond, at the start of the tokens. It
-// returns what is written instead and how many tokens that replaces, 0 where there is no such branch.
+// branchOfLabel returns the replacement of a branch at the start of the tokens that is only a label, with or without a
+// bond, and the number of tokens that it replaces. The number is 0 if there is no such branch.
 func branchOfLabel(joined string, all []smiles.Token, numbers map[string]string) (text string, length int) {
 	if all[0].Kind != smiles.Open {
 		return "", 0
 	}
-	bond, at := "", 1
+	bond := ""
+	at := 1
 	if at < len(all) && all[at].Kind == smiles.Bond {
 		bond = all[at].In(joined)
 		at++

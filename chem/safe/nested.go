@@ -8,62 +8,43 @@ import (
 	"retort/chem/smiles"
 )
 
-// Nested writes a molecule in nested order, beginning at one of the ends that [Ends] lists: the fragment on that end,
-// and depth first all that hangs on its other ends. "*" is an open end; the fragment of the next dot bonds to it by its
-// first atom. If the first end is a cut, the fragments on its other side come last and bond to the first atom of all,
-// as if the string began with an open end. scripts/train/masked/safe.py writes the same.
-func Nested(ends []End, first int) string {
-	text := nested(ends, first)
-	if across := ends[first].Across; across >= 0 {
-		text += nested(ends, across)
-	}
-	return text
-}
-
-// nested writes the fragment on an end, and all that hangs on its other ends.
-func nested(ends []End, root int) string {
-	var text string
-	for _, s := range segments(ends, root, nil) {
-		text += s.Text
-	}
-	return text
-}
-
-// FromNested gives the bracket form of a string in nested order. A fragment bonds by its first atom to the open end "*"
-// that was written last and is still free; the first fragment has a free end before its first atom. So
+// FromNested converts a string in nested order to the bracket form. Nested order lists the fragments depth first. The
+// first atom of a fragment bonds to the last free open end "*" before it; the first fragment also has a free end before
+// its first atom. So
 //
 //	.c1ccc*cc1.C*=O.N(C)C.Cl
 //
-// is a benzene ring, the carbonyl on its open end, the amine on the carbonyl's, and the chlorine on the ring's first
-// atom. An open end that no fragment takes, and a fragment that finds no open end, keep a number that occurs once.
+// is a benzene ring, the carbonyl on its open end, the amine on the carbonyl's open end, and the chlorine on the first
+// atom of the ring. An open end without a fragment, and a fragment without an open end, get a number that occurs once.
+// scripts/train/masked/safe.py writes this order.
 func FromNested(text string) string {
 	var n nesting
 	for i, fragment := range strings.Split(text, ".") {
 		switch {
 		case i > 0:
-			n.bonded(fragment)
-		case fragment != "": // a text that begins without a dot begins without an open end
+			n.bond(fragment)
+		case fragment != "": // without a leading dot there is no end before the first atom
 			n.add(tokensOf(fragment))
 		}
 	}
 	return strings.Join(n.fragments, ".")
 }
 
-// nesting is a string in nested order, read so far.
+// nesting is the state of reading a string in nested order.
 type nesting struct {
 	fragments []string // in the bracket form
-	free      []string // the attachments of the open ends that no fragment has taken, the next one last
-	count     int      // attachments given out
+	free      []string // stack of the attachments of free open ends
+	count     int      // attachments assigned
 }
 
-// bonded adds a fragment that follows a dot.
-func (n *nesting) bonded(fragment string) {
+// bond adds a fragment that follows a dot.
+func (n *nesting) bond(fragment string) {
 	var attachment string
 	switch last := len(n.free) - 1; {
 	case last >= 0:
 		attachment = n.free[last]
 		n.free = n.free[:last]
-	case len(n.fragments) == 0: // the last fragment bonds to the first one here
+	case len(n.fragments) == 0: // a later fragment bonds to the first atom
 		attachment = n.next()
 		n.free = append(n.free, attachment)
 	default:
@@ -72,7 +53,7 @@ func (n *nesting) bonded(fragment string) {
 	n.add(attached(tokensOf(fragment), attachment))
 }
 
-// add appends a fragment and gives its open ends attachments: the first of them is taken first.
+// add appends a fragment and assigns attachments to its open ends. The next fragment bonds to the first of them.
 func (n *nesting) add(tokens []string) {
 	var open []string
 	for i, token := range tokens {
@@ -99,27 +80,26 @@ func tokensOf(text string) []string {
 	return tokens
 }
 
-// Seen from the other end of a bond, its direction is the opposite one.
-var turnedBond = strings.NewReplacer("/", `\`, `\`, "/")
+// reversedBond reverses the direction marks of a bond that is written from its other atom.
+var reversedBond = strings.NewReplacer("/", `\`, `\`, "/")
 
-// attached puts an attachment on the first atom of a fragment. The bond of the attachment may stand before that atom.
+// attached adds an attachment to the first atom of a fragment. The bond of the attachment may precede that atom.
 func attached(tokens []string, attachment string) []string {
 	if len(tokens) > 0 && smiles.Next(tokens[0], 0).Kind == smiles.Bond {
-		attachment = turnedBond.Replace(tokens[0]) + attachment
+		attachment = reversedBond.Replace(tokens[0]) + attachment
 		tokens = tokens[1:]
 	}
 	if len(tokens) == 0 {
 		return []string{attachment}
 	}
-	tokens[0] = turnedAtom(tokens[0])
+	tokens[0] = invertedAtom(tokens[0])
 	return slices.Insert(tokens, 1, attachment)
 }
 
-// turnedAtom is the first atom of a fragment once its bond to what came before is written as a number. SMILES counts
-// the neighbours of a stereo centre in the order written. In nested order that bond is the first, before the atom's
-// hydrogen; as a number it comes after the hydrogen. The two have changed places, so the mark must change between @ and
-// @@.
-func turnedAtom(atom string) string {
+// invertedAtom returns the first atom of a fragment after its bond to the previous fragment became a number. SMILES
+// orders the neighbours of a stereocentre as written. In nested order that bond comes before the atom's hydrogen, as a
+// number it comes after it. This swaps two neighbours, so @ and @@ are exchanged.
+func invertedAtom(atom string) string {
 	b, ok := smiles.ParseBracket(atom)
 	if !ok || b.Hydrogens == "" {
 		return atom

@@ -7,7 +7,7 @@ import (
 	"retort/chem/safe"
 )
 
-// TestNested wants the molecule back, stereo too, from whichever end it is written.
+// TestNested checks that nested order keeps the molecule and its stereo, whichever end it starts from.
 func TestNested(t *testing.T) {
 	for _, smiles := range []string{
 		"CC(=O)Oc1ccccc1C(=O)O", "C[C@H](N)C(=O)N[C@@H](C)C(=O)OCC", `C/C=C/C(=O)N[C@H]1CC[C@@H](OC)C1`, "C[C@]1(OC)CCN(C(=O)/C=C\\c2ccco2)C1",
@@ -23,7 +23,7 @@ func TestNested(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i := range ends {
-				nested := safe.Nested(ends, i)
+				nested := nestedFrom(ends, i)
 				brackets := safe.FromNested(nested)
 				got, err := safe.Decode(brackets, safe.DecodeOptions{Strict: true})
 				if err != nil || got != molecule.SMILES() {

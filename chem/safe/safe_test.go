@@ -42,9 +42,7 @@ func bare(t *testing.T, smiles string) string {
 // Whatever the options, the SAFE string is the molecule.
 func TestSAFERoundTrip(t *testing.T) {
 	options := []safe.EncodeOptions{
-		{}, {Brackets: true}, {Slicer: safe.SingleBonds}, {Slicer: safe.Rotatable, Brackets: true},
-		{ShuffleOrder: true, Seed: 1}, {Slicer: safe.SingleBonds, ShuffleAtoms: true, ShuffleOrder: true, Brackets: true, Seed: 2},
-		{Slicer: safe.Whole},
+		{}, {Brackets: true}, {Slicer: safe.SingleBonds}, {Slicer: safe.SingleBonds, Brackets: true}, {Slicer: safe.Whole},
 	}
 	for _, smiles := range ownMolecules(t) {
 		want := bare(t, smiles)
@@ -62,25 +60,6 @@ func TestSAFERoundTrip(t *testing.T) {
 				t.Errorf("%s, %+v: %s is %s, %v", smiles, o, encoded, got, err)
 			}
 		}
-	}
-}
-
-func TestSAFESeeds(t *testing.T) {
-	const smiles = "Cc1ccc(cc1Nc1nccc(n1)-c1cccnc1)NC(=O)c1ccc(cc1)CN1CCN(C)CC1"
-	seen := map[string]bool{}
-	for seed := range uint64(20) {
-		o := safe.EncodeOptions{ShuffleOrder: true, ShuffleAtoms: true, Seed: seed}
-		first, err := safe.Encode(smiles, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if again, _ := safe.Encode(smiles, o); again != first {
-			t.Errorf("seed %d gives %s and %s", seed, first, again)
-		}
-		seen[first] = true
-	}
-	if len(seen) < 15 {
-		t.Errorf("20 seeds give %d strings", len(seen))
 	}
 }
 

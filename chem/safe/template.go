@@ -9,19 +9,18 @@ import (
 	"retort/chem/smiles"
 )
 
-// Placeholder is the atom that stands for the n-th part of a template, counted from 1, that something is to be put into
-// later. It is a uranium isotope: RDKit lets uranium have any bonds, and no drug has it.
+// Placeholder returns the atom that stands for the n-th masked part of a template, from 1. It is a uranium isotope,
+// because RDKit allows uranium any number of bonds and no drug contains it.
 func Placeholder(n int) string { return "[" + strconv.Itoa(n+1) + "U]" }
 
-// openPosition takes the place of open positions while placeholders are removed.
+// openPosition replaces open positions while placeholders are removed.
 var openPosition = Placeholder(0)
 
-// ErrPlaceholder says that a placeholder is not bonded by single bonds outside of rings alone, so that it cannot be cut
-// off.
+// ErrPlaceholder says that a placeholder has a bond that cannot be cut: a multiple bond or a bond in a ring.
 var ErrPlaceholder = errors.New("a placeholder must be joined by single bonds outside of rings")
 
-// RemovePlaceholders cuts all bonds to placeholders and returns what is left, with open positions in their places: ""
-// where nothing is. Open positions that the molecule had before stay.
+// RemovePlaceholders replaces all placeholders of a molecule with open positions and returns the rest, or "" if nothing
+// remains. Open positions of the molecule stay.
 func RemovePlaceholders(molecule string) (string, error) {
 	marked := smiles.ReplaceAtoms(molecule, func(atom string) string {
 		if _, dummy := smiles.Dummy(atom); dummy {
@@ -43,7 +42,7 @@ func RemovePlaceholders(molecule string) (string, error) {
 	return Join(pieces)
 }
 
-// isPlaceholder tells whether a piece in the bracket form is one placeholder with its attachments.
+// isPlaceholder reports whether a piece in the bracket form is one placeholder with its attachments.
 func isPlaceholder(piece string) bool {
 	for t := range smiles.Tokens(piece) {
 		switch b, _ := smiles.ParseBracket(t.In(piece)); {
@@ -55,12 +54,12 @@ func isPlaceholder(piece string) bool {
 	return true
 }
 
-// OpenRadicals puts an open position on each carbon, nitrogen and oxygen with an unpaired electron: a bond that is left
-// dangling where a SMILES was cut by hand, [CH] in the place of CH2. RDKit writes such an atom in brackets though it
-// has no isotope, charge or stereo.
+// OpenRadicals adds an open position to each carbon, nitrogen and oxygen with an unpaired electron, such as [CH]. It is
+// the dangling bond of a SMILES that was cut by hand. RDKit writes such an atom in brackets although it has no isotope,
+// charge or stereo.
 func OpenRadicals(molecule string) string {
 	var out strings.Builder
-	radical := false // the last atom is one; its ring numbers come before the open position
+	radical := false // the last atom is a radical; its ring numbers precede the open position
 	for t := range smiles.Tokens(molecule) {
 		if radical && t.Kind != smiles.Ring {
 			out.WriteString("(*)")

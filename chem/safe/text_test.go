@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the results in testdata/*.txt")
 
-// TestText holds what each function makes of molecules as text: see testdata/README.md.
+// TestText compares the results of all functions with the texts in testdata: see testdata/README.md.
 func TestText(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -50,7 +50,7 @@ func replay(t *testing.T, file string) {
 	}
 }
 
-// run carries out one line of a file.
+// run executes one command of a file.
 func run(t *testing.T, command string) string {
 	words := strings.Fields(command)
 	do, ok := commands[words[0]]
@@ -95,13 +95,34 @@ var commands = map[string]func([]string) ([]string, error){
 
 func one(text string, err error) ([]string, error) { return []string{text}, err }
 
-// nested writes a molecule from each of its ends.
+// nested writes a molecule in nested order from each of its ends.
 func nested(words []string) (lines []string, err error) {
 	ends, err := safe.Ends(words[0], safe.BRICS)
 	for i := range ends {
-		lines = append(lines, safe.Nested(ends, i))
+		lines = append(lines, nestedFrom(ends, i))
 	}
 	return lines, err
+}
+
+// nestedFrom writes a molecule in nested order from one of its ends. If the end is a cut, the fragments across it come
+// last and bond to the first atom.
+func nestedFrom(ends []safe.End, first int) string {
+	text := subtree(ends, first)
+	if across := ends[first].Across; across >= 0 {
+		text += subtree(ends, across)
+	}
+	return text
+}
+
+// subtree writes the fragment of an end, then depth first the fragments across its other ends.
+func subtree(ends []safe.End, root int) string {
+	text := "." + ends[root].Text
+	for _, other := range ends[root].Others {
+		if across := ends[other].Across; across >= 0 {
+			text += subtree(ends, across)
+		}
+	}
+	return text
 }
 
 // arrange writes the segments, a gap as {positions}, for the seed that is the first word.

@@ -50,8 +50,8 @@ func Tokens(text string) iter.Seq[Token] {
 // Next returns the token that begins at byte at, which must lie inside the text.
 func Next(text string, at int) Token { return next(text, at, len(text)) }
 
-// next returns the token at a position. It looks for the end of a bracket atom only before lastClose, which is at least the position of the
-// text's last closing bracket.
+// next returns the token at a position. It looks for the end of a bracket atom only before lastClose, which is at least
+// the position of the text's last closing bracket.
 func next(text string, at, lastClose int) Token {
 	rest := text[at:]
 	token := func(kind Kind, length int) Token { return Token{Kind: kind, Start: at, End: at + length} }

@@ -198,7 +198,8 @@ func FuzzTokens(f *testing.F) {
 	})
 }
 
-// TestHostileTextIsReadInOnePass has texts in which every token could make the lexer scan all the rest, which would take hours.
+// TestHostileTextIsReadInOnePass has texts in which every token could make the lexer scan all the rest, which would
+// take hours.
 func TestHostileTextIsReadInOnePass(t *testing.T) {
 	const n = 1 << 20
 	for _, text := range []string{

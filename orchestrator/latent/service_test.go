@@ -183,8 +183,8 @@ func TestGenerateRaisesTheProperty(t *testing.T) {
 		value         func(*chem.Molecule) float64
 	}{
 		{"QED", false, 0.3, 0.1, (*chem.Molecule).QED},
-		{"plogP", false, 0.2, 1, func(m *chem.Molecule) float64 { return m.PenalizedLogP(chem.Normalized) }},
-		{"plogP", true, 0.2, 1, func(m *chem.Molecule) float64 { return m.PenalizedLogP(chem.Normalized) }},
+		{"plogP", false, 0.2, 1, (*chem.Molecule).PenalizedLogP},
+		{"plogP", true, 0.2, 1, (*chem.Molecule).PenalizedLogP},
 		{"SA", true, 0.3, 0.2, (*chem.Molecule).SA},
 		{"LogP", true, 0, 1, (*chem.Molecule).LogP},
 		{"TPSA", true, 0.3, 10, (*chem.Molecule).TPSA},

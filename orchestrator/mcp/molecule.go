@@ -79,7 +79,7 @@ func (s *Service) draw(_ context.Context, in SMILES) *mcp.CallToolResult {
 	if err != nil {
 		return refusal("smiles: %v", err)
 	}
-	picture, err := chem.Picture{PNG: true}.Draw(m)
+	picture, err := chem.PNG(m, 300, 250)
 	if err != nil {
 		return refusal("smiles: %v", err)
 	}

@@ -14,11 +14,10 @@ type property struct {
 	value func(*chem.Molecule) float64
 }
 
-// properties are those that [chem.Evaluate] computes with the molecule. plogP is the normalised one: see
-// [chem.Normalized].
+// properties are the terms that [chem.Evaluate] computes with the molecule. plogP is [chem.Molecule.PenalizedLogP].
 var properties = []property{
 	{"QED", 0.1, chem.FactQED, (*chem.Molecule).QED},
-	{"plogP", 1, chem.FactLogP | chem.FactSA, func(m *chem.Molecule) float64 { return m.PenalizedLogP(chem.Normalized) }},
+	{"plogP", 1, chem.FactLogP | chem.FactSA, (*chem.Molecule).PenalizedLogP},
 	{"SA", 1, chem.FactSA, (*chem.Molecule).SA},
 	{"LogP", 1, chem.FactLogP, (*chem.Molecule).LogP},
 	{"TPSA", 20, chem.FactTPSA, (*chem.Molecule).TPSA},

@@ -19,17 +19,14 @@ func newSurrogate(t *testing.T, size int) (s *surrogate, heldOut []features, val
 	for i, start := range []string{
 		"CC(=O)Nc1ccccc1", "C1COCCN1CCO", "CCOc1ccccc1", "CNC(=O)c1ccc(F)cc1", "c1ccc(CN2CCCC2)cc1",
 	} {
-		mutations, err := chem.Mutations(start, size, uint64(i))
+		parents := []chem.Parents{{First: start, Count: size, Seed: uint64(i)}}
+		offspring, err := chem.Offspring(t.Context(), parents)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for k, text := range mutations {
-			m, err := chem.Parse(text)
-			if err != nil {
-				t.Fatal(err)
-			}
+		for k, m := range offspring[0] {
 			fingerprint := m.Fingerprint()
-			f := featuresOf(text, &fingerprint)
+			f := featuresOf(m.SMILES(), &fingerprint)
 			if value := chem.Similarity(m, target); k%2 == 0 {
 				s.learn(f, 10*value-3)
 			} else {

@@ -39,7 +39,7 @@ func newAlbum(file string) (*album, error) {
 		if err != nil || strings.ContainsAny(line, "#.*") || m.HeavyAtoms() < 12 || m.HeavyAtoms() > 30 || !usual.MatchString(m.Formula()) {
 			continue
 		}
-		drawn, err := chem.Picture{PNG: true, Width: 300, Height: 300}.Draw(m)
+		drawn, err := chem.PNG(m, 300, 300)
 		if err != nil {
 			return nil, err
 		}
