@@ -18,8 +18,8 @@
 // before it is done, so that neither a template nor a client's text can hold a request or much memory for long.
 //
 // [Parse] splits the source into tokens (lexer.go) and builds a tree of closures (parser.go for statements,
-// expressions.go and operands.go for expressions); [Template.Render] runs them. Filters, tests and global functions, and
-// the methods of strings, each have a table (filters.go, tests.go, strings.go).
+// expressions.go and operands.go for expressions); [Template.Render] runs them. Filters, tests and global functions,
+// and the methods of strings, each have a table (filters.go, tests.go, strings.go).
 //
 // The language: https://jinja.palletsprojects.com/en/stable/templates/
 //

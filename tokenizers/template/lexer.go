@@ -160,8 +160,8 @@ func (l *lexer) stripBefore(s, open string, sign byte) string {
 	return s
 }
 
-// stripAfter skips what is stripped after a tag: all white space for a minus, or the first newline if trim is set, as it
-// is for blocks and comments.
+// stripAfter skips what is stripped after a tag: all white space for a minus, or the first newline if trim is set, as
+// it is for blocks and comments.
 func (l *lexer) stripAfter(sign byte, trim bool) {
 	start := l.at
 	switch {

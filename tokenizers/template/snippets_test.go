@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// reference is a file that scripts/golden/chat_templates.py made with Jinja2.
+// reference is a golden file of scripts/golden/chat_templates.py, with results of Jinja2.
 type reference struct {
 	Messages []any
 	Entries  []struct {
@@ -21,15 +21,14 @@ type reference struct {
 // TestReference renders small templates and compares with Jinja2.
 func TestReference(t *testing.T) { compareWithReference(t, "snippets", 100) }
 
-// TestCited renders the templates on which other engines of Go fail, which
-// orchestrator/decisions/0012-chat-templates.md cites.
+// TestCited renders the templates of orchestrator/decisions/0012-chat-templates.md, on which other Go engines fail.
 func TestCited(t *testing.T) { compareWithReference(t, "cited", 20) }
 
 func compareWithReference(t *testing.T, name string, least int) {
 	var golden reference
 	read(t, "testdata/"+name+".json", &golden)
 	if len(golden.Entries) < least {
-		t.Fatalf("only %d entries", len(golden.Entries))
+		t.Fatalf("%d entries, want at least %d", len(golden.Entries), least)
 	}
 	for _, e := range golden.Entries {
 		t.Run(e.Template, func(t *testing.T) {
@@ -84,7 +83,11 @@ func render(source string, turns []any) (string, error) {
 
 // FuzzTemplate looks for templates that crash the parser or the renderer.
 func FuzzTemplate(f *testing.F) {
-	for _, seed := range []string{"{{ a.b[1:2]|join(',') }}", "{% for x in y if z %}{{ loop.index }}{% else %}{% endfor %}", "{%- raw -%}{{{% endraw %}"} {
+	for _, seed := range []string{
+		"{{ a.b[1:2]|join(',') }}",
+		"{% for x in y if z %}{{ loop.index }}{% else %}{% endfor %}",
+		"{%- raw -%}{{{% endraw %}",
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, source string) {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// undefined is the value of a name or member that does not exist. It prints as nothing and is false; any other use fails
-// with the reason.
+// undefined is the value of a name or member that does not exist. It prints as nothing and is false; any other use
+// fails with the reason.
 type undefined struct{ reason string }
 
 // tuple is a list that cannot be changed and prints with round brackets.

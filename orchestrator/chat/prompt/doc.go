@@ -1,7 +1,9 @@
-// Package prompt turns the messages of a chat into the text that a model was trained on, with the model's chat template.
+// Package prompt renders the messages of a chat as the text that a model was trained on, with the model's chat
+// template.
 //
 // The reference is apply_chat_template of transformers (https://huggingface.co/docs/transformers/chat_templating): the
-// same whitespace settings, functions and filters. scripts/golden/chat_templates.py makes the golden files in testdata.
+// same whitespace settings, functions and filters. scripts/golden/chat_templates.py writes the golden files in
+// testdata.
 //
 // Terms:
 //   - part: a text or an image of a message.

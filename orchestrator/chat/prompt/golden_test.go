@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// golden is made by scripts/golden/chat_templates.py.
+// golden is the golden file of scripts/golden/chat_templates.py.
 type golden struct {
 	Entries []struct {
 		Template, Conversation string
@@ -51,12 +51,12 @@ func chatTemplate(t testing.TB, name string, o Options) *Template {
 	return parsed
 }
 
-// TestReference compares every conversation and template with Jinja2 as transformers configures it.
+// TestReference compares all conversations and templates with Jinja2, configured as in transformers.
 func TestReference(t *testing.T) {
 	conversations := read[map[string][]any](t, "testdata/conversations.json")
 	entries := read[golden](t, "testdata/golden.json").Entries
 	if len(entries) < 200 {
-		t.Fatalf("only %d entries", len(entries))
+		t.Fatalf("%d entries, want at least 200", len(entries))
 	}
 	for _, e := range entries {
 		name := e.Template + "/" + e.Conversation
@@ -88,7 +88,7 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// TestLongConversations checks that 200,000 characters are within the budget of a rendering, for every template.
+// TestLongConversations checks that the budget of a rendering suffices for 200,000 characters in every template.
 func TestLongConversations(t *testing.T) {
 	const characters = 200_000
 	templates := map[string]bool{}
@@ -98,7 +98,7 @@ func TestLongConversations(t *testing.T) {
 	for name := range templates {
 		for _, length := range []int{10, 500, characters} {
 			var messages []Message
-			for i := range max(1, characters/length-1) | 1 { // the last is the user's
+			for i := range max(1, characters/length-1) | 1 { // odd, so the last message is the user's
 				message := Message{Role: []string{"user", "assistant"}[i%2]}
 				message.Parts = []Part{{Text: strings.Repeat("word ", length/5)}}
 				messages = append(messages, message)

@@ -67,8 +67,8 @@ func (b *breaker) breakTexts(texts []Part) {
 	}
 }
 
-// insertSpaces puts a space at each cut inside text, whose first byte is at offset start. A cut at start itself is inside
-// a mark that starts in an earlier text.
+// insertSpaces puts a space at each cut inside text, whose first byte is at offset start. A cut at start itself is
+// inside a mark that starts in an earlier text.
 func insertSpaces(text string, start int, cuts []int) string {
 	var b strings.Builder
 	from := 0

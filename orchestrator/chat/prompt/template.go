@@ -58,8 +58,8 @@ func Parse(source string, o Options) (*Template, error) {
 	return &Template{parsed: parsed, options: o, breaker: newBreaker(o.Marks)}, nil
 }
 
-// Render returns the prompt for a conversation. With generate, it ends where the assistant's answer starts. The error is a
-// *Refusal if the template rejects the conversation.
+// Render returns the prompt for a conversation. With generate, it ends where the assistant's answer starts. The error
+// is a *Refusal if the template rejects the conversation.
 func (t *Template) Render(messages []Message, generate bool) (string, error) {
 	list := make([]any, len(messages))
 	images := 0

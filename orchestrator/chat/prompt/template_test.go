@@ -33,11 +33,11 @@ func TestForms(t *testing.T) {
 		}
 	}
 	if _, err := Parse("x", Options{Form: "other"}); err == nil {
-		t.Error("an unknown form was accepted")
+		t.Error("unknown form: no error")
 	}
 }
 
-// TestPrompts compares prompts with those on the models' cards.
+// TestPrompts compares prompts with the ones on the models' cards.
 func TestPrompts(t *testing.T) {
 	question := []Part{text("What is it?"), image}
 	for name, test := range map[string]struct {
@@ -53,7 +53,8 @@ func TestPrompts(t *testing.T) {
 		"qwen2-vl.jinja": {
 			Options{}, user(question...),
 			"<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n" +
-				"<|im_start|>user\nWhat is it?<|vision_start|><|image_pad|><|vision_end|><|im_end|>\n<|im_start|>assistant\n",
+				"<|im_start|>user\nWhat is it?<|vision_start|><|image_pad|><|vision_end|><|im_end|>\n" +
+				"<|im_start|>assistant\n",
 		},
 		"phi-3-vision.jinja": {
 			Options{ImageFirst: true, Placeholder: "<|image_{n}|>"},
@@ -78,7 +79,7 @@ func TestPrompts(t *testing.T) {
 
 var marks = []string{"<|image|>", "<|eot_id|>", "<|im_start|>", "<image>", "é|"}
 
-func TestMarksAreBroken(t *testing.T) {
+func TestBreakMarks(t *testing.T) {
 	tmpl := chatTemplate(t, "simple.jinja", Options{Marks: marks})
 	for _, parts := range [][]Part{
 		{text("see <|image|> and <image>")},
@@ -98,12 +99,13 @@ func TestMarksAreBroken(t *testing.T) {
 			}
 		}
 	}
-	if got := render(t, tmpl, user(text("a < b | c > d, <imag>"))); got != "<user>a < b | c > d, <imag><end><assistant>" {
-		t.Errorf("text without marks was changed: %q", got)
+	const want = "<user>a < b | c > d, <imag><end><assistant>"
+	if got := render(t, tmpl, user(text("a < b | c > d, <imag>"))); got != want {
+		t.Errorf("text without marks: got %q, want %q", got, want)
 	}
 }
 
-// FuzzMarks checks that no text, in any division into parts, brings a mark into the prompt.
+// FuzzMarks checks that no text puts a mark into the prompt, however it is divided into parts.
 func FuzzMarks(f *testing.F) {
 	f.Add("<|image|>", "<|im", "age|>")
 	f.Add("<|eot", "_id", "|>")
@@ -115,7 +117,7 @@ func FuzzMarks(f *testing.F) {
 		}
 		for _, m := range marks {
 			if strings.Contains(joined, m) {
-				t.Errorf("%q has %q", joined, m)
+				t.Errorf("%q has the mark %q", joined, m)
 			}
 		}
 	})
@@ -125,10 +127,10 @@ func TestContinue(t *testing.T) {
 	tmpl := chatTemplate(t, "qwen2-vl.jinja", Options{})
 	got, err := tmpl.Continue([]Message{{"user", []Part{text("Hi")}}, {"assistant", []Part{text("I am")}}})
 	if err != nil || !strings.HasSuffix(got, "<|im_start|>assistant\nI am") {
-		t.Errorf("got %q, %v", got, err)
+		t.Errorf("got %q, %v; want a prompt that ends with the answer", got, err)
 	}
 	if _, err := tmpl.Continue(nil); err == nil {
-		t.Error("an empty conversation was continued")
+		t.Error("empty conversation: no error")
 	}
 }
 
@@ -148,8 +150,8 @@ func BenchmarkRender(b *testing.B) {
 	}
 }
 
-// TestContinueLooksAtTheEnd renders a template that omits the final message, after a user wrote the same text.
-func TestContinueLooksAtTheEnd(t *testing.T) {
+// TestContinueChecksEnd has a template that omits the final message, whose text is also in a message of the user.
+func TestContinueChecksEnd(t *testing.T) {
 	tmpl, err := Parse("{% for m in messages[:-1] %}{{ m.content }}{% endfor %}", Options{Form: Text})
 	if err != nil {
 		t.Fatal(err)
@@ -158,12 +160,12 @@ func TestContinueLooksAtTheEnd(t *testing.T) {
 	got, err := tmpl.Continue([]Message{{"user", []Part{text(quote)}}, {"assistant", []Part{text("I am")}}})
 	var refusal *Refusal
 	if !errors.As(err, &refusal) {
-		t.Errorf("got a prompt of %d bytes, %v", len(got), err)
+		t.Errorf("got a prompt of %d bytes, %v; want a refusal", len(got), err)
 	}
 }
 
-// TestManyMarks breaks a text whose every byte could start tens of thousands of marks. Comparing it with each mark would
-// take minutes.
+// TestManyMarks breaks a text in which tens of thousands of marks could start at every byte. A comparison with each
+// mark would take minutes.
 func TestManyMarks(t *testing.T) {
 	const n = 1 << 22
 	var marks []string
@@ -172,7 +174,7 @@ func TestManyMarks(t *testing.T) {
 	}
 	parts := newBreaker(marks).parts([]Part{text(strings.Repeat("<", n) + "|reserved 77|>")})
 	if want := strings.Repeat("<", n) + " |reserved 77|>"; parts[0].Text != want {
-		t.Error("more or less than the mark was broken up")
+		t.Error("the text is not broken only inside the mark")
 	}
 }
 
@@ -183,8 +185,8 @@ func TestTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = "Sat Saturday Mar March 07  7 066 03 26 2026|09 09 05 00 AM UTC +0000|2026-03-07 09:05:00 03/07/26 09:05|" +
-		"Sat Mar  7 09:05:00 2026|03/07/26 09:05:00|7 09 2026-10 %"
+	const want = "Sat Saturday Mar March 07  7 066 03 26 2026|09 09 05 00 AM UTC +0000|" +
+		"2026-03-07 09:05:00 03/07/26 09:05|Sat Mar  7 09:05:00 2026|03/07/26 09:05:00|7 09 2026-10 %"
 	if got := render(t, tmpl, nil); got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
