@@ -32,7 +32,8 @@ func TestChangesAreMarked(t *testing.T) {
 		d := chem.Depiction{Reference: parse(t, c.reference)}
 		drawn, err := d.Draw(parse(t, c.molecule))
 		if err != nil || drawn.Marked != c.marked {
-			t.Errorf("%s from %s: %d atoms are marked, not %d (%v)", c.molecule, c.reference, drawn.Marked, c.marked, err)
+			t.Errorf("%s from %s: %d marked atoms, want %d (error %v)",
+				c.molecule, c.reference, drawn.Marked, c.marked, err)
 		}
 		isXML(t, drawn.SVG)
 	}

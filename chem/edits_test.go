@@ -242,7 +242,8 @@ func TestCrossovers(t *testing.T) {
 	all := corpus(t)
 	parents := make([]chem.Parents, len(all))
 	for i := range all {
-		parents[i] = chem.Parents{First: all[i].SMILES(), Second: all[(i+1)%len(all)].SMILES(), Count: 4, Seed: uint64(i)}
+		second := all[(i+1)%len(all)].SMILES()
+		parents[i] = chem.Parents{First: all[i].SMILES(), Second: second, Count: 4, Seed: uint64(i)}
 	}
 	children := offspring(t, parents...)
 	for i := range all {

@@ -109,3 +109,20 @@ func Explain(text string, err error) error {
 	}
 	return fmt.Errorf("%q: %w", text, f)
 }
+
+// Reason returns why a text is not a molecule, without the text itself, and the byte offset of the error, or -1 if it is
+// unknown. err is an error of [Parse].
+func Reason(err error) (reason string, position int) {
+	var syntax *SyntaxError
+	var valence *ValenceError
+	var kekulize *KekulizeError
+	switch {
+	case errors.As(err, &syntax):
+		return syntax.Reason, syntax.Position
+	case errors.As(err, &valence):
+		return valence.Reason, valence.Position
+	case errors.As(err, &kekulize):
+		return kekulize.Reason, kekulize.Position
+	}
+	return err.Error(), -1
+}

@@ -8,7 +8,7 @@ import (
 	"retort/chem"
 )
 
-func TestMolfilesComeBack(t *testing.T) {
+func TestMolfileRoundTrip(t *testing.T) {
 	for _, smiles := range []string{
 		"CC(=O)Oc1ccccc1C(=O)O", "C[C@H](N)C(=O)O", "C[C@@H](N)C(=O)O", "F/C=C/F", "F/C=C\\F", "[Na+].CC(=O)[O-]",
 		"[13CH4]", "c1ccc2[nH]ccc2c1", "C[N+](C)(C)CC(=O)[O-]", "OC[C@H]1O[C@@H](O)[C@H](O)[C@@H](O)[C@@H]1O",

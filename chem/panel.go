@@ -22,15 +22,16 @@ type MeasureKind = rdkit.Measure
 // The kinds of measures. Similarities are Tanimoto similarities of count fingerprints, Σ min / Σ max, as in GuacaMol.
 // [Similarity] compares bit fingerprints and therefore differs.
 //
-// Patterns of [Contains] are SMARTS with elements, charges, isotopes, hydrogens, degrees, valences, rings and recursive
-// parts. Rarer features (ring sizes, hybridisation, ranges, stereo bonds) are refused.
+// [SameScaffold] ignores stereo. Patterns of [Contains] are SMARTS with elements, charges, isotopes, hydrogens,
+// degrees, valences, rings and recursive parts. Rarer features (ring sizes, hybridisation, ranges, stereo bonds) are
+// refused.
 const (
 	Morgan2Similarity MeasureKind = rdkit.Morgan2Similarity // to a molecule; ECFP4
 	Morgan3Similarity MeasureKind = rdkit.Morgan3Similarity // to a molecule; ECFP6
 	FeatureSimilarity MeasureKind = rdkit.FeatureSimilarity // to a molecule; FCFP4: pharmacophoric features
 	PairSimilarity    MeasureKind = rdkit.PairSimilarity    // to a molecule; pairs of atoms up to 10 bonds apart
 	Contains          MeasureKind = rdkit.Contains          // 1 if the SMARTS pattern matches, else 0
-	SameScaffold      MeasureKind = rdkit.SameScaffold      // 1 if the Bemis-Murcko scaffold equals a molecule's, else 0; without stereo
+	SameScaffold      MeasureKind = rdkit.SameScaffold      // 1 if the Bemis-Murcko scaffolds are equal, else 0
 	RingCount         MeasureKind = rdkit.Rings
 	AromaticRingCount MeasureKind = rdkit.AromaticRings
 	RotatableBonds    MeasureKind = rdkit.Rotatable  // strict definition

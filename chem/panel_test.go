@@ -11,7 +11,7 @@ import (
 	"retort/chem"
 )
 
-// measureKinds are the names that scripts/golden/measures.py gives the kinds.
+// measureKinds maps the names in scripts/golden/measures.py to kinds.
 var measureKinds = map[string]chem.MeasureKind{
 	"Morgan2Similarity": chem.Morgan2Similarity, "Morgan3Similarity": chem.Morgan3Similarity,
 	"FeatureSimilarity": chem.FeatureSimilarity, "PairSimilarity": chem.PairSimilarity,
@@ -22,8 +22,8 @@ var measureKinds = map[string]chem.MeasureKind{
 	"ElementCount": chem.ElementCount, "AtomCount": chem.AtomCount,
 }
 
-// Every measure of every golden molecule is that of Python RDKit.
-func TestPanelsMeasureAsRDKit(t *testing.T) {
+// TestPanelGolden compares all measures of the golden molecules with Python RDKit.
+func TestPanelGolden(t *testing.T) {
 	file, err := os.Open("testdata/measures.jsonl")
 	if err != nil {
 		t.Fatal(err)
@@ -72,7 +72,7 @@ func TestPanelsMeasureAsRDKit(t *testing.T) {
 	}
 }
 
-func TestAPanelNamesWhatItCannotMeasure(t *testing.T) {
+func TestInvalidMeasuresAreNamed(t *testing.T) {
 	var syntax *chem.SyntaxError
 	for _, bad := range []chem.Measure{
 		{Kind: chem.Morgan2Similarity, About: "CC("},
@@ -86,7 +86,7 @@ func TestAPanelNamesWhatItCannotMeasure(t *testing.T) {
 			t.Errorf("%+v: %v", bad, err)
 		}
 		if bad.Kind == chem.Contains && !errors.As(err, &syntax) {
-			t.Errorf("%+v: %v is no syntax error", bad, err)
+			t.Errorf("%+v: %v is not a syntax error", bad, err)
 		}
 	}
 }

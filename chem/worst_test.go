@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// worst is input made to be slow: shapes that took RDKit seconds without limits, at the limits.
+// worst returns inputs that are slow by design: shapes that take RDKit seconds without limits, in sizes at the limits.
 func worst() map[string]string {
 	repeat := strings.Repeat
 	grid := func(n int, atom string) string { // n x n atoms, all neighbours bonded
@@ -87,12 +87,14 @@ func worst() map[string]string {
 		"pattern recursion":  repeat("[$(", 30) + "C" + repeat(")]", 30),
 		"pattern recursions": repeat("[$(C~*~*~*),$(N~*~*)]~", 20) + "*",
 		"cage":               "C12C3C4C1C5C2C3C45C12C3C4C1C5C2C3C45C12C3C4C1C5C2C3C45",
-		"fullerene":          "c12c3c4c5c1c1c6c7c2c2c8c3c3c9c4c4c%10c5c5c1c1c6c6c%11c7c2c2c7c8c3c3c8c9c4c4c9c%10c5c5c1c1c6c6c%11c2c2c7c3c3c8c4c4c9c5c1c1c6c2c3c41",
-		"porphyrins":         "c1cc2cc3ccc(cc4ccc(cc5ccc(cc1n2)[nH]5)n4)[nH]3." + "c1cc2cc3ccc(cc4ccc(cc5ccc(cc1n2)[nH]5)n4)[nH]3",
+		"fullerene": "c12c3c4c5c1c1c6c7c2c2c8c3c3c9c4c4c%10c5c5c1c1c6c6c%11c7c2c2c7c8c3c3c8c" +
+			"9c4c4c9c%10c5c5c1c1c6c6c%11c2c2c7c3c3c8c4c4c9c5c1c1c6c2c3c41",
+		"porphyrins": "c1cc2cc3ccc(cc4ccc(cc5ccc(cc1n2)[nH]5)n4)[nH]3." +
+			"c1cc2cc3ccc(cc4ccc(cc5ccc(cc1n2)[nH]5)n4)[nH]3",
 	}
 }
 
-// TestWorstCases holds every call to the bound of fuzz_test.go for input made to be slow.
+// TestWorstCases checks the bound of fuzz_test.go for every call with the slowest inputs.
 func TestWorstCases(t *testing.T) {
 	for name, text := range worst() {
 		most := 0
@@ -114,7 +116,7 @@ func TestWorstCases(t *testing.T) {
 	}
 }
 
-// The number of allocations measures work: it grows with the input and is the same each time.
+// The number of allocations measures work: it grows with the input and is reproducible.
 func TestAllocationsCountWork(t *testing.T) {
 	count := func(atoms int) int { return allocations(0, strings.Repeat("C", atoms)) }
 	count(1) // reads the reference data

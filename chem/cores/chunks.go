@@ -12,19 +12,18 @@ import (
 )
 
 const (
-	// maxUnslotted is the largest weight of a batch that takes no slot.
+	// maxUnslotted is the upper bound of the weight of a batch that takes no slot.
 	maxUnslotted = 16
-	// maxChunk is the largest weight of a chunk of several items. It bounds how long a batch runs on after its context
-	// has ended.
+	// maxChunk is the upper bound of the weight of a chunk with several items. It bounds the time that a batch
+	// continues after its context ended.
 	maxChunk = 64
-	// chunksPerCore is how many chunks a batch has for each core, so that one slow chunk does not leave the others
-	// idle.
+	// chunksPerCore is the number of chunks per core, so that one slow chunk does not leave the other cores idle.
 	chunksPerCore = 4
 )
 
-// Chunks cuts the items 0 to n-1 into chunks and calls work for each, on all cores. Items from to to-1 are in the
-// chunk. weight may be nil if every item weighs 1. The first error of work, or a panic of it as an error, ends the
-// context of the other chunks and is returned.
+// Chunks splits the items 0 to n-1 into chunks and calls work for each chunk, on all cores. A chunk has the items from
+// to to-1. If weight is nil, every item weighs 1. The first error of work ends the context of the other chunks and is
+// returned; a panic is an error too.
 func Chunks(
 	ctx context.Context, n int, weight func(i int) int, work func(ctx context.Context, from, to int) error,
 ) error {
@@ -60,7 +59,7 @@ func Chunks(
 	return err
 }
 
-// Map returns item(0) to item(n-1), computed on all cores. Every item weighs 1. The error is as of [Chunks].
+// Map returns item(0) to item(n-1), computed on all cores. Every item weighs 1. The errors are those of [Chunks].
 func Map[T any](ctx context.Context, n int, item func(i int) (T, error)) ([]T, error) {
 	items := make([]T, n)
 	err := Chunks(ctx, n, nil, func(ctx context.Context, from, to int) (err error) {
@@ -94,7 +93,7 @@ func cut(n int, weight func(i int) int, size int) iter.Seq2[int, int] {
 	}
 }
 
-// guard returns a panic of work as an error: in a goroutine it would end the process.
+// guard converts a panic of work to an error, because in a goroutine it would end the process.
 func guard(work func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

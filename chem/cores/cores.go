@@ -1,24 +1,24 @@
-// Package cores shares the processor cores among the CPU-bound work of the process, so that many callers at once wait
-// for each other here and not in the scheduler, where they would take the cores from everything else.
+// Package cores shares the processor cores among the CPU-bound work of the process. Concurrent callers wait for each
+// other here and not in the scheduler, where they would take the cores from all other goroutines.
 //
-// There is one slot per core (GOMAXPROCS when the process starts). Work of two shapes takes slots:
+// There is one slot per core (GOMAXPROCS at the start of the process). Two kinds of work take slots:
 //
-//   - [Run] is for one long task, such as a search: it holds a slot from start to end, except within [Yield].
-//   - [Chunks] and [Map] are for many short items: the items are cut into chunks of similar weight, and each chunk waits
-//     for a slot of its own. Callers take turns: each has one chunk in the queue at a time. A batch of at most 16 in
-//     weight takes no slot and runs in the caller's goroutine: it takes a moment, and must not wait behind long ones.
+//   - [Run] runs one long task, such as a search. It holds a slot from start to end, except within [Yield].
+//   - [Chunks] and [Map] process many short items in chunks of similar weight. Each chunk waits for a slot of its own.
+//     Each caller has one chunk at a time in the queue, so callers take turns. A batch with a weight of at most 16
+//     takes no slot and runs in the caller's goroutine: it is short and must not wait for long ones.
 //
-// Nested use does not deadlock: the slot is in the context that the task or chunk receives, and a nested Chunks or Map
-// that needs slots gives it back first and takes one again afterwards (it is a Yield), while a nested Run uses it. That
-// context is therefore for one goroutine at a time; a task that starts goroutines does so through Chunks or Map.
+// Nested use does not deadlock. The slot is in the context that a task or chunk receives. A nested Chunks or Map that
+// needs slots is a Yield: it releases the slot and acquires one again afterwards. A nested Run uses the slot. Such a
+// context must therefore be used by one goroutine at a time; a task starts goroutines through Chunks or Map.
 //
-// All functions return early, with the context's error, once ctx has ended: waiting ends at once, work where it looks
-// at ctx and at the latest at the end of a chunk.
+// All functions return the error of the context soon after it ends: immediately while they wait, otherwise when the
+// work checks the context, at the latest at the end of a chunk.
 //
 // Terms:
 //
 //   - slot: the right to compute on one core
-//   - weight: the estimated work of an item, in the unit of reading one molecule (0.1 to 1 ms)
+//   - weight: the estimated work of an item, in units of parsing one molecule (0.1 to 1 ms)
 package cores
 
 import (
@@ -29,7 +29,7 @@ import (
 // slots has one element per slot in use.
 var slots = make(chan struct{}, runtime.GOMAXPROCS(0))
 
-// slot is what a task or chunk holds of slots. It is for one goroutine.
+// slot is the slot of a task or chunk. One goroutine uses it.
 type slot struct{ held bool }
 
 type slotKey struct{}
@@ -47,8 +47,8 @@ func Run[Result any](ctx context.Context, task func(context.Context) (Result, er
 	return task(s.in(ctx))
 }
 
-// Yield runs f, which waits for something outside of the process, without the slot of ctx, and waits for a slot again
-// before it returns. After an error of f it does not: the task is about to end. Without a slot it just runs f.
+// Yield releases the slot of ctx, runs f, which waits for something outside of the process, and acquires a slot again.
+// After an error of f it acquires none, because the task is about to end. Without a slot in ctx it only runs f.
 func Yield[Result any](ctx context.Context, f func() (Result, error)) (Result, error) {
 	s := heldBy(ctx)
 	if s == nil {
@@ -62,7 +62,7 @@ func Yield[Result any](ctx context.Context, f func() (Result, error)) (Result, e
 	return result, err
 }
 
-// heldBy returns the slot that the task or chunk of ctx holds, or nil.
+// heldBy returns the slot of the task or chunk of ctx, or nil if it holds none.
 func heldBy(ctx context.Context) *slot {
 	if s, ok := ctx.Value(slotKey{}).(*slot); ok && s.held {
 		return s

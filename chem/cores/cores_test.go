@@ -3,13 +3,14 @@ package cores
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 )
 
-// withSlots runs test in a synctest bubble with slots of its own.
+// withSlots runs test in a synctest bubble with its own slots.
 func withSlots(t *testing.T, count int, test func(t *testing.T)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -36,7 +37,7 @@ func TestABatchWaitsForASlotUnlessItIsLight(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			withSlots(t, 1, func(t *testing.T) {
-				slots <- struct{}{} // another batch
+				slots <- struct{}{} // held by another batch
 				ended := false
 				go func() {
 					err := Chunks(t.Context(), len(c.weights), func(i int) int { return c.weights[i] }, nothing)
@@ -47,12 +48,12 @@ func TestABatchWaitsForASlotUnlessItIsLight(t *testing.T) {
 				}()
 				synctest.Wait()
 				if ended == c.waits {
-					t.Errorf("ended while all slots were taken: %v", ended)
+					t.Errorf("ended while all slots were taken: %v, want %v", ended, !c.waits)
 				}
 				<-slots
 				synctest.Wait()
 				if !ended {
-					t.Error("a free slot is not taken")
+					t.Error("the batch did not take a free slot")
 				}
 			})
 		})
@@ -116,8 +117,10 @@ func TestAPanicIsAnError(t *testing.T) {
 				}
 				return 0, nil
 			})
-			if err == nil || !strings.Contains(err.Error(), "no such atom") || !strings.Contains(err.Error(), "cores_test.go") {
-				t.Errorf("%d items: %v", n, err)
+			for _, want := range []string{"no such atom", "cores_test.go"} {
+				if !strings.Contains(fmt.Sprint(err), want) {
+					t.Errorf("%d items: error %v, want %q in it", n, err, want)
+				}
 			}
 		})
 	}
@@ -163,7 +166,7 @@ func TestWaitingEndsWithTheContext(t *testing.T) {
 	}
 }
 
-// Tasks on all slots run batches and batches within these: each gives its slot back first, so all of them end.
+// Tasks on all slots run nested batches. Each batch releases the slot first, so all tasks end.
 func TestNestedUseDoesNotDeadlock(t *testing.T) {
 	withSlots(t, 2, func(t *testing.T) {
 		var ended atomic.Int64
@@ -171,7 +174,8 @@ func TestNestedUseDoesNotDeadlock(t *testing.T) {
 			go func() {
 				_, err := Run(t.Context(), func(ctx context.Context) (int, error) {
 					return 0, Chunks(ctx, 10*maxChunk, nil, func(ctx context.Context, _, _ int) error {
-						if _, err := Run(ctx, func(ctx context.Context) (int, error) { return 0, ctx.Err() }); err != nil {
+						_, err := Run(ctx, func(ctx context.Context) (int, error) { return 0, ctx.Err() })
+						if err != nil {
 							return err
 						}
 						return Chunks(ctx, 10*maxChunk, nil, nothing)
@@ -198,7 +202,7 @@ func TestYieldGivesTheSlotBackWhileItWaits(t *testing.T) {
 			_, err := Run(t.Context(), func(ctx context.Context) (int, error) {
 				_, err := Yield(ctx, func() (int, error) {
 					<-answer
-					return Yield(ctx, func() (int, error) { return 0, nil }) // without a slot it just runs
+					return Yield(ctx, func() (int, error) { return 0, nil }) // without a slot it only runs the function
 				})
 				if len(slots) != 1 {
 					t.Errorf("%d slots are taken after Yield", len(slots))

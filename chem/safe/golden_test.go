@@ -16,8 +16,8 @@ import (
 	"retort/chem/smiles"
 )
 
-var reference = flag.String("reference", "",
-	"folder with all of the reference's answers, safe_golden_encode.tsv.gz and safe_golden_decode.tsv.gz; without it, the rows in testdata")
+var reference = flag.String("reference", "", "folder with all answers of the reference, safe_golden_encode.tsv.gz and "+
+	"safe_golden_decode.tsv.gz; by default, the rows in testdata")
 
 // readTable reads the rows of a table of the reference's answers: see scripts/golden/safe_reference.py.
 func readTable(t *testing.T, name string) [][]string {

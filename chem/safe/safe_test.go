@@ -10,8 +10,8 @@ import (
 	"retort/chem/safe"
 )
 
-// ownMolecules are the molecules of the test data that are not refused.
-func ownMolecules(t *testing.T) []string {
+// corpus returns the valid molecules of the test data.
+func corpus(t *testing.T) []string {
 	t.Helper()
 	data, err := os.ReadFile("../testdata/molecules.smi")
 	if err != nil {
@@ -29,7 +29,7 @@ func ownMolecules(t *testing.T) []string {
 	return all
 }
 
-// bare is a molecule with its dummies and maps gone, as decoding leaves it.
+// bare returns a molecule without dummies and maps, as decoding does.
 func bare(t *testing.T, smiles string) string {
 	t.Helper()
 	got, err := safe.Decode(smiles, safe.DecodeOptions{})
@@ -39,12 +39,16 @@ func bare(t *testing.T, smiles string) string {
 	return got
 }
 
-// Whatever the options, the SAFE string is the molecule.
+// The SAFE string is the same molecule with all options.
 func TestSAFERoundTrip(t *testing.T) {
 	options := []safe.EncodeOptions{
-		{}, {Brackets: true}, {Slicer: safe.SingleBonds}, {Slicer: safe.SingleBonds, Brackets: true}, {Slicer: safe.Whole},
+		{},
+		{Brackets: true},
+		{Slicer: safe.SingleBonds},
+		{Slicer: safe.SingleBonds, Brackets: true},
+		{Slicer: safe.Whole},
 	}
-	for _, smiles := range ownMolecules(t) {
+	for _, smiles := range corpus(t) {
 		want := bare(t, smiles)
 		if want == "" || strings.Contains(smiles, "*") {
 			continue // open positions are in TestOpenPositions
@@ -68,7 +72,7 @@ func TestOpenPositions(t *testing.T) {
 		{"*c1ccccc1", "c12ccccc1", "[2*]c1ccccc1"},
 		{"[5*]CC[9*]", "C1C2", "[1*]CC[2*]"},
 		{"[*:3]C(=O)N[*:4].[*:7]C", "O=C3N2.C1", "[1*]C.[2*]NC([3*])=O"},
-		{"C1*CC1", "C1*CC1", "*1CCC1"}, // a wildcard in the structure is no open position
+		{"C1*CC1", "C1*CC1", "*1CCC1"}, // a wildcard within the molecule is not an open position
 	} {
 		encoded, err := safe.Encode(c.in, safe.EncodeOptions{Slicer: safe.Whole})
 		if err != nil || !equalPieces(encoded, c.safe) {
@@ -80,7 +84,7 @@ func TestOpenPositions(t *testing.T) {
 		}
 	}
 	if _, err := safe.Encode("*.C", safe.EncodeOptions{}); err == nil {
-		t.Error("a fragment of a dummy only was written")
+		t.Error("a fragment of a dummy only was encoded")
 	}
 }
 
@@ -118,7 +122,7 @@ func TestDecodeModes(t *testing.T) {
 		}
 	}
 	if _, err := safe.Decode("X.Y", safe.DecodeOptions{Repair: true}); !errors.Is(err, chem.ErrEmpty) {
-		t.Errorf("nothing to keep: %v", err)
+		t.Errorf("without a valid fragment: error %v, want ErrEmpty", err)
 	}
 }
 

@@ -1,3 +1,13 @@
+// Package smiles splits the text of SMILES (https://www.daylight.com/dayhtml/doc/theory/theory.smiles.html, with
+// RDKit's extensions) and of SAFE, which has the same tokens. It is the only lexer of these texts: [Tokens] splits a
+// text, and the other functions are built on it. It knows no chemistry and needs no C++. RDKit decides in package chem
+// whether a text is a molecule.
+//
+// Terms:
+//
+//   - ring closure: a number that occurs at two atoms and bonds them
+//   - attachment: a number in angle brackets, which bonds fragments in the bracket form of SAFE
+//   - dummy: the atom "*", with or without an isotope
 package smiles
 
 import (
@@ -6,7 +16,7 @@ import (
 	"strings"
 )
 
-// Kind is what a token of SMILES is.
+// Kind is the kind of a token.
 type Kind uint8
 
 // The kinds of tokens.
@@ -15,10 +25,10 @@ const (
 	Bond                   // - = # $ : ~ / \ and the dative bonds -> and <-
 	Ring                   // the number of a ring closure: 1, %12, %(123)
 	Attachment             // a bond between fragments in the bracket form of SAFE: <1>, <%12>, <%(123)>
-	Open                   // ( begins a branch
+	Open                   // ( starts a branch
 	Close                  // ) ends it
 	Dot                    // . separates molecules, or fragments of SAFE
-	Other                  // one byte that begins none of these
+	Other                  // a byte that starts no other token
 )
 
 // Token is a part of a text. Start and End are byte offsets, End exclusive.
@@ -28,12 +38,11 @@ type Token struct {
 	Number     int // of a Ring or an Attachment
 }
 
-// In returns the token as the text writes it.
+// In returns the text of the token.
 func (t Token) In(text string) string { return text[t.Start:t.End] }
 
-// Tokens splits a text without judging it: every byte belongs to exactly one token, and what is not SMILES comes as
-// Other, byte by byte. A bracket that is not closed is an Atom of one byte, and what follows it is read as if it stood
-// outside.
+// Tokens splits any text. Every byte belongs to exactly one token; each byte that is not SMILES is a token of the kind
+// Other. An unclosed bracket is an Atom of one byte, and the text after it is split as if outside of brackets.
 func Tokens(text string) iter.Seq[Token] {
 	return func(yield func(Token) bool) {
 		lastClose := strings.LastIndexByte(text, ']')
@@ -47,11 +56,11 @@ func Tokens(text string) iter.Seq[Token] {
 	}
 }
 
-// Next returns the token that begins at byte at, which must lie inside the text.
+// Next returns the token that starts at byte at, which must be within the text.
 func Next(text string, at int) Token { return next(text, at, len(text)) }
 
-// next returns the token at a position. It looks for the end of a bracket atom only before lastClose, which is at least
-// the position of the text's last closing bracket.
+// next returns the token that starts at byte at. lastClose is an upper bound of the position of the last closing
+// bracket. No bracket atom is searched for after it, so that splitting takes linear time.
 func next(text string, at, lastClose int) Token {
 	rest := text[at:]
 	token := func(kind Kind, length int) Token { return Token{Kind: kind, Start: at, End: at + length} }
@@ -84,8 +93,8 @@ func next(text string, at, lastClose int) Token {
 	return token(Other, 1)
 }
 
-// ringNumber reads a ring closure number at the start of a text: 1, %12, or %(123), which RDKit allows up to five
-// digits. The length is 0 where there is none.
+// ringNumber reads a ring closure number at the start of a text: 1, %12 or %(123), with up to five digits as in RDKit.
+// The length is 0 if there is none.
 func ringNumber(text string) (number, length int) {
 	if digits(text) > 0 {
 		return int(text[0] - '0'), 1
@@ -94,7 +103,7 @@ func ringNumber(text string) (number, length int) {
 		return 0, 0
 	}
 	if inside, ok := strings.CutPrefix(text[1:], "("); ok {
-		return closed(inside, ')', 2)
+		return enclosed(inside, ')', 2)
 	}
 	if digits(text[1:]) >= 2 {
 		number, _ = strconv.Atoi(text[1:3])
@@ -103,13 +112,13 @@ func ringNumber(text string) (number, length int) {
 	return 0, 0
 }
 
-// attachment reads an attachment number between angle brackets.
+// attachment reads an attachment at the start of a text. The length is 0 if there is none.
 func attachment(text string) (number, length int) {
 	inside, ok := strings.CutPrefix(text, "<")
 	if !ok {
 		return 0, 0
 	}
-	if number, length = closed(inside, '>', 1); length > 0 {
+	if number, length = enclosed(inside, '>', 1); length > 0 {
 		return number, length
 	}
 	number, length = ringNumber(inside)
@@ -119,11 +128,12 @@ func attachment(text string) (number, length int) {
 	return 0, 0
 }
 
-// maxDigits bounds the numbers of a text: RDKit reads no ring number of more digits.
+// maxDigits is the upper bound of the digits of a ring number in RDKit.
 const maxDigits = 5
 
-// closed reads one to five digits and the byte that must follow them. The length counts both, and what stood before.
-func closed(text string, end byte, before int) (number, length int) {
+// enclosed reads one to five digits and the byte end after them. The length includes both and the bytes before the
+// digits.
+func enclosed(text string, end byte, before int) (number, length int) {
 	n := digits(text)
 	if n == 0 || n > maxDigits || n == len(text) || text[n] != end {
 		return 0, 0

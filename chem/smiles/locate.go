@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// elements are the symbols that RDKit knows, and the wildcard.
+// elements are the symbols that RDKit supports, and the wildcard.
 var elements = setOf(`*
 	H He Li Be B C N O F Ne Na Mg Al Si P S Cl Ar K Ca Sc Ti V Cr Mn Fe Co Ni Cu Zn Ga Ge As Se Br Kr Rb
 	Sr Y Zr Nb Mo Tc Ru Rh Pd Ag Cd In Sn Sb Te I Xe Cs Ba La Ce Pr Nd Pm Sm Eu Gd Tb Dy Ho Er Tm Yb Lu
 	Hf Ta W Re Os Ir Pt Au Hg Tl Pb Bi Po At Rn Fr Ra Ac Th Pa U Np Pu Am Cm Bk Cf Es Fm Md No Lr Rf Db
 	Sg Bh Hs Mt Ds Rg Cn Nh Fl Mc Lv Ts Og`)
 
-// aromaticElements may be written in small letters.
+// aromaticElements are the elements that may be written in lower case.
 var aromaticElements = setOf("b c n o p s as se te si")
 
 func setOf(symbols string) map[string]bool {
@@ -23,9 +23,9 @@ func setOf(symbols string) map[string]bool {
 	return set
 }
 
-// Locate finds the first thing wrong in a SMILES that RDKit refused for its syntax: its byte offset, -1 where nothing
-// is found, and what is wrong. RDKit does not say where; this follows its grammar, and is asked only after a refusal,
-// so it cannot refuse what RDKit accepts.
+// Locate returns the byte offset and the reason of the first syntax error of a SMILES that RDKit refused, or -1 if it
+// finds none. RDKit does not report the position. Locate follows its grammar and is called only after a refusal, so it
+// never refuses what RDKit accepts.
 func Locate(text string) (position int, reason string) {
 	r := reader{text: text, rings: map[int]ringEnd{}, bonded: map[[2]int]bool{}, last: -1}
 	for t := range Tokens(text) {
@@ -37,31 +37,31 @@ func Locate(text string) (position int, reason string) {
 	return r.finish()
 }
 
-// ringEnd is the first of the two places of a ring closure number.
+// ringEnd is the first occurrence of an open ring closure.
 type ringEnd struct {
-	atom int // its index
+	atom int // index of the atom
 	at   int // byte offset of the number
 }
 
-// branch is an open parenthesis.
+// branch is an open branch.
 type branch struct {
-	at   int // its byte offset
-	atom int // index of the atom before it, where reading goes on once it is closed
+	at   int // byte offset of the parenthesis
+	atom int // index of the atom that it belongs to
 }
 
-// reader is the state of reading a SMILES from left to right.
+// reader is the state of parsing a SMILES from left to right.
 type reader struct {
 	text    string
-	before  Token           // the token before; End is 0 at the start
-	atoms   int             // read so far
-	last    int             // index of the atom that a bond would start from
-	opened  []branch        // the branches that are open
-	rings   map[int]ringEnd // the ring closures that are open, by number
-	bonded  map[[2]int]bool // pairs of atoms that have a bond
-	pending bool            // the token before was a bond
+	before  Token           // the previous token; End is 0 at the start
+	atoms   int             // number of atoms read
+	last    int             // index of the atom that the next bond starts from
+	opened  []branch        // open branches
+	rings   map[int]ringEnd // open ring closures by number
+	bonded  map[[2]int]bool // pairs of bonded atoms
+	pending bool            // the previous token is a bond
 }
 
-// read takes the next token and returns what is wrong with it, "" if nothing is.
+// read reads the next token. It returns the reason if the token is an error, else "".
 func (r *reader) read(t Token) string {
 	started := r.before.End > 0
 	pending := r.pending
@@ -99,7 +99,7 @@ func (r *reader) read(t Token) string {
 }
 
 func (r *reader) atom(t Token, afterDot bool) string {
-	if reason := wrongAtom(t.In(r.text)); reason != "" {
+	if reason := checkAtom(t.In(r.text)); reason != "" {
 		return reason
 	}
 	if r.last >= 0 && !afterDot {
@@ -110,8 +110,8 @@ func (r *reader) atom(t Token, afterDot bool) string {
 	return ""
 }
 
-// wrongAtom tells what is wrong with an atom as written, "" if nothing is.
-func wrongAtom(atom string) string {
+// checkAtom returns the reason if an atom is an error, else "".
+func checkAtom(atom string) string {
 	if atom[0] != '[' {
 		return ""
 	}
@@ -129,14 +129,14 @@ func wrongAtom(atom string) string {
 }
 
 func (r *reader) ring(t Token) string {
-	begin, open := r.rings[t.Number]
+	start, open := r.rings[t.Number]
 	if !open {
 		r.rings[t.Number] = ringEnd{atom: r.last, at: t.Start}
 		return ""
 	}
 	delete(r.rings, t.Number)
-	pair := [2]int{begin.atom, r.last}
-	if begin.atom == r.last {
+	pair := [2]int{start.atom, r.last}
+	if start.atom == r.last {
 		return fmt.Sprintf("ring closure %d bonds an atom to itself", t.Number)
 	}
 	if r.bonded[pair] || r.bonded[[2]int{pair[1], pair[0]}] {
@@ -162,7 +162,7 @@ func (r *reader) close(pending, afterOpen, afterDot bool) string {
 	return ""
 }
 
-// finish returns what is wrong at the end of the text, and where.
+// finish returns the position and the reason of an error that shows at the end of the text.
 func (r *reader) finish() (position int, reason string) {
 	if r.pending {
 		return r.before.Start, "a bond without an atom after it"
@@ -177,7 +177,8 @@ func (r *reader) finish() (position int, reason string) {
 	number := 0
 	for n, end := range r.rings {
 		if first.at < 0 || end.at < first.at {
-			first, number = end, n
+			first = end
+			number = n
 		}
 	}
 	if first.at >= 0 {

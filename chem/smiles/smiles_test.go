@@ -8,8 +8,8 @@ import (
 	"retort/chem/smiles"
 )
 
-// listed writes the tokens of a text, with their kind where it does not show.
-func listed(text string) string {
+// list returns the tokens of a text, with their kinds where these are not obvious.
+func list(text string) string {
 	var out []string
 	for t := range smiles.Tokens(text) {
 		written := t.In(text)
@@ -28,29 +28,29 @@ func listed(text string) string {
 
 func TestTokens(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                        "",
-		"CC(=O)N":                 "C  C  (  =  O  )  N",
-		"BrCClBC":                 "Br  C  Cl  B  C",
-		"N[C@@H](F)c1c[nH]cc1":    "N  [C@@H]  (  F  )  c  1=ring 1  c  [nH]  c  c  1=ring 1",
-		"C%12C%(123)C%(12345)":    "C  %12=ring 12  C  %(123)=ring 123  C  %(12345)=ring 12345",
-		"C%(123456)":              "C  %=other  (  1=ring 1  2=ring 2  3=ring 3  4=ring 4  5=ring 5  6=ring 6  )",
-		"C%1":                     "C  %=other  1=ring 1",
-		"C%()":                    "C  %=other  (  )",
-		"C<1>.N<%12>.O<%(123)>":   "C  <1>=attachment 1  .  N  <%12>=attachment 12  .  O  <%(123)>=attachment 123",
-		"C<12>":                   "C  <12>=attachment 12",
-		"C<>C<a>C<1":              "C  <=other  >=other  C  <=other  a=other  >=other  C  <=other  1=ring 1",
-		"N->[Fe]<-N":              "N  ->  [Fe]  <-  N",
-		`F/C=C\F`:                 `F  /  C  =  C  \  F`,
-		"C[":                      "C  [",
-		"[]C]":                    "[]  C  ]=other",
-		"*[12*][*:3]":             "*  [12*]  [*:3]",
-		"C @+?>\x00":              "C   =other  @=other  +=other  ?=other  >=other  \x00=other",
-		"[*{5-9}]":                "[*{5-9}]",
-		"C:C~C$C#C-C":             "C  :  C  ~  C  $  C  #  C  -  C",
-		"\u00b5":                  "\xc2=other  \xb5=other",
-		"c1ccccc1-c1ccccc1.[Na+]": "c  1=ring 1  c  c  c  c  c  1=ring 1  -  c  1=ring 1  c  c  c  c  c  1=ring 1  .  [Na+]",
+		"":                      "",
+		"CC(=O)N":               "C  C  (  =  O  )  N",
+		"BrCClBC":               "Br  C  Cl  B  C",
+		"N[C@@H](F)c1c[nH]cc1":  "N  [C@@H]  (  F  )  c  1=ring 1  c  [nH]  c  c  1=ring 1",
+		"C%12C%(123)C%(12345)":  "C  %12=ring 12  C  %(123)=ring 123  C  %(12345)=ring 12345",
+		"C%(123456)":            "C  %=other  (  1=ring 1  2=ring 2  3=ring 3  4=ring 4  5=ring 5  6=ring 6  )",
+		"C%1":                   "C  %=other  1=ring 1",
+		"C%()":                  "C  %=other  (  )",
+		"C<1>.N<%12>.O<%(123)>": "C  <1>=attachment 1  .  N  <%12>=attachment 12  .  O  <%(123)>=attachment 123",
+		"C<12>":                 "C  <12>=attachment 12",
+		"C<>C<a>C<1":            "C  <=other  >=other  C  <=other  a=other  >=other  C  <=other  1=ring 1",
+		"N->[Fe]<-N":            "N  ->  [Fe]  <-  N",
+		`F/C=C\F`:               `F  /  C  =  C  \  F`,
+		"C[":                    "C  [",
+		"[]C]":                  "[]  C  ]=other",
+		"*[12*][*:3]":           "*  [12*]  [*:3]",
+		"C @+?>\x00":            "C   =other  @=other  +=other  ?=other  >=other  \x00=other",
+		"[*{5-9}]":              "[*{5-9}]",
+		"C:C~C$C#C-C":           "C  :  C  ~  C  $  C  #  C  -  C",
+		"\u00b5":                "\xc2=other  \xb5=other",
+		"c1cc1-c1cc1.[Na+]":     "c  1=ring 1  c  c  1=ring 1  -  c  1=ring 1  c  c  1=ring 1  .  [Na+]",
 	} {
-		if got := listed(text); got != want {
+		if got := list(text); got != want {
 			t.Errorf("%q\n got %q\nwant %q", text, got, want)
 		}
 	}
@@ -73,7 +73,9 @@ func TestBrackets(t *testing.T) {
 			t.Errorf("%s: %+v, %v, want %+v", atom, got, ok, want)
 		}
 	}
-	for _, atom := range []string{"", "C", "[", "[]", "[C", "C]", "[C@@@]", "[C,N]", "[C+-]", "[CH:]", "[!C]", "[*{5-9}]"} {
+	for _, atom := range []string{
+		"", "C", "[", "[]", "[C", "C]", "[C@@@]", "[C,N]", "[C+-]", "[CH:]", "[!C]", "[*{5-9}]",
+	} {
 		if got, ok := smiles.ParseBracket(atom); ok {
 			t.Errorf("%s is read as %+v", atom, got)
 		}
@@ -131,7 +133,7 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// TestLocate wants the place of what is wrong. Texts that RDKit refuses are in package chem.
+// TestLocate checks positions and reasons. Package chem has tests of texts that RDKit refuses.
 func TestLocate(t *testing.T) {
 	for text, want := range map[string]string{
 		"CCX":       `2 unexpected "X"`,
@@ -159,9 +161,11 @@ func TestLocate(t *testing.T) {
 	}
 }
 
-// FuzzTokens wants every byte in one token, and nothing that reads a text to fail.
+// FuzzTokens checks that every byte is in one token and that no function panics.
 func FuzzTokens(f *testing.F) {
-	for _, text := range []string{"CC(=O)N", "C%(100)[nH]", "<12>[*:3]", "[", "%", "<1", "C->[Fe]<-N", "[13C@@H2+:7]", "\xff<%(5)>"} {
+	for _, text := range []string{
+		"CC(=O)N", "C%(100)[nH]", "<12>[*:3]", "[", "%", "<1", "C->[Fe]<-N", "[13C@@H2+:7]", "\xff<%(5)>",
+	} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Count returns how many atoms and how many ring closure numbers a text writes, attachment numbers among them. It is
-// never less than RDKit would read.
+// Count returns the number of atoms and of ring closure numbers, attachments included. The numbers are upper bounds of
+// what RDKit reads.
 func Count(text string) (atoms, closures int) {
 	for t := range Tokens(text) {
 		switch t.Kind {
@@ -19,7 +19,7 @@ func Count(text string) (atoms, closures int) {
 	return atoms, closures
 }
 
-// AtomAt returns the n-th atom of a text, counted from 0 in the order written, and false where there are fewer.
+// AtomAt returns the n-th atom of a text, from 0, or false if there are fewer.
 func AtomAt(text string, n int) (Token, bool) {
 	for t := range Tokens(text) {
 		if t.Kind != Atom {
@@ -33,7 +33,7 @@ func AtomAt(text string, n int) (Token, bool) {
 	return Token{}, false
 }
 
-// HighestRing returns the highest ring closure number of a text, 0 where there is none.
+// HighestRing returns the highest ring closure number of a text, or 0 if there is none.
 func HighestRing(text string) int {
 	highest := 0
 	for t := range Tokens(text) {
@@ -55,7 +55,7 @@ func RingNumber(n int) string {
 	return "%(" + strconv.Itoa(n) + ")"
 }
 
-// Dummy tells whether an atom is a dummy ("*", "[*]", "[12*]", "[*:3]"), and which isotope it has; 0 means none.
+// Dummy reports whether an atom is a dummy ("*", "[*]", "[12*]", "[*:3]") and returns its isotope, or 0 if it has none.
 func Dummy(atom string) (isotope int, ok bool) {
 	if atom == "*" {
 		return 0, true
@@ -71,12 +71,12 @@ func Dummy(atom string) (isotope int, ok bool) {
 	return isotope, err == nil
 }
 
-// ReplaceAtoms writes a text with other atoms: each is replaced by what write returns for it.
-func ReplaceAtoms(text string, write func(atom string) string) string {
+// ReplaceAtoms replaces each atom of a text with the result of replace.
+func ReplaceAtoms(text string, replace func(atom string) string) string {
 	var out strings.Builder
 	for t := range Tokens(text) {
 		if t.Kind == Atom {
-			out.WriteString(write(t.In(text)))
+			out.WriteString(replace(t.In(text)))
 		} else {
 			out.WriteString(t.In(text))
 		}
@@ -84,8 +84,8 @@ func ReplaceAtoms(text string, write func(atom string) string) string {
 	return out.String()
 }
 
-// WithoutStereo takes the stereo marks out of a text and leaves everything else where it is. An atom that needed
-// brackets only for its mark loses them: "N[C@@H](C)/C=C/C" is "NC(C)C=CC".
+// WithoutStereo removes the stereo marks of a text. An atom that needs brackets only for its mark loses them:
+// "N[C@@H](C)/C=C/C" becomes "NC(C)C=CC".
 func WithoutStereo(text string) string {
 	unmarked := strings.NewReplacer("/", "", `\`, "").Replace(text)
 	return ReplaceAtoms(unmarked, func(atom string) string {

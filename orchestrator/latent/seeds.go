@@ -2,7 +2,6 @@ package latent
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"retort/chem"
@@ -100,19 +99,7 @@ func seedOf(model Model, smiles string, read chem.Result) (search.Seed, *fault.E
 
 // unreadable says why a text is not a molecule, and at which byte.
 func unreadable(smiles string, err error) *fault.Error {
-	reason := err.Error()
-	position := -1
-	var syntax *chem.SyntaxError
-	var valence *chem.ValenceError
-	var aromatic *chem.KekulizeError
-	switch {
-	case errors.As(err, &syntax):
-		reason, position = syntax.Reason, syntax.Position
-	case errors.As(err, &valence):
-		reason, position = valence.Reason, valence.Position
-	case errors.As(err, &aromatic):
-		reason, position = aromatic.Reason, aromatic.Position
-	}
+	reason, position := chem.Reason(err)
 	if position >= 0 {
 		reason += fmt.Sprintf(" (byte %d)", position)
 	}

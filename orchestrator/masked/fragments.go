@@ -46,22 +46,7 @@ func (t *Template) setGiven(fragments []string) error {
 
 // explain adds the position in the template to an error of chem about the text.
 func (r *templateReader) explain(err error) error {
-	var syntax *chem.SyntaxError
-	var valence *chem.ValenceError
-	var kekulize *chem.KekulizeError
-	reason := err.Error()
-	position := -1
-	switch {
-	case errors.As(err, &syntax):
-		reason = syntax.Reason
-		position = syntax.Position
-	case errors.As(err, &valence):
-		reason = "atom " + valence.Symbol + ": " + valence.Reason
-		position = valence.Position
-	case errors.As(err, &kekulize):
-		reason = kekulize.Reason
-		position = kekulize.Position
-	}
+	reason, position := chem.Reason(err)
 	// Ring numbers written <1> change their length before chem parses the text, so positions are unknown.
 	if strings.Contains(string(r.text), "<") || position < 0 || position >= len(r.offsets) {
 		return fmt.Errorf("the template is not SMILES or SAFE: %s", reason)

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// check looks at what can be seen without knowing the terms that there are. Its error is a *wire.Mismatch.
+// check validates a term as far as possible without the list of terms. The error is a *wire.Mismatch.
 func (t *Term) check() error {
 	switch {
 	case t.Name == "" && len(t.Terms) == 0:
@@ -34,7 +34,7 @@ func (t *Term) check() error {
 	return t.Group.check()
 }
 
-// check sets the default of Combine and looks at the weights.
+// check sets the default of Combine and validates the weights.
 func (g *Group) check() error {
 	if g.Combine == "" {
 		g.Combine = Sum
@@ -45,7 +45,8 @@ func (g *Group) check() error {
 	sum := 0.0
 	for i, t := range g.Terms {
 		if g.Combine != Sum && t.Weight < 0 {
-			return under(under(mismatch("Value error, %s has the weight %v: weights of a mean are above 0", t.label(), t.Weight), i), "terms")
+			m := mismatch("Value error, %s has the weight %v: weights of a mean are above 0", t.label(), t.Weight)
+			return under(under(m, i), "terms")
 		}
 		sum += t.Weight
 	}
@@ -55,15 +56,15 @@ func (g *Group) check() error {
 	return nil
 }
 
-// minFactor and maxFactor bound the absolute values of a score's factors and divisors: beyond them, differences of scores in
-// three nested groups could underflow to 0, or scores overflow. A weight has no upper bound of its own: Open refuses an
-// objective whose unit is not finite.
+// minFactor and maxFactor bound the absolute values of a score's factors and divisors. Beyond them, in three nested
+// groups, differences of scores could underflow to 0 or scores overflow. A weight has no upper bound here, because Open
+// refuses an objective whose unit is not finite.
 const (
 	minFactor = 1e-50
 	maxFactor = 1e50
 )
 
-// checkFactor returns an error if the absolute value of a factor or divisor is out of these bounds.
+// checkFactor returns an error if the absolute value of a factor or divisor is out of bounds.
 func checkFactor(name string, value float64) error {
 	switch size := math.Abs(value); {
 	case size < minFactor:

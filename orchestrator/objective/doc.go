@@ -1,8 +1,7 @@
-// Package objective is what the molecule APIs optimise: terms (numbers that a molecule has), modifiers (how much a value
-// of a term is wanted), and their combination to one score. It knows neither HTTP nor Triton: an [Oracle] is a small
-// interface.
+// Package objective scores molecules by what the molecule APIs optimise. It knows neither HTTP nor Triton: an [Oracle]
+// is a small interface.
 //
-// A request has a [Spec], in the same words in both APIs:
+// A request has a [Spec], with the same syntax in both APIs:
 //
 //	"QED"
 //	{"name": "similarity", "smiles": "CC(=O)Oc1ccccc1C(=O)O", "fingerprint": "ECFP4"}
@@ -11,8 +10,17 @@
 //	    {"name": "similarity", "smiles": "…", "modifier": {"type": "clipped", "upper": 0.8}},
 //	    {"name": "TPSA", "modifier": {"type": "max_gaussian", "mu": 95, "sigma": 20}}, {"name": "my-docking"}]}
 //
-// [Spec.Open] checks everything before anything is computed, and gives an [Objective], whose Score works on batches.
+// [Spec.Open] validates it and returns an [Objective], whose Score takes batches.
 //
-// Terms (term.go), modifiers (modifier.go) and means are those of GuacaMol (J. Chem. Inf. Model. 59, 1096, 2019) and of
-// the Therapeutics Data Commons, with their definitions where these agree with RDKit.
+// The definitions of terms, modifiers and means are those of GuacaMol (J. Chem. Inf. Model. 59, 1096, 2019) and of the
+// Therapeutics Data Commons where these agree with RDKit.
+//
+// Terms:
+//
+//   - term: a number that a molecule has, such as QED or the similarity to another molecule
+//   - modifier: a function from the value of a term to how desirable it is
+//   - group: terms that are combined to one value, by a weighted sum or mean
+//   - oracle: a model outside of this process that scores molecules
+//   - unit: a difference between values that matters to a search, such as 0.1 for QED
+//   - path: the JSON path from the spec to a term, for errors
 package objective

@@ -6,13 +6,13 @@ import (
 	"math"
 )
 
-// Modifier turns a value x of a term into what it counts for. The types and their formulas are GuacaMol's, but for
+// Modifier maps the value x of a term to how desirable it is. The types and formulas are those of GuacaMol, except
 // window:
 //
 //	gaussian      exp(-((x - mu) / sigma)² / 2)
-//	max_gaussian  1 from mu on, the Gaussian below: as much as mu is wanted
-//	min_gaussian  1 up to mu, the Gaussian above: as little as mu is wanted
-//	clipped       the line from (lower, low) to (upper, high), cut at low and high
+//	max_gaussian  1 from mu on, the Gaussian below; to maximise
+//	min_gaussian  1 up to mu, the Gaussian above; to minimise
+//	clipped       the line from (lower, low) to (upper, high), clipped to low and high
 //	threshold     min(x, threshold) / threshold
 //	linear        slope · x + intercept
 //	window        1 from min to max, outside 1 / (1 + distance / unit)
@@ -23,7 +23,7 @@ type Modifier struct {
 	Sigma float64 `json:"sigma"` // above 0
 
 	Lower float64  `json:"lower"` // default 0
-	Upper *float64 `json:"upper"` // below lower where little is wanted
+	Upper *float64 `json:"upper"` // below lower to minimise
 	Low   float64  `json:"low"`   // default 0
 	High  *float64 `json:"high"`  // default 1; above low
 
@@ -34,10 +34,10 @@ type Modifier struct {
 
 	Min  *float64 `json:"min"`
 	Max  *float64 `json:"max"`
-	Unit *float64 `json:"unit"` // above 0; default that of the term
+	Unit *float64 `json:"unit"` // above 0; default the unit of the term
 }
 
-// check says what is wrong with a modifier.
+// check validates a modifier.
 func (m *Modifier) check() error {
 	switch m.Type {
 	case "gaussian", "max_gaussian", "min_gaussian":
@@ -76,7 +76,8 @@ func (m *Modifier) check() error {
 		}
 		return checkFactor("unit", or(m.Unit, modifiedUnit))
 	default:
-		return fmt.Errorf("type is one of gaussian, max_gaussian, min_gaussian, clipped, threshold, linear and window, not %q", m.Type)
+		return fmt.Errorf("type is one of gaussian, max_gaussian, min_gaussian, clipped, threshold, linear and "+
+			"window, not %q", m.Type)
 	}
 }
 
@@ -84,15 +85,15 @@ func (m *Modifier) high() float64 { return or(m.High, 1) }
 
 func (m *Modifier) slope() float64 { return or(m.Slope, 1) }
 
-func or(value *float64, otherwise float64) float64 {
+func or(value *float64, fallback float64) float64 {
 	if value == nil {
-		return otherwise
+		return fallback
 	}
 	return *value
 }
 
-// of is what a value counts for; unit is the term's own. NaN stays NaN.
-func (m *Modifier) of(x, unit float64) float64 {
+// apply returns the modified value of a term with the given unit. NaN stays NaN.
+func (m *Modifier) apply(x, unit float64) float64 {
 	switch m.Type {
 	case "gaussian":
 		return gaussian(x, m.Mu, m.Sigma)
@@ -113,15 +114,15 @@ func (m *Modifier) of(x, unit float64) float64 {
 	return math.NaN()
 }
 
-// unit is a difference of modified values that is a step worth taking, where that of the term itself is given.
-func (m *Modifier) unit(own float64) float64 {
+// unit returns the unit of the modified values of a term with the given unit.
+func (m *Modifier) unit(term float64) float64 {
 	if m.Type == "linear" {
-		return math.Abs(m.slope()) * own
+		return math.Abs(m.slope()) * term
 	}
 	return modifiedUnit
 }
 
-// modifiedUnit is the unit of values that run from 0 to 1.
+// modifiedUnit is the unit of values between 0 and 1.
 const modifiedUnit = 0.1
 
 func gaussian(x, mu, sigma float64) float64 {
@@ -129,14 +130,14 @@ func gaussian(x, mu, sigma float64) float64 {
 	return math.Exp(-0.5 * z * z)
 }
 
-// window is 1 from min to max, and 1 / (1 + distance / unit) outside.
-func window(x float64, least, most *float64, unit float64) float64 {
+// window is 1 from lower to upper, and 1 / (1 + distance / unit) outside. Either bound may be nil.
+func window(x float64, lower, upper *float64, unit float64) float64 {
 	distance := 0.0
-	if least != nil {
-		distance = math.Max(distance, *least-x)
+	if lower != nil {
+		distance = math.Max(distance, *lower-x)
 	}
-	if most != nil {
-		distance = math.Max(distance, x-*most)
+	if upper != nil {
+		distance = math.Max(distance, x-*upper)
 	}
 	return 1 / (1 + distance/unit)
 }

@@ -8,29 +8,29 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// Objective gives molecules a score. It is safe for concurrent use.
+// Objective scores molecules. It is safe for concurrent use.
 type Objective struct {
 	root     group
 	panel    *chem.Panel
 	measured bool // the panel has measures
-	oracles  []*asked
+	oracles  []*usedOracle
 }
 
-// Facts are what Score asks of each molecule: computing them for a whole batch beforehand is faster.
+// Facts returns the facts that Score needs. It is faster to compute them for the whole batch in advance.
 func (o *Objective) Facts() chem.Facts { return o.root.facts() }
 
-// Unit is a difference between scores that is a step worth taking, such as 0.1 for QED. It is positive.
+// Unit returns the unit of the scores, which is positive.
 func (o *Objective) Unit() float64 { return o.root.unit() }
 
 // HasOracle reports whether a term is an oracle.
 func (o *Objective) HasOracle() bool { return len(o.oracles) > 0 }
 
-// OraclePath is where the first term stands that is an oracle.
+// OraclePath returns the path of the first term that is an oracle. There must be one.
 func (o *Objective) OraclePath() []any { return o.oracles[0].path }
 
-// Score gives one score per molecule, in order. NaN says that a term of the molecule has no value. The error is a
-// *Failure of the first oracle that failed, or that of the context. Beside a *Failure come the scores of the molecules
-// that all oracles had scored before, NaN for the others.
+// Score returns one score per molecule. A score is NaN if a term of the molecule has no value. The error is the error
+// of ctx or the *Failure of the first oracle that fails. With a *Failure, Score returns the scores of the molecules
+// that all oracles had scored, NaN for the others.
 func (o *Objective) Score(ctx context.Context, molecules []*chem.Molecule) ([]float64, error) {
 	rows := make([]row, len(molecules))
 	for i, m := range molecules {
@@ -51,7 +51,7 @@ func (o *Objective) Score(ctx context.Context, molecules []*chem.Molecule) ([]fl
 	for _, oracle := range o.oracles {
 		outputs, err := oracle.Score(ctx, molecules)
 		if err != nil {
-			return o.scoredBefore(rows, oracle, outputs), &Failure{Name: oracle.Name(), Err: err}
+			return o.partialScores(rows, oracle, outputs), &Failure{Name: oracle.Name(), Err: err}
 		}
 		for i := range rows {
 			rows[i].outputs = append(rows[i].outputs, outputs[i])
@@ -64,9 +64,9 @@ func (o *Objective) Score(ctx context.Context, molecules []*chem.Molecule) ([]fl
 	return scores, nil
 }
 
-// scoredBefore are the scores of those molecules that the last oracle had scored before it failed, NaN for the others
-// and, where another oracle was still to be asked, for all.
-func (o *Objective) scoredBefore(rows []row, failed *asked, outputs [][]float64) []float64 {
+// partialScores returns the scores of the molecules that an oracle had scored before it failed, NaN for the others. If
+// other oracles come after it, all scores are NaN.
+func (o *Objective) partialScores(rows []row, failed *usedOracle, outputs [][]float64) []float64 {
 	scores := make([]float64, len(rows))
 	last := failed == o.oracles[len(o.oracles)-1]
 	for i := range rows {
@@ -82,8 +82,8 @@ func (o *Objective) scoredBefore(rows []row, failed *asked, outputs [][]float64)
 // probe is a molecule that every oracle should be able to score.
 const probe = "CC(=O)Oc1ccccc1C(=O)O"
 
-// Probe has each oracle score one molecule, so that one that fails is found before anything is computed. The error is
-// Invalid and leads to the term, unless ctx ended or the oracle was there and had no time.
+// Probe lets each oracle score one molecule, to find a failing oracle before a long computation. The error is a
+// fault.Invalid with the path of the term, unless ctx ended or the oracle is overloaded.
 func (o *Objective) Probe(ctx context.Context) error {
 	for _, oracle := range o.oracles {
 		results, err := chem.Evaluate(ctx, []string{probe}, chem.Options{Facts: oracle.Facts()})
@@ -97,7 +97,8 @@ func (o *Objective) Probe(ctx context.Context) error {
 		if kind := fault.KindOf(err); kind == fault.Canceled || kind == fault.Overloaded || ctx.Err() != nil {
 			return err
 		}
-		return fault.Field("value_error", oracle.Name(), oracle.path, "Value error, the term %q: %s", oracle.Name(), fault.As(err).Message)
+		return fault.Field("value_error", oracle.Name(), oracle.path,
+			"Value error, the term %q: %s", oracle.Name(), fault.As(err).Message)
 	}
 	return nil
 }
@@ -112,13 +113,13 @@ type group struct {
 type member struct {
 	term
 	weight   float64
-	modifier *Modifier // nil for none
+	modifier *Modifier // may be nil
 }
 
 func (m *member) modified(r *row) float64 {
 	value := m.value(r)
 	if m.modifier != nil {
-		value = m.modifier.of(value, m.unit)
+		value = m.modifier.apply(value, m.unit)
 	}
 	return value
 }
@@ -137,7 +138,7 @@ func (g *group) facts() (facts chem.Facts) {
 	return facts
 }
 
-// unit is for a sum the largest of the weighted units of its terms, for a mean their mean.
+// unit returns the largest weighted unit of the terms of a sum, or the weighted mean of the units of a mean.
 func (g *group) unit() float64 {
 	largest := 0.0
 	sum := 0.0
@@ -154,7 +155,7 @@ func (g *group) unit() float64 {
 	return sum / weights
 }
 
-// value combines the terms of a molecule. It is NaN where that of a term is, or where it would be infinite.
+// value combines the terms of a molecule. It is NaN if a term is NaN or infinite, or if the result is infinite.
 func (g *group) value(r *row) float64 {
 	sum := 0.0
 	weights := 0.0
@@ -165,7 +166,7 @@ func (g *group) value(r *row) float64 {
 			return math.NaN()
 		}
 		if g.combine == GeometricMean {
-			value = math.Log(math.Max(value, 0)) // of 0: -Inf, and the mean 0
+			value = math.Log(math.Max(value, 0)) // -Inf for 0, which makes the mean 0
 		}
 		sum += m.weight * value
 		weights += m.weight
@@ -177,7 +178,7 @@ func (g *group) value(r *row) float64 {
 	case GeometricMean:
 		result = math.Exp(sum / weights)
 	}
-	if math.IsInf(result, 0) { // of weights that are too large
+	if math.IsInf(result, 0) { // the weights are too large
 		return math.NaN()
 	}
 	return result

@@ -10,23 +10,23 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// opening makes an objective of a spec.
+// opening is the state of opening a spec.
 type opening struct {
-	known    []Oracle // those that there are
+	known    []Oracle // the oracles that exist
 	measures []chem.Measure
-	users    [][]any // where the term of each measure stands in the spec
-	here     []any   // where the term stands that is being opened
-	oracles  []*asked
+	users    [][]any // per measure, the path of the first term that uses it
+	here     []any   // path of the current term
+	oracles  []*usedOracle
 }
 
-// asked is an oracle of an objective.
-type asked struct {
+// usedOracle is an oracle of an objective.
+type usedOracle struct {
 	Oracle
-	path []any // of the first term that it is
+	path []any // of the first term that uses it
 }
 
-// Open checks a spec against the terms that there are: the built-in ones and the oracles. The error is Invalid; its path
-// leads from the spec to the term.
+// Open validates a spec against the built-in terms and the oracles. The error is a fault.Invalid with the path of the
+// term.
 func (s *Spec) Open(oracles []Oracle) (*Objective, error) {
 	o := &opening{known: oracles}
 	var path []any
@@ -40,9 +40,9 @@ func (s *Spec) Open(oracles []Oracle) (*Objective, error) {
 	panel, err := chem.NewPanel(o.measures...)
 	var measure *chem.MeasureError
 	if errors.As(err, &measure) {
-		m := o.measures[measure.Index]
-		return nil, fault.Field("value_error", fault.Clip(m.About), o.users[measure.Index], "Value error, the term %q: %v",
-			s.at(o.users[measure.Index]).Name, measure.Err)
+		path := o.users[measure.Index]
+		return nil, fault.Field("value_error", fault.Clip(o.measures[measure.Index].About), path,
+			"Value error, the term %q: %v", s.at(path).Name, measure.Err)
 	}
 	if err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func (o *opening) group(g *Group, path []any) (*group, error) {
 		t := &g.Terms[i]
 		o.here = append(slices.Clone(path), i)
 		if len(g.Terms) == 1 && len(path) == 0 {
-			o.here = nil // a single term may stand without a list
+			o.here = nil // a single term needs no list
 		}
 		member, err := o.term(t, o.here)
 		if err != nil {
@@ -81,25 +81,26 @@ func (o *opening) term(t *Term, path []any) (*member, error) {
 		m.term = term{inner.unit(), inner.facts(), inner.value}
 		return m, nil
 	}
-	found, err := o.builtIn(t)
-	if found == nil && err == nil {
-		found, err = o.oracle(t)
+	opened, err := o.builtIn(t)
+	if opened == nil && err == nil {
+		opened, err = o.oracle(t)
 	}
 	if err != nil {
-		return nil, fault.Field("value_error", fault.Clip(t.Name), path, "Value error, the term %q: %v", fault.Clip(t.Name), err)
+		name := fault.Clip(t.Name)
+		return nil, fault.Field("value_error", name, path, "Value error, the term %q: %v", name, err)
 	}
-	if found == nil {
+	if opened == nil {
 		names := Names()
 		for _, oracle := range o.known {
 			names = append(names, oracle.Name())
 		}
 		return nil, fault.OneOf(fault.Clip(t.Name), names, path...)
 	}
-	m.term = *found
+	m.term = *opened
 	return m, nil
 }
 
-// modifier is the modifier of a term: its own, or the window of min and max; nil for none.
+// modifier returns the modifier of a term, which may be the window of its min and max, or nil if there is none.
 func (t *Term) modifier() *Modifier {
 	if t.Modifier == nil && (t.Min != nil || t.Max != nil) {
 		return &Modifier{Type: "window", Min: t.Min, Max: t.Max}
@@ -107,7 +108,7 @@ func (t *Term) modifier() *Modifier {
 	return t.Modifier
 }
 
-// oracle makes the term of an oracle; nil where none has that name.
+// oracle opens the term of an oracle. It returns nil if there is none with that name.
 func (o *opening) oracle(t *Term) (*term, error) {
 	for _, oracle := range o.known {
 		if oracle.Name() != t.Name {
@@ -119,17 +120,18 @@ func (o *opening) oracle(t *Term) (*term, error) {
 				return nil, fmt.Errorf("output is one of %v, not %q", oracle.Outputs(), fault.Clip(t.Output))
 			}
 		}
-		at := slices.IndexFunc(o.oracles, func(a *asked) bool { return a.Name() == t.Name })
+		at := slices.IndexFunc(o.oracles, func(u *usedOracle) bool { return u.Name() == t.Name })
 		if at < 0 {
 			at = len(o.oracles)
-			o.oracles = append(o.oracles, &asked{oracle, o.here})
+			o.oracles = append(o.oracles, &usedOracle{oracle, o.here})
 		}
-		return &term{oracle.Unit(), oracle.Facts(), func(r *row) float64 { return r.outputs[at][output] }}, t.has("output")
+		value := func(r *row) float64 { return r.outputs[at][output] }
+		return &term{oracle.Unit(), oracle.Facts(), value}, t.checkParameters("output")
 	}
 	return nil, nil
 }
 
-// measure is the place of a measure in the panel, where equal ones share one.
+// measure adds a measure to the panel, unless an equal one exists, and returns its index.
 func (o *opening) measure(kind chem.MeasureKind, about string) int {
 	m := chem.Measure{Kind: kind, About: about}
 	if at := slices.Index(o.measures, m); at >= 0 {
@@ -140,7 +142,7 @@ func (o *opening) measure(kind chem.MeasureKind, about string) int {
 	return len(o.measures) - 1
 }
 
-// at is the term at a path that Open gave.
+// at returns the term at a path from Open.
 func (s *Spec) at(path []any) *Term {
 	terms := s.Terms
 	t := &terms[0]

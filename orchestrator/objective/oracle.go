@@ -6,18 +6,19 @@ import (
 	"retort/chem"
 )
 
-// Oracle scores molecules outside of this process: a model of the operator's. It is safe for concurrent use.
+// Oracle scores molecules outside of this process, with a model of the operator. It is safe for concurrent use.
 type Oracle interface {
-	// Name is the name of the term.
+	// Name returns the name of the term.
 	Name() string
-	// Outputs are the names of the numbers that it gives. A term that names none gets the first.
+	// Outputs returns the names of its numbers. A term without an output uses the first.
 	Outputs() []string
-	// Unit is a difference of scores that is a step worth taking.
+	// Unit returns the unit of its scores.
 	Unit() float64
-	// Facts are what Score asks of each molecule.
+	// Facts returns the facts that Score needs of each molecule.
 	Facts() chem.Facts
-	// Score gives for each molecule one number per output, in order. NaN or an infinite one says that there is none. The
-	// error names the oracle; beside it come the molecules that were scored before, nil for the others, or nothing.
+	// Score returns one row per molecule, with one number per output. NaN or an infinite number means no score. The
+	// error names the oracle. With an error, Score may return the rows of the molecules that were scored, nil for the
+	// others.
 	Score(ctx context.Context, molecules []*chem.Molecule) ([][]float64, error)
 }
 
@@ -31,5 +32,5 @@ func (f *Failure) Error() string { return f.Err.Error() }
 
 func (f *Failure) Unwrap() error { return f.Err }
 
-// Oracle is the name of the oracle.
+// Oracle returns the name of the oracle.
 func (f *Failure) Oracle() string { return f.Name }

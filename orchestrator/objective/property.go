@@ -6,11 +6,11 @@ import (
 	"retort/chem"
 )
 
-// property is a term that a molecule has by itself.
+// property is a term that needs only the molecule.
 type property struct {
 	name  string
-	unit  float64    // a difference that is a step worth taking
-	facts chem.Facts // what value asks of the molecule
+	unit  float64
+	facts chem.Facts // needed by value
 	value func(*chem.Molecule) float64
 }
 
@@ -24,7 +24,7 @@ var properties = []property{
 	{"MW", 50, chem.FactFormula, (*chem.Molecule).Weight},
 }
 
-// count is a term that a panel measures, of which nothing has to be said.
+// count is a term that a panel measures and that has no parameters.
 type count struct {
 	name string
 	unit float64
@@ -41,7 +41,7 @@ var counts = []count{
 	{"fraction_sp3", 0.1, chem.FractionSP3},
 }
 
-// Names are the terms that are built in.
+// Names returns the names of the built-in terms.
 func Names() []string {
 	var names []string
 	for _, p := range properties {
@@ -53,8 +53,8 @@ func Names() []string {
 	return append(names, "similarity", "median", "substructure", "scaffold", "isomer", "element_count")
 }
 
-// geometric is the geometric mean of similarities.
-func geometric(values []float64) float64 {
+// geometricMean returns the geometric mean of similarities.
+func geometricMean(values []float64) float64 {
 	product := 1.0
 	for _, v := range values {
 		product *= v

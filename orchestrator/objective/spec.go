@@ -3,15 +3,16 @@ package objective
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"retort/orchestrator/wire"
 )
 
-// Spec is an objective as a request has it: one term, a list of terms, whose weighted values are added up, or a group.
+// Spec is the objective of a request: one term, a list of terms whose weighted values are added, or a group.
 type Spec struct {
 	Group
-	wrapped bool // it came as a group, so that its terms stand below "terms"
+	wrapped bool // the request has a group, so the paths of its terms start with "terms"
 }
 
 // Group combines terms to one value.
@@ -20,33 +21,32 @@ type Group struct {
 	Terms   []Term      `json:"terms"`
 }
 
-// Combination says how the weighted terms of a group become one value.
+// Combination is the way in which the weighted terms of a group are combined.
 type Combination string
 
 // The combinations. The means divide by the sum of the weights.
 const (
 	Sum            Combination = "sum" // Σ weight · value
 	ArithmeticMean Combination = "arithmetic_mean"
-	// GeometricMean is the product of value^weight, to the power of 1 / Σ weight; 0 where a value is 0 or less.
+	// GeometricMean is the product of value^weight, to the power of 1 / Σ weight. It is 0 if a value is 0 or less.
 	GeometricMean Combination = "geometric_mean"
 )
 
 var combinations = []Combination{Sum, ArithmeticMean, GeometricMean}
 
-// Term is a number that a molecule has, how much each value of it is wanted, and its weight. A term with Terms is a
-// group within a group.
+// Term is a number that a molecule has, with its weight and its modifier. A term with Terms is a nested group.
 type Term struct {
 	Name   string  `json:"name"`
 	Weight float64 `json:"weight"` // default 1
 
-	// What the term is about; which of these a name needs is said in terms.go.
+	// Parameters. terms.go says which names have which parameters.
 	SMILES      references `json:"smiles"`
 	Fingerprint string     `json:"fingerprint"`
 	SMARTS      string     `json:"smarts"`
 	Formula     string     `json:"formula"`
 	Element     string     `json:"element"`
-	Output      string     `json:"output"` // of an oracle that has several
-	Not         bool       `json:"not"`    // of a term that is 1 or 0: the opposite
+	Output      string     `json:"output"` // of an oracle with several outputs
+	Not         bool       `json:"not"`    // negates a term that is 1 or 0
 
 	// Min and Max are a window of desired values: 1 within, 1 / (1 + distance / unit) outside.
 	Min      *float64  `json:"min"`
@@ -58,12 +58,12 @@ type Term struct {
 
 // The bounds of an objective.
 const (
-	maxTerms = 16 // of one group
+	maxTerms = 16 // per group
 	maxAll   = 64 // of all groups together
-	maxDepth = 3  // groups within each other
+	maxDepth = 3  // levels of groups
 )
 
-// One is the objective of one term of which nothing but the name is said.
+// One returns the objective of one term without parameters.
 func One(name string) Spec {
 	return Spec{Group: Group{Combine: Sum, Terms: []Term{{Name: name, Weight: 1}}}}
 }
@@ -90,7 +90,7 @@ func (s *Spec) UnmarshalJSON(data []byte) error {
 }
 
 // reader decodes the terms of one objective.
-type reader struct{ left int } // terms that there may still be
+type reader struct{ left int } // terms that may still come
 
 // terms decodes an array of terms into a group.
 func (r *reader) terms(into *Group, data []byte, depth int) error {
@@ -111,13 +111,13 @@ func (r *reader) terms(into *Group, data []byte, depth int) error {
 	return nil
 }
 
-// references are the molecules that a term is about: one, or a list of at most maxReferences.
+// references are the reference molecules of a term: one, or a list of at most maxReferences.
 type references []string
 
-// maxReferences is how many a median has; other terms have fewer.
+// maxReferences is the number of references of a median. Other terms have fewer.
 const maxReferences = 2
 
-// UnmarshalJSON refuses a longer list before it is kept.
+// UnmarshalJSON refuses a longer list before it is stored.
 func (r *references) UnmarshalJSON(data []byte) error {
 	if data := bytes.TrimSpace(data); len(data) > 0 && data[0] == '[' {
 		if _, count, err := firstItems(data, 0); err == nil && count > maxReferences {
@@ -127,12 +127,12 @@ func (r *references) UnmarshalJSON(data []byte) error {
 	return (*wire.Strings)(r).UnmarshalJSON(data)
 }
 
-// firstItems gives the first items of a JSON array, at most limit of them, and the number of all: an array of millions
-// takes no memory.
+// firstItems returns up to limit items of a JSON array and the number of all items, so that an array of millions takes
+// no memory.
 func firstItems(array []byte, limit int) (items []json.RawMessage, count int, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(array))
 	if opening, err := decoder.Token(); err != nil || opening != json.Delim('[') {
-		return nil, 0, fmt.Errorf("no array")
+		return nil, 0, errors.New("not an array")
 	}
 	for ; decoder.More(); count++ {
 		var item json.RawMessage
@@ -170,7 +170,8 @@ func (r *reader) term(data []byte, depth int) (Term, error) {
 	strict := json.NewDecoder(bytes.NewReader(data))
 	strict.DisallowUnknownFields()
 	if err := strict.Decode(&parts); err != nil {
-		return t, mismatch("Value error, a term has a name or terms, and may have weight, min, max, modifier and what it is about: %v", err)
+		return t, mismatch("Value error, a term has a name or terms, and may have weight, min, max, modifier and "+
+			"what it is about: %v", err)
 	}
 	if parts.Terms != nil {
 		if depth == maxDepth {
@@ -186,7 +187,7 @@ func (r *reader) term(data []byte, depth int) (Term, error) {
 // plainTerm is a Term without methods.
 type plainTerm Term
 
-// under puts a step before the path of a *wire.Mismatch.
+// under prepends a step to the path of a *wire.Mismatch.
 func under(err error, step any) error {
 	m := *err.(*wire.Mismatch)
 	m.Path = append([]any{step}, m.Path...)

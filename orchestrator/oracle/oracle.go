@@ -14,20 +14,20 @@ import (
 	"retort/orchestrator/triton/batching"
 )
 
-// API is what the parameter retort_api says of an oracle.
+// API is the value of the parameter retort_api of an oracle.
 const API = "oracle"
 
-// Tensors of the entries: model_repository/README.md.
+// The tensors of an oracle: model_repository/README.md.
 const (
 	tensorSMILES      = "smiles"      // BYTES [rows] or [rows, 1]
 	tensorFingerprint = "fingerprint" // FP32 [rows, 2048]: each bit as 0 or 1
-	tensorScore       = "score"       // FP32 [rows] or [rows, 1], as every other output
+	tensorScore       = "score"       // FP32 [rows] or [rows, 1], like every other output
 )
 
-// fingerprintBits is the size of the fingerprints: Morgan, radius 2, without chirality.
+// fingerprintBits is the length of a fingerprint.
 const fingerprintBits = 64 * len(chem.Fingerprint{})
 
-// unbatchedRows is how many molecules one call has where the model sets no bound.
+// unbatchedRows is the upper bound of the molecules of one call if the model has no max_batch_size.
 const unbatchedRows = 256
 
 // Oracle is a model that scores molecules. It implements [objective.Oracle].
@@ -35,8 +35,8 @@ type Oracle struct {
 	name    string
 	unit    float64
 	outputs []string
-	smiles  bool // it reads SMILES, else fingerprints
-	batched bool // its tensors have a batch dimension of their own
+	smiles  bool // the input is SMILES, else fingerprints
+	batched bool // the tensors have a separate batch dimension
 	timeout time.Duration
 	count   Count
 
@@ -45,11 +45,11 @@ type Oracle struct {
 	batcher *batching.Batcher[*chem.Molecule, []float64]
 }
 
-// Count is told how many molecules an oracle was asked to score in one call, by what became of them: Scored, None or
-// Failed. It is called from many goroutines.
+// Count records the number of molecules of a call to an oracle with the same outcome: Scored, None or Failed. It must
+// be safe for concurrent use.
 type Count func(oracle, outcome string, molecules int)
 
-// What becomes of a molecule.
+// The outcomes.
 const (
 	Scored = "scored"
 	None   = "none"   // its first output is NaN or infinite
@@ -62,44 +62,54 @@ const (
 	maxUnit = 1e9
 )
 
-// Opener opens oracles. The parameter unit of the entry is a difference of scores that is a step worth taking; default
+// Opener returns a function that opens oracles. The parameter unit of the model is the unit of its scores, by default
 // 0.1.
-func Opener(client *triton.Client, config Config, defaults batching.Options, count Count) func(*triton.Model) (objective.Oracle, error) {
+func Opener(
+	client *triton.Client, config Config, defaults batching.Options, count Count,
+) func(*triton.Model) (objective.Oracle, error) {
 	return func(entry *triton.Model) (objective.Oracle, error) {
 		r := entry.Read()
 		o := &Oracle{
-			name: r.PublicID(), client: client, model: r.Name, unit: r.Number("unit", 0.1, minUnit, maxUnit),
-			batched: entry.Config.MaxBatch > 0, timeout: config.Timeout, count: count,
+			name:    r.PublicID(),
+			client:  client,
+			model:   r.Name,
+			unit:    r.Number("unit", 0.1, minUnit, maxUnit),
+			batched: entry.Config.MaxBatch > 0,
+			timeout: config.Timeout,
+			count:   count,
 		}
 		if slices.Contains(objective.Names(), o.name) {
-			r.Check(fmt.Errorf("the name %s is that of a built-in term", o.name))
+			r.Check(fmt.Errorf("the name %s belongs to a built-in term", o.name))
 		}
 		r.Check(o.tensors(entry.Config))
 		if err := r.Done(); err != nil {
 			return nil, err
 		}
-		options := defaults // a copy: other oracles are opened with the same options, maybe at the same time
+		options := defaults // a copy, because oracles may be opened concurrently
 		options.MaxRows = unbatchedRows
 		if o.batched {
 			options.MaxRows = entry.Config.MaxBatch
 		}
 		options.MaxTokens = options.MaxRows
-		o.batcher = batching.New(func(*chem.Molecule) int { return 1 }, o.counted, options)
+		o.batcher = batching.New(func(*chem.Molecule) int { return 1 }, o.inferAndCount, options)
 		return o, nil
 	}
 }
 
-// tensors checks what an entry takes, and lists what it gives.
+// tensors validates the inputs of a model and lists its outputs.
 func (o *Oracle) tensors(config *triton.ModelConfig) error {
-	text, reads := config.Input(tensorSMILES)
-	bits, sees := config.Input(tensorFingerprint)
-	o.smiles = reads
+	text, hasSMILES := config.Input(tensorSMILES)
+	bits, hasFingerprint := config.Input(tensorFingerprint)
+	isFingerprint := hasFingerprint && bits.Datatype == triton.FP32 &&
+		slices.Equal(bits.Shape, []int64{int64(fingerprintBits)})
+	o.smiles = hasSMILES
 	switch {
-	case reads && (text.Datatype != triton.BYTES || !single(text.Shape)):
+	case hasSMILES && (text.Datatype != triton.BYTES || !single(text.Shape)):
 		return fmt.Errorf("the input %s of an oracle is BYTES [1] or [-1]", tensorSMILES)
-	case !reads && (!sees || bits.Datatype != triton.FP32 || len(bits.Shape) != 1 || bits.Shape[0] != int64(fingerprintBits)):
-		return fmt.Errorf("an oracle has the input %s BYTES [-1], or %s FP32 [%d]", tensorSMILES, tensorFingerprint, fingerprintBits)
-	case !reads && !o.batched:
+	case !hasSMILES && !isFingerprint:
+		return fmt.Errorf("an oracle has the input %s BYTES [-1], or %s FP32 [%d]",
+			tensorSMILES, tensorFingerprint, fingerprintBits)
+	case !hasSMILES && !o.batched:
 		return fmt.Errorf("an oracle of fingerprints has a max_batch_size above 0")
 	}
 	for _, out := range config.Outputs {
@@ -118,7 +128,7 @@ func (o *Oracle) tensors(config *triton.ModelConfig) error {
 	return nil
 }
 
-// single reports whether a shape is that of one value a molecule.
+// single reports whether a tensor with this shape has one value per molecule.
 func single(shape []int64) bool { return len(shape) == 1 && (shape[0] == 1 || shape[0] == -1) }
 
 func (o *Oracle) Name() string { return o.name }
@@ -134,8 +144,9 @@ func (o *Oracle) Facts() chem.Facts {
 	return chem.FactFingerprint
 }
 
-// Score asks the model, together with other requests. An error that is the model's own names the oracle and repeats what
-// the model said: it is written by the operator who made it. Beside it come the rows that were scored before.
+// Score scores molecules in batches shared with other requests. An error of the model is returned with the name of the
+// oracle and the model's message, because the operator wrote it. With an error, Score returns the rows that were
+// scored.
 func (o *Oracle) Score(ctx context.Context, molecules []*chem.Molecule) ([][]float64, error) {
 	rows, err := o.batcher.Do(ctx, molecules)
 	if err == nil || ctx.Err() != nil {
@@ -149,8 +160,8 @@ func (o *Oracle) Score(ctx context.Context, molecules []*chem.Molecule) ([][]flo
 	return rows, err
 }
 
-// counted is one inference, counted.
-func (o *Oracle) counted(ctx context.Context, molecules []*chem.Molecule) ([][]float64, error) {
+// inferAndCount runs one inference and counts its outcomes.
+func (o *Oracle) inferAndCount(ctx context.Context, molecules []*chem.Molecule) ([][]float64, error) {
 	rows, err := o.infer(ctx, molecules)
 	if err != nil {
 		o.count(o.name, Failed, len(molecules))
@@ -167,14 +178,19 @@ func (o *Oracle) counted(ctx context.Context, molecules []*chem.Molecule) ([][]f
 	return rows, nil
 }
 
-// infer is one inference.
+// infer runs one inference.
 func (o *Oracle) infer(ctx context.Context, molecules []*chem.Molecule) ([][]float64, error) {
 	call, cancel := context.WithTimeout(ctx, o.timeout)
 	defer cancel()
-	response, err := o.client.Infer(call, &triton.Request{Model: o.model, Outputs: o.outputs, Inputs: []triton.Tensor{o.input(molecules)}})
+	response, err := o.client.Infer(call, &triton.Request{
+		Model:   o.model,
+		Outputs: o.outputs,
+		Inputs:  []triton.Tensor{o.input(molecules)},
+	})
 	if err != nil {
 		if call.Err() != nil && ctx.Err() == nil {
-			return nil, fault.Wrap(fault.Timeout, err, "the oracle %s did not score %d molecules within %v", o.name, len(molecules), o.timeout)
+			return nil, fault.Wrap(fault.Timeout, err, "the oracle %s did not score %d molecules within %v",
+				o.name, len(molecules), o.timeout)
 		}
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package oracle_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"math"
 	"strings"
@@ -22,9 +23,9 @@ import (
 	"retort/orchestrator/triton/tritontest"
 )
 
-// reading is an oracle of SMILES: score is the length of the text in bytes, none for more than 10; letters is the number
-// of C. It fails for nitrogen, and never answers for sulphur.
-func reading(tb testing.TB, name, shapes string) tritontest.Model {
+// lengthModel is an oracle of SMILES. Its score is the length in bytes, NaN if it is above 10; letters is the number of
+// C. It fails for nitrogen and never answers for sulphur.
+func lengthModel(tb testing.TB, name, shapes string) tritontest.Model {
 	return tritontest.Model{
 		Name: name,
 		Config: tritontest.Config(tb, `name: "`+name+`" `+shapes+`
@@ -66,7 +67,7 @@ input [ { name: "smiles" data_type: TYPE_STRING dims: [ -1 ] } ]
 output [ { name: "letters" data_type: TYPE_FP32 dims: [ -1 ] }, { name: "score" data_type: TYPE_FP32 dims: [ -1 ] } ]`
 )
 
-// counts are the molecules that oracles were asked for, by "oracle outcome".
+// counts records the numbers of molecules by "oracle outcome".
 type counts struct {
 	mu  sync.Mutex
 	all map[string]int
@@ -81,7 +82,9 @@ func (c *counts) count(oracle, outcome string, molecules int) {
 	c.all[oracle+" "+outcome] += molecules
 }
 
-// serve opens the oracles of a server.
+var config = oracle.Config{Timeout: time.Minute, Calls: 100}
+
+// serve starts a server and opens its oracles.
 func serve(tb testing.TB, config oracle.Config, models ...tritontest.Model) *oracle.Oracles {
 	tb.Helper()
 	return serveCounted(tb, config, &counts{}, models...)
@@ -112,41 +115,53 @@ func read(tb testing.TB, smiles ...string) (molecules []*chem.Molecule) {
 }
 
 func TestAnOracleScoresSMILES(t *testing.T) {
-	all := serve(t, oracle.Config{Timeout: time.Minute, Calls: 100}, reading(t, "length", batched), reading(t, "flat", unbatched)).All()
+	all := serve(t, config, lengthModel(t, "length", batched), lengthModel(t, "flat", unbatched)).All()
 	if len(all) != 2 {
 		t.Fatalf("%d oracles", len(all))
 	}
-	for _, one := range all {
-		if one.Unit() != 2 || strings.Join(one.Outputs(), " ") != "score letters" {
-			t.Errorf("%s: unit %v, outputs %v", one.Name(), one.Unit(), one.Outputs())
+	for _, o := range all {
+		if o.Unit() != 2 || strings.Join(o.Outputs(), " ") != "score letters" {
+			t.Errorf("%s: unit %v, outputs %v", o.Name(), o.Unit(), o.Outputs())
 		}
-		rows, err := one.Score(t.Context(), read(t, "OCC", "CCCCCCCCCCCCC", "C", "CC", "CCC", "CCCC"))
-		if err != nil || len(rows) != 6 || rows[0][0] != 3 || rows[0][1] != 2 || !math.IsNaN(rows[1][0]) || rows[1][1] != 13 || rows[5][0] != 4 {
-			t.Errorf("%s: %v %v", one.Name(), rows, err)
+		rows, err := o.Score(t.Context(), read(t, "OCC", "CCCCCCCCCCCCC", "C", "CC", "CCC", "CCCC"))
+		want := [][]float64{{3, 2}, {math.NaN(), 13}, {1, 1}, {2, 2}, {3, 3}, {4, 4}}
+		if err != nil || fmt.Sprint(rows) != fmt.Sprint(want) {
+			t.Errorf("%s: %v, error %v, want %v", o.Name(), rows, err, want)
 		}
 	}
 }
 
 func TestAnOracleThatFails(t *testing.T) {
-	one := serve(t, oracle.Config{Timeout: 50 * time.Millisecond, Calls: 100}, reading(t, "length", batched)).All()[0]
-	_, err := one.Score(t.Context(), read(t, "CN"))
-	if f := fault.As(err); err == nil || f.Kind != fault.Unavailable || !strings.Contains(f.Message, "the oracle length failed: ") ||
-		!strings.Contains(f.Message, "no nitrogen") {
-		t.Errorf("%+v", err)
-	}
-	_, err = one.Score(t.Context(), read(t, "CS"))
-	if f := fault.As(err); err == nil || f.Kind != fault.Timeout || !strings.Contains(f.Message, "the oracle length did not score") {
-		t.Errorf("%+v", err)
+	short := oracle.Config{Timeout: 50 * time.Millisecond, Calls: 100}
+	o := serve(t, short, lengthModel(t, "length", batched)).All()[0]
+	for smiles, want := range map[string]struct {
+		kind     fault.Kind
+		messages []string
+	}{
+		"CN": {fault.Unavailable, []string{"the oracle length failed: ", "no nitrogen"}},
+		"CS": {fault.Timeout, []string{"the oracle length did not score"}},
+	} {
+		_, err := o.Score(t.Context(), read(t, smiles))
+		if err == nil {
+			t.Errorf("%s: no error", smiles)
+			continue
+		}
+		f := fault.As(err)
+		for _, message := range want.messages {
+			if f.Kind != want.kind || !strings.Contains(f.Message, message) {
+				t.Errorf("%s: %+v, want %v with %q", smiles, err, want.kind, message)
+			}
+		}
 	}
 }
 
-func TestWhatAnOracleIsAskedForIsCounted(t *testing.T) {
+func TestOutcomesAreCounted(t *testing.T) {
 	var c counts
-	one := serveCounted(t, oracle.Config{Timeout: time.Minute, Calls: 100}, &c, reading(t, "length", batched)).All()[0]
-	if _, err := one.Score(t.Context(), read(t, "C", "CC", "CCC", "CCCC", "CCCCCCCCCCCCC")); err != nil {
+	o := serveCounted(t, config, &c, lengthModel(t, "length", batched)).All()[0]
+	if _, err := o.Score(t.Context(), read(t, "C", "CC", "CCC", "CCCC", "CCCCCCCCCCCCC")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := one.Score(t.Context(), read(t, "CN", "CCN")); err == nil {
+	if _, err := o.Score(t.Context(), read(t, "CN", "CCN")); err == nil {
 		t.Fatal("no error")
 	}
 	c.mu.Lock()
@@ -157,9 +172,10 @@ func TestWhatAnOracleIsAskedForIsCounted(t *testing.T) {
 	}
 }
 
-func TestTheCallsOfARequestAreBounded(t *testing.T) {
-	oracles := serve(t, oracle.Config{Timeout: time.Minute, Calls: 100}, reading(t, "length", batched))
-	spec := objective.Spec{Group: objective.Group{Combine: objective.Sum, Terms: []objective.Term{{Name: "QED", Weight: 1}, {Name: "length", Weight: 1}}}}
+func TestTheMoleculesOfARequestAreBounded(t *testing.T) {
+	oracles := serve(t, config, lengthModel(t, "length", batched))
+	terms := []objective.Term{{Name: "QED", Weight: 1}, {Name: "length", Weight: 1}}
+	spec := objective.Spec{Group: objective.Group{Combine: objective.Sum, Terms: terms}}
 	opened, err := spec.Open(oracles.All())
 	if err != nil {
 		t.Fatal(err)
@@ -173,14 +189,14 @@ func TestTheCallsOfARequestAreBounded(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoOracle(t *testing.T) {
+func TestInvalidOraclesAreNotServed(t *testing.T) {
 	for name, shapes := range map[string]string{
 		"QED":     batched,
 		"numbers": strings.ReplaceAll(batched, "TYPE_STRING", "TYPE_INT64"),
 		"nothing": strings.ReplaceAll(batched, `"smiles"`, `"text"`),
 		"counts":  strings.ReplaceAll(batched, "TYPE_FP32", "TYPE_INT32"),
 	} {
-		if all := serve(t, oracle.Config{Timeout: time.Minute, Calls: 100}, reading(t, name, shapes)).All(); len(all) != 0 {
+		if all := serve(t, config, lengthModel(t, name, shapes)).All(); len(all) != 0 {
 			t.Errorf("%s is served", name)
 		}
 	}
@@ -188,8 +204,8 @@ func TestWhatIsNoOracle(t *testing.T) {
 
 // Oracles may be opened concurrently, which the race detector checks.
 func TestConcurrentOpens(t *testing.T) {
-	client := tritontest.Start(t, reading(t, "length", batched), reading(t, "flat", unbatched)).Client()
-	open := oracle.Opener(client, oracle.Config{Timeout: time.Minute, Calls: 100}, batching.Options{}, func(string, string, int) {})
+	client := tritontest.Start(t, lengthModel(t, "length", batched), lengthModel(t, "flat", unbatched)).Client()
+	open := oracle.Opener(client, config, batching.Options{}, func(string, string, int) {})
 	var all sync.WaitGroup
 	for _, name := range []string{"length", "flat"} {
 		config, err := client.ModelConfig(t.Context(), name)

@@ -2,13 +2,20 @@ package oracle
 
 import (
 	"context"
+	"time"
 
 	"retort/orchestrator/fault"
 	"retort/orchestrator/objective"
 	"retort/orchestrator/triton/discovery"
 )
 
-// Oracles are those that Triton serves now.
+// Config has the settings of all oracles.
+type Config struct {
+	Timeout time.Duration `default:"60s" help:"How long an oracle may take for one call."`
+	Calls   int           `default:"100000" help:"Most molecules that one request may have oracles score."`
+}
+
+// Oracles are the oracles that Triton currently serves.
 type Oracles struct {
 	catalog *discovery.Catalog[objective.Oracle]
 	calls   int
@@ -19,16 +26,17 @@ func New(config Config, catalog *discovery.Catalog[objective.Oracle]) *Oracles {
 	return &Oracles{catalog: catalog, calls: config.Calls}
 }
 
-// All are the oracles.
+// All returns the oracles.
 func (o *Oracles) All() []objective.Oracle { return o.catalog.All() }
 
-// Check says, before anything is computed, whether an objective can be: that its oracles answer, and that the molecules
-// that a request has scored are no more than the setting allows. The error is Invalid where the request is at fault, and
-// leads to the term.
-func (o *Oracles) Check(ctx context.Context, one *objective.Objective, molecules int) error {
-	if one.HasOracle() && molecules > o.calls {
-		return fault.Field("value_error", molecules, one.OraclePath(),
-			"Value error, the request would have the oracle score up to %d molecules, the most is %d", molecules, o.calls)
+// Check probes the oracles of an objective and checks that the number of molecules to score is within the setting. It
+// is called before a long computation. The error is a fault.Invalid with the path of the term if the request is at
+// fault.
+func (o *Oracles) Check(ctx context.Context, opened *objective.Objective, molecules int) error {
+	if opened.HasOracle() && molecules > o.calls {
+		return fault.Field("value_error", molecules, opened.OraclePath(),
+			"Value error, the request would have the oracle score up to %d molecules, the most is %d",
+			molecules, o.calls)
 	}
-	return one.Probe(ctx)
+	return opened.Probe(ctx)
 }
