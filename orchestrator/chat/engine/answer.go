@@ -9,18 +9,18 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// Chunk is a piece of one choice on its way to the client.
+// Chunk is new text of one choice, ready for the client.
 type Chunk struct {
 	Choice int // from 0
 	Piece
-	// Stop is the stop string that ended the answer; nil for any other end.
+	// Stop is the stop string that ended the choice, nil if it ended for another reason.
 	Stop *string
 }
 
-// Answer writes as many answers (choices) to a prompt as its settings ask for, all at the same time. Each is a separate
-// request to the engine, since contracts and engines disagree about several in one. The sequence may be read once;
-// leaving it early, or the end of ctx, ends the work. The last chunk of each choice has a finish reason. An error is
-// the last element; it is Invalid where the engine's words say that the request is to blame.
+// Answer writes p.Sampling.N choices concurrently. Each is a separate request, because the contracts differ in whether
+// and how one request has several. The sequence may be ranged over once; breaking out of the loop, or the end of ctx,
+// cancels the requests. The last chunk of each choice has a finish reason. An error is the last element; it is Invalid
+// if the engine's message says that the request is at fault.
 func Answer(ctx context.Context, e Engine, p Prompt) iter.Seq2[Chunk, error] {
 	if p.Sampling.N <= 1 {
 		return choice(ctx, e, p, 0)
@@ -49,7 +49,7 @@ func Answer(ctx context.Context, e Engine, p Prompt) iter.Seq2[Chunk, error] {
 	}
 }
 
-// forward sends the chunks of one choice on.
+// forward sends the chunks of one choice to a channel.
 func forward(ctx context.Context, e Engine, p Prompt, number int, chunks chan<- Chunk) error {
 	for c, err := range choice(ctx, e, p, number) {
 		if err != nil {
@@ -67,7 +67,7 @@ func forward(ctx context.Context, e Engine, p Prompt, number int, chunks chan<- 
 // choice writes one answer. Its last chunk has a finish reason.
 func choice(ctx context.Context, e Engine, p Prompt, number int) iter.Seq2[Chunk, error] {
 	if seed := p.Sampling.Seed; seed != nil && number > 0 {
-		next := *seed + int64(number) // as vLLM: choices differ, and each can be had again
+		next := *seed + int64(number) // as in vLLM: choices differ and are reproducible
 		p.Sampling.Seed = &next
 	}
 	return func(yield func(Chunk, error) bool) {
@@ -78,26 +78,76 @@ func choice(ctx context.Context, e Engine, p Prompt, number int) iter.Seq2[Chunk
 			yield(Chunk{}, explain(err, p))
 			return
 		}
-		w := &writing{prompt: p, choice: number, stopper: stopper{stops: p.Sampling.Stop, include: p.Sampling.IncludeStop}}
+		state := &choiceState{
+			prompt:  p,
+			choice:  number,
+			stopper: stopper{stops: p.Sampling.Stop, include: p.Sampling.IncludeStop},
+		}
 		for piece, err := range pieces {
-			if w.ended {
-				continue // read to the end, so that the engine's request is not cancelled
+			if state.ended {
+				continue // drain, so that the engine's request is not canceled
 			}
 			if err != nil {
 				yield(Chunk{}, explain(err, p))
 				return
 			}
-			chunk := w.next(piece)
-			if !chunk.empty() && !yield(chunk, nil) || chunk.Stop != nil {
+			chunk := state.next(piece)
+			if !chunk.isEmpty() && !yield(chunk, nil) || chunk.Stop != nil {
 				return
 			}
 		}
 		switch err := ctx.Err(); {
-		case w.ended:
-		case err != nil: // the engine was stopped before the end of the answer
+		case state.ended:
+		case err != nil: // the request was canceled before the end of the choice
 			yield(Chunk{}, fault.As(err))
 		default:
-			yield(w.end(), nil)
+			yield(state.end(), nil)
 		}
 	}
+}
+
+func (c Chunk) isEmpty() bool {
+	return c.Text == "" && len(c.Logprobs) == 0 && c.Finish == "" && c.Tokens == 0 && c.InputTokens == 0
+}
+
+// choiceState is the state of one choice while it is written.
+type choiceState struct {
+	prompt  Prompt
+	choice  int
+	stopper stopper
+	pieces  int
+	tokens  int  // counted by the engine
+	ended   bool // the engine has given a finish reason
+}
+
+// next turns a piece into a chunk. A stop string ends the choice.
+func (s *choiceState) next(piece Piece) Chunk {
+	s.pieces++
+	s.tokens += piece.Tokens
+	s.ended = piece.Finish != ""
+	chunk := Chunk{Choice: s.choice, Piece: piece}
+	if least := s.prompt.Sampling.MinTokens; least != nil && s.tokens > 0 && s.tokens <= *least {
+		return chunk // stop strings have no effect before min_tokens
+	}
+	chunk.Text, chunk.Stop = s.stopper.feed(piece.Text)
+	switch {
+	case chunk.Stop != nil:
+		chunk.Finish = "stop"
+	case piece.Finish != "":
+		chunk.Text += s.stopper.flush()
+	}
+	return chunk
+}
+
+// end returns the last chunk of a choice whose engine gave no finish reason.
+func (s *choiceState) end() Chunk {
+	chunk := Chunk{Choice: s.choice, Piece: Piece{Text: s.stopper.flush(), Finish: "stop"}}
+	written := s.tokens
+	if written == 0 && s.prompt.Stream {
+		written = s.pieces // an engine that counts nothing sends a piece for each token
+	}
+	if most := s.prompt.Sampling.MaxTokens; most != nil && written >= *most {
+		chunk.Finish = "length"
+	}
+	return chunk
 }

@@ -13,6 +13,10 @@
 // several choices is a separate request to the engine (answer.go), and an engine's refusal of a request is told from a
 // failure of the engine by its words (refusal.go).
 //
-// Words: a choice is one of n answers to a request. A piece is what an engine has written since the piece before. A
-// chunk is a piece on its way to the client: stop strings are taken out, and it says which choice it belongs to.
+// Terms:
+//
+//	choice    one of n answers to a request
+//	piece     text that an engine has written since the previous piece
+//	chunk     a piece of one choice without stop strings, ready for the client
+//	guide     a constraint on the text of an answer, such as a JSON schema
 package engine

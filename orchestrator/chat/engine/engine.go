@@ -7,19 +7,19 @@ import (
 	"retort/orchestrator/chat/vision"
 )
 
-// Engine writes answers. It may be used by many goroutines at once.
+// Engine writes answers. It is safe for concurrent use.
 type Engine interface {
-	// Generate writes one answer, whatever the number of choices in the prompt's settings.
+	// Generate writes one choice, whatever Sampling.N is.
 	//
-	// The sequence may be read once. Leaving it early, or the end of ctx, ends the work in the engine. An error from
-	// Generate itself means that nothing was asked of the engine; an error within the sequence is its last element. The
-	// last piece has a finish reason where the engine gives one, else none has. A piece may end within a character.
-	// Errors of the engine come as it worded them: Answer tells what they mean.
+	// The sequence may be ranged over once. Breaking out of the loop, or the end of ctx, cancels the request. If Generate
+	// itself fails, the engine has not been called; an error within the sequence is its last element, with the engine's
+	// own message, which Answer interprets. The last piece has a finish reason if the engine gives one. A piece may end
+	// within a character.
 	Generate(ctx context.Context, p Prompt) (iter.Seq2[Piece, error], error)
-	// Check refuses settings that the engine does not know and that would change the answer, with an Invalid fault that
-	// names the first of them.
+	// Check returns an Invalid fault that names the first setting that the engine does not support and that would change
+	// the answer.
 	Check(s *Sampling) error
-	// Knows reports whether the engine knows a setting by vLLM's name.
+	// Supports reports whether the engine supports a setting, by vLLM's name.
 	Supports(setting string) bool
 }
 
@@ -42,13 +42,13 @@ type Prompt struct {
 	MaxLength int
 }
 
-// Piece is what an engine has written since the piece before.
+// Piece is what an engine has written since the previous piece.
 type Piece struct {
 	Text     string
-	Logprobs []Logprob // one for each new token, when they were asked for
-	// Tokens is the number of new tokens, 0 where the engine does not say.
+	Logprobs []Logprob // one for each new token, if requested
+	// Tokens is the number of new tokens, 0 if the engine does not count.
 	Tokens int
-	// InputTokens is the length of the prompt in tokens, 0 where the engine does not say.
+	// InputTokens is the length of the prompt in tokens, 0 if the engine does not count.
 	InputTokens int
 	// Finish is "stop" or "length" on the last piece, else "".
 	Finish string
@@ -62,5 +62,5 @@ type Logprob struct {
 	Top     []Logprob
 }
 
-// Floored is the log probability as JSON can say it: minus infinity becomes -9999, as in vLLM.
+// Floored returns the log probability with minus infinity, which JSON lacks, replaced by -9999, as in vLLM.
 func (l Logprob) Floored() float64 { return max(l.Logprob, -9999) }

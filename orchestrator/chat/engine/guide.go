@@ -19,11 +19,11 @@ type Guide struct {
 	Grammar string // in EBNF
 }
 
-// guideSetting is the setting's name, among those of Sampling, and vLLM's name of it. guideOlder is its name in
+// guideSetting is the setting's name, among those of Sampling, and vLLM's name of it. oldGuideSetting is its name in
 // backends before 2026.
 const (
-	guideSetting = "structured_outputs"
-	guideOlder   = "guided_decoding"
+	guideSetting    = "structured_outputs"
+	oldGuideSetting = "guided_decoding"
 )
 
 // forVLLM is the JSON text that vLLM's backend takes.
@@ -53,8 +53,8 @@ func (g *Guide) forTensorRT() (kind, text string, ok bool) {
 	return "", "", false
 }
 
-// notGuided refuses a form, in the words of a vLLM that cannot hold answers to one.
-func notGuided(g *Guide) *fault.Error {
+// guideUnsupported refuses a form, in the words of a vLLM that cannot hold answers to one.
+func guideUnsupported(g *Guide) *fault.Error {
 	return &fault.Error{
 		Kind: fault.Invalid, Path: []any{g.Field},
 		Message: g.Field + " is not supported: guided decoding is not enabled for this model",

@@ -23,11 +23,11 @@ type model struct {
 func (m *model) Check(s *Sampling) error {
 	settings := s.settings()
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
-		if slices.Contains(m.known, name) || isNeutral(name, settings[name]) || withoutEffect[name] {
+		if slices.Contains(m.known, name) || isNeutral(name, settings[name]) || harmless[name] {
 			continue
 		}
 		if guide, ok := settings[name].(*Guide); ok {
-			return notGuided(guide)
+			return guideUnsupported(guide)
 		}
 		return &fault.Error{
 			Kind: fault.Invalid, Path: []any{name}, Input: settings[name],

@@ -12,7 +12,7 @@ import (
 // sampling_parameters, structured_output, cumulative_text and image_size; what is wrong is left with the reader.
 func Open(client *triton.Client, r *triton.EntryReader) Engine {
 	m := model{client: client, config: r.Config, known: settingsOf(r)}
-	guide := r.OneOf("structured_output", guideSetting, guideOlder, "none")
+	guide := r.OneOf("structured_output", guideSetting, oldGuideSetting, "none")
 	growing := r.OneOf("cumulative_text", "false", "true") == "true"
 	width, height := imageSize(r)
 	switch {

@@ -88,6 +88,6 @@ func isNeutral(name string, value any) bool {
 	return false
 }
 
-// withoutEffect are settings that any model may be asked for: they only say how an answer is drawn, and a model that
+// harmless are settings that any model may be asked for: they only say how an answer is drawn, and a model that
 // never draws gives its likeliest one.
-var withoutEffect = map[string]bool{"temperature": true, "top_p": true, "top_k": true, "seed": true, "min_p": true}
+var harmless = map[string]bool{"temperature": true, "top_p": true, "top_k": true, "seed": true, "min_p": true}

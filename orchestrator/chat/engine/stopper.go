@@ -5,16 +5,16 @@ import (
 	"unicode/utf8"
 )
 
-// stopper finds the strings that end an answer in text that comes piece by piece. It keeps back what may be the
-// beginning of one, and bytes that do not make a whole character yet. Engines look for stop strings too; with the
-// stopper they all end in the same place, and the client is told which string it was.
+// stopper finds stop strings in a stream of text. It holds back a suffix that may be the prefix of a stop string, and the
+// bytes of an incomplete character. Engines look for stop strings too; the stopper makes all of them stop at the same
+// place and reports which string it was.
 type stopper struct {
 	stops   []string
-	include bool // the string that ended the answer belongs to it
+	include bool // keep the stop string in the text
 	held    string
 }
 
-// feed takes the next text and returns what may be shown, and the string that has ended the answer, if one has.
+// feed appends text and returns the text that may be shown, and the stop string if one was found.
 func (s *stopper) feed(text string) (show string, hit *string) {
 	s.held += text
 	at := -1
@@ -32,22 +32,22 @@ func (s *stopper) feed(text string) (show string, hit *string) {
 		s.held = ""
 		return strings.ToValidUTF8(show, "\uFFFD"), hit
 	}
-	keep := max(s.beginning(), unfinished(s.held))
+	keep := max(s.partialStop(), partialRune(s.held))
 	cut := len(s.held) - keep
 	show = s.held[:cut]
 	s.held = s.held[cut:]
 	return strings.ToValidUTF8(show, "\uFFFD"), nil
 }
 
-// rest is what was kept back, when no more comes.
-func (s *stopper) rest() string {
-	rest := s.held
+// flush returns the text held back.
+func (s *stopper) flush() string {
+	text := s.held
 	s.held = ""
-	return strings.ToValidUTF8(rest, "\uFFFD")
+	return strings.ToValidUTF8(text, "\uFFFD")
 }
 
-// beginning is the length of the longest end of held that begins a stop.
-func (s *stopper) beginning() (longest int) {
+// partialStop returns the length of the longest suffix of held that is a prefix of a stop string.
+func (s *stopper) partialStop() (longest int) {
 	for _, stop := range s.stops {
 		for n := min(len(stop)-1, len(s.held)); n > longest; n-- {
 			if strings.HasSuffix(s.held, stop[:n]) {
@@ -59,8 +59,8 @@ func (s *stopper) beginning() (longest int) {
 	return longest
 }
 
-// unfinished is the length of a character at the end of s that is cut off.
-func unfinished(s string) int {
+// partialRune returns the length of an incomplete character at the end of s.
+func partialRune(s string) int {
 	for n := 1; n < utf8.UTFMax && n <= len(s); n++ {
 		tail := s[len(s)-n:]
 		if utf8.RuneStart(tail[0]) {

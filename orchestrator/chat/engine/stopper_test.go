@@ -20,7 +20,7 @@ func TestStopper(t *testing.T) {
 	}
 	s := stopper{stops: []string{"END"}}
 	show, _ := s.feed("a EN\xf0\x9f")
-	if show != "a EN" || s.rest() != "\uFFFD" {
+	if show != "a EN" || s.flush() != "\uFFFD" {
 		t.Errorf("%q", show)
 	}
 }

@@ -29,7 +29,7 @@ import (
 //	logprobs                 BYTES [1]   JSON, see parseLogprobs
 type vllm struct {
 	model
-	guide string // name of the setting that holds answers to a form: guideSetting or guideOlder
+	guide string // name of the setting that holds answers to a form: guideSetting or oldGuideSetting
 }
 
 // Tensor names of the contract.
