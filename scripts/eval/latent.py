@@ -1,4 +1,4 @@
-"""How well the latent-space molecule API optimises and samples, through HTTP:
+"""Measures optimisation and sampling of the latent-space molecule API, through HTTP:
 
     python -m scripts.eval.latent --data DATA --url http://127.0.0.1:8001 [--tasks qed,plogp,space,drugs] [--limit 20]
 
@@ -12,9 +12,9 @@ drugs  what people bring, see scripts.eval.latent_drugs: round trips of ZINC250k
        documented defaults of /generate and /sampling on 100 molecules of the latter two, chosen by --seed; the scale of the
        hidden states; interpolation; the embeddings' neighbours.
 
-Scores and similarities are computed anew with Python RDKit: Morgan fingerprints, radius 2, 2048 bits, no chirality. A run that
-was interrupted goes on where it stopped. Writes OUT/results.json, OUT/results.md and plots, and with --write the tables of the
---tasks into their sections of the model's EVALUATION.md. --split tune takes the tuning files.
+Python RDKit computes scores and similarities: Morgan fingerprints, radius 2, 2048 bits, no chirality. An interrupted
+run resumes. It writes OUT/results.json, OUT/results.md and plots, and with --write the tables of --tasks to their
+sections of the model's EVALUATION.md. --split tune uses the tuning files.
 """
 
 from __future__ import annotations
@@ -49,8 +49,9 @@ class API(Service):
     def optimise(
         self, smiles: str, budget: tuple[int, int], similarity: float, name: str, seed: int, enough: float = math.inf
     ) -> tuple[list[dict], int]:
-        """The best molecule of a /generate request, with score and similarity, in a list that is empty if there is none, and
-        the evaluations that it took: a stream is left, and the search with it, once the score is `enough`."""
+        """The best molecule of a /generate request, with score and similarity, in a list that is empty if there is
+        none, and the evaluations that it took: a stream is left, and the search with it, once the score is
+        `enough`."""
         particles, iterations = budget
         body = {
             "smi": smiles,
@@ -84,7 +85,7 @@ class API(Service):
 
 
 class Log:
-    """Results by key, a line of JSON each, so that a run can go on."""
+    """Results by key, one line of JSON each, to resume a run."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -101,7 +102,7 @@ class Log:
 
 
 def each(log: Log, label: str, starts: list[str], concurrency: int, work: Callable[[str], dict]) -> list[dict]:
-    """work of every start that the log does not have, some at once; the rows of all, in order."""
+    """Runs work concurrently on each start that the log lacks; returns the rows of all starts, in order."""
     missing = [s for s in dict.fromkeys(starts) if f"{label} {s}" not in log.done]
     began = time.monotonic()
     with ThreadPoolExecutor(concurrency) as pool:
@@ -124,7 +125,9 @@ def each(log: Log, label: str, starts: list[str], concurrency: int, work: Callab
                     file=sys.stderr,
                 )
         except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)  # else all that is left would run, and be lost
+            pool.shutdown(
+                wait=False, cancel_futures=True
+            )  # Otherwise all pending work would run, and its results be lost.
             raise
     if missing:
         print(file=sys.stderr)
@@ -132,12 +135,12 @@ def each(log: Log, label: str, starts: list[str], concurrency: int, work: Callab
 
 
 def drawn(starts: list[str], count: int, seed: int) -> list[str]:
-    """count of the starts, always the same for a seed."""
+    """Draws `count` of the starts, always the same ones for a seed."""
     return starts if count >= len(starts) else random.Random(seed).sample(starts, count)
 
 
 def qed(api: API, log: Log, given: argparse.Namespace) -> Iterator[dict]:
-    """A row of figures per budget."""
+    """Yields a row of figures for each budget."""
     starts = (given.data / f"qed_opt_{given.split}.smi").read_text().split()
     for evaluations in map(int, given.budgets.split(",")):
         budget = QED_BUDGETS[evaluations]
@@ -159,7 +162,7 @@ def qed(api: API, log: Log, given: argparse.Namespace) -> Iterator[dict]:
 
 
 def plogp(api: API, log: Log, given: argparse.Namespace) -> Iterator[dict]:
-    """A row of figures per similarity."""
+    """Yields a row of figures for each similarity."""
     rows = (given.data / f"plogp_opt_{given.split}.tsv").read_text().splitlines()[1:]
     chosen = drawn([row.split("\t")[0] for row in rows], given.limit or given.starts, given.seed)
     for floor in map(float, given.floors.split(",")):
@@ -183,7 +186,7 @@ def plogp(api: API, log: Log, given: argparse.Namespace) -> Iterator[dict]:
 
 
 def summary(rows: list[dict]) -> dict:
-    """What every table shows beside its figures."""
+    """Returns the figures common to all tables."""
     found = [r for r in rows if r["found"]]
     return {
         "seconds_mean": sum(r["seconds"] for r in rows) / len(rows),
@@ -194,18 +197,18 @@ def summary(rows: list[dict]) -> dict:
 
 
 def lines(file: Path) -> list[str]:
-    """The molecules of a .smi or .smi.gz file."""
+    """Reads the molecules of a .smi or .smi.gz file."""
     return (gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()).decode().split()
 
 
 def space(api: API, _: Log, given: argparse.Namespace) -> Iterator[dict]:
-    """One row: reconstruction, and samples by radius."""
+    """Yields one row: reconstruction, and samples by radius."""
     chosen = drawn(lines(given.data / "zinc250k_valid.smi.gz"), given.limit or given.molecules, given.seed)
     yield latent_space.measure(api.post, chosen, given.seed)
 
 
 def drugs(api: API, _: Log, given: argparse.Namespace) -> Iterator[dict]:
-    """One row: a list of figures by what was measured."""
+    """Yields one row: lists of figures by section."""
     sets = {
         name: lines(given.data / name) for name in ("zinc250k_valid.smi.gz", "broad_valid.smi.gz", "everyday_valid.smi")
     }
@@ -245,12 +248,12 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, default=Path("runs/eval-latent"), help="folder of the results")
     parser.add_argument("--tasks", default=",".join(TASKS), help="some of " + ", ".join(TASKS))
     parser.add_argument("--split", default="dev", choices=("dev", "tune"), help="measure on dev, tune on tune")
-    parser.add_argument("--limit", type=int, default=0, help="starts of each task, for a quick look (0: as described)")
+    parser.add_argument("--limit", type=int, default=0, help="starts of each task, for a quick run (0: as described)")
     parser.add_argument("--starts", type=int, default=100, help="starts of the larger budgets")
-    parser.add_argument("--floors", default="0.4,0.6", help="least similarities of the task plogp")
+    parser.add_argument("--floors", default="0.4,0.6", help="minimum similarities of the task plogp")
     parser.add_argument("--budgets", default=",".join(map(str, QED_BUDGETS)), help="evaluations of the task qed")
     parser.add_argument("--molecules", type=int, default=1000, help="molecules of the task space")
-    parser.add_argument("--concurrency", type=int, default=8, help="requests at once")
+    parser.add_argument("--concurrency", type=int, default=8, help="requests in flight")
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--timeout", type=float, default=3600, help="seconds for one request")
     parser.add_argument("--write", action="store_true", help="write the tables into their sections of the page")

@@ -1,7 +1,7 @@
 """The latent-space API on the molecules that people bring: drugs, reagents, salts, common chemicals.
 
-Every function asks the service by HTTP and counts with Python RDKit; post(path, body) is the answer to a body, and raises Refused
-where the service refuses it. A sequence that the model cannot spell counts as not returned.
+Every function asks the service by HTTP and counts with Python RDKit; post(path, body) is the answer to a body, and
+raises Refused where the service refuses it. A sequence that the model cannot spell counts as not returned.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ def round_trip(post: Post, smiles: list[str]) -> dict[str, float]:
 
 
 def _rows(post: Post, path: str, name: str, smiles: list[str], size: int = 50) -> list:
-    """The rows of the answer, None where the service does not read a molecule: of a list that it refuses every one is asked alone."""
+    """The rows of the answer, None where the service does not read a molecule: of a list that it refuses every one
+    is asked alone."""
     rows: list = []
     for start in range(0, len(smiles), size):
         part = smiles[start : start + size]
@@ -89,8 +90,8 @@ def worse(smiles: str, seed: str) -> bool:
 
 
 def answer(seed: str, texts: Sequence[str], floor: float = 0.0) -> dict[str, int]:
-    """How many of the texts count: molecules at or above the floor, distinct, not the seed; how many are new faults, and how many
-    are mixtures of more components than the seed."""
+    """How many of the texts count: molecules at or above the floor, distinct, not the seed; how many are new
+    faults, and how many are mixtures of more components than the seed."""
     origin, good, bad = Chem.MolFromSmiles(seed), set(), 0
     start = Chem.MolToSmiles(origin)
     for text in texts:
@@ -139,7 +140,8 @@ def _shares(rows: list[dict[str, int]], asked: int) -> dict[str, float]:
 
 
 def sampled(post: Post, seeds: list[str], radius: float) -> dict[str, float]:
-    """/sampling at a scaled radius, EACH molecules a seed: shares that count and that /embedding reads, and their similarity."""
+    """/sampling at a scaled radius, EACH molecules a seed: shares that count and that /embedding reads, and their
+    similarity."""
     texts = post("/sampling", {"sequences": seeds, "num_molecules": EACH, "scaled_radius": radius})["generated"]
     rows = [answer(seed, found) for seed, found in zip(seeds, texts, strict=True)]
     flat = [(seed, text) for seed, found in zip(seeds, texts, strict=True) for text in found]
@@ -164,8 +166,9 @@ def scale(post: Post, seed: str, deviation: float, noise: int) -> dict[str, floa
 
 
 def interpolated(post: Post, pairs: list[tuple[str, str]]) -> dict[str, float]:
-    """STEPS points on the line between two molecules: distinct molecules in the mean over the pairs, and how steadily they turn
-    from the one into the other: rank correlation of the step with the similarity to the beginning (falling) and the end."""
+    """STEPS points on the line between two molecules: distinct molecules in the mean over the pairs, and how
+    steadily they turn from the one into the other: rank correlation of the step with the similarity to the
+    beginning (falling) and the end."""
     rows = []
     for first, last in pairs:
         a, b = latent_space.hidden(post, [first, last])
@@ -201,8 +204,8 @@ def _ranks(values: Sequence[float]) -> list[float]:
 
 
 def embedding(post: Post, drugs: list[str]) -> dict[str, float]:
-    """Rank correlation over all pairs of drugs of the vectors' cosine with the Tanimoto similarity; and the share of VARIANTS
-    that have each other as nearest neighbour among the drugs."""
+    """Rank correlation over all pairs of drugs of the vectors' cosine with the Tanimoto similarity; and the share
+    of VARIANTS that have each other as nearest neighbour among the drugs."""
     known = [(s, v) for s, v in zip(drugs, _rows(post, "/embedding", "embeddings", drugs), strict=True) if v]
     prints = [molecules.MORGAN.GetFingerprint(Chem.MolFromSmiles(s)) for s, _ in known]
     units = [_unit(v) for _, v in known]

@@ -1,7 +1,7 @@
 """Reconstruction and sampling quality of a latent space, seen through /hidden and /decode.
 
-Definitions as in the MolMIM model card: exact = the decoded SMILES stands for the very molecule; validity = decodes to a
-molecule; uniqueness = distinct among valid; non-identical = valid and not the seed, among valid.
+Definitions as in the MolMIM model card: exact = the decoded SMILES stands for the very molecule; validity = decodes
+to a molecule; uniqueness = distinct among valid; non-identical = valid and not the seed, among valid.
 """
 
 from __future__ import annotations

@@ -1,23 +1,28 @@
-"""How good the molecules of the masked-template API are, through HTTP:
+"""Measures the molecules of the masked-template API, through HTTP:
 
     python -m scripts.eval.masked --data DATA --url http://127.0.0.1:8002 [--tasks de_novo,motif_extension] [--limit 40]
 
 de_novo                    --count molecules (1,000) without given fragments.
 documented_defaults        the same, with no settings at all.
 motif_extension, scaffold_decoration, superstructure, linker_one_step
-                           100 molecules for each drug of genmol_fragments_dev.csv (half of the drugs of the published
-                           benchmark); given are the fragments of its column.
+                           100 molecules with the fragments of each drug of genmol_fragments_dev.csv (half of the
+                           drugs of the published benchmark)
 
-The protocol is GenMol's (arXiv 2501.06158, section 5): validity = molecules returned over requested, the given fragments in
-each; strict = those whose whole SAFE string was one molecule; uniqueness = distinct over returned; quality = distinct with
-QED >= 0.6 and SA <= 4 over requested; diversity = mean pairwise Tanimoto distance of the distinct (Morgan radius 2, 1024
-bits); distance = mean Tanimoto distance to the drug; draws = rows that the model filled over molecules requested. Fragment
-figures are means over the drugs. Everything is computed anew with Python RDKit, and each figure is a mean over --seeds with
-its standard deviation. Every task is done in three ways: "drawn once", the model alone, as published figures are (attempts 1),
-"as served", with unique molecules wanted, where the API draws again for what is missing (attempts at its default), and drawn once
-without asking for quality.
---set changes a setting: --set de_novo.temperature=0.8. Writes OUT/masked.json and OUT/masked.md, and with --write
-the tables into their section of PAGE; --write takes whole evaluations only.
+The protocol is GenMol's (arXiv 2501.06158, section 5):
+
+validity    molecules returned over requested; each contains the given fragments
+strict      molecules whose complete SAFE string was one molecule, over requested
+uniqueness  distinct over returned
+quality     distinct with QED >= 0.6 and SA <= 4, over requested
+diversity   mean pairwise Tanimoto distance of the distinct (Morgan radius 2, 1024 bits)
+distance    mean Tanimoto distance to the drug
+draws       rows that the model filled over molecules requested
+
+Fragment figures are means over the drugs. Python RDKit computes all figures; each is a mean over --seeds with its
+standard deviation. Each task runs in three ways: drawn once (the model alone, attempts 1, as in published figures);
+as served (unique molecules, the API's default attempts to replace missing ones); and drawn once without a request for
+quality. --set changes a setting: --set de_novo.temperature=0.8. It writes OUT/masked.json and OUT/masked.md; --write,
+for complete evaluations only, also updates the section of PAGE.
 """
 
 from __future__ import annotations
@@ -55,8 +60,10 @@ SETTINGS: dict[str, dict[str, float]] = {
     "superstructure": dict(temperature=1.4, noise=1.0, gamma=0.0, min_add_len=8),
     "linker_one_step": dict(temperature=1.5, noise=1.0, gamma=0.0, min_add_len=18),
 }
-"""Settings of the shipped model, found with a few molecules and seeds other than those reported. GenMol's own masks have 17 or 18
-tokens in all fragment tasks."""
+"""Settings for the shipped model, tuned on a few molecules and seeds that are not in the report.
+
+The masks of GenMol have 17 or 18 tokens in all fragment tasks.
+"""
 
 COLUMNS = {
     "motif_extension": "motif_extension",
@@ -70,7 +77,7 @@ WAYS: dict[str, dict[str, float]] = {
     "as served": {"unique": True},
     "drawn once of any quality": {"attempts": 1, "quality": False},
 }
-"""How each task is asked for."""
+"""Request settings of the ways to run each task."""
 
 FREE = ("de_novo", "documented_defaults")
 """Tasks without given fragments."""
@@ -105,8 +112,10 @@ PUBLISHED: dict[str, dict[str, tuple[float | None, ...]]] = {
         "GenMol V2": (81.8, None, 87.1, 28.6, 0.566, 0.545),
     },
 }
-"""Figures in the order of FIGURES, percent where they are shares. GenMol: arXiv 2501.06158; SoftBD: block diffusion, as cited
-there. The fragment rows are means over ten drugs."""
+"""Published figures in the order of FIGURES, shares in percent.
+
+GenMol: arXiv 2501.06158; SoftBD: block diffusion, as cited there. Fragment rows are means over ten drugs.
+"""
 
 
 PAGE = Path(__file__).resolve().parents[2] / "model_repository" / "masked" / "EVALUATION.md"
@@ -126,7 +135,8 @@ class API(Service):
             return json.load(answer)["available_models"][0]
 
     def generate(self, count: int, seed: int, settings: dict, smiles: str | None) -> tuple[list[dict], int]:
-        """`count` molecules, in requests of a batch each, whose seeds follow from `seed`, and how many rows were drawn."""
+        """Requests `count` molecules in batches with seeds derived from `seed`; returns them and the number of
+        rows drawn."""
         bodies = [
             {
                 "smiles": smiles,
@@ -143,12 +153,12 @@ class API(Service):
 
 
 def good(molecule: Chem.Mol) -> bool:
-    """Drug-like and easy to make, as the benchmark has it."""
+    """Reports whether a molecule is drug-like and easy to make, as the benchmark defines it."""
     return QED.qed(molecule) >= 0.6 and sascorer.calculateScore(molecule) <= 4
 
 
 def diversity(prints: list) -> float:
-    """Mean pairwise Tanimoto distance."""
+    """Returns the mean pairwise Tanimoto distance."""
     if len(prints) < 2:
         return 0.0
     similar = sum(sum(DataStructs.BulkTanimotoSimilarity(p, prints[:i])) for i, p in enumerate(prints))
@@ -158,11 +168,14 @@ def diversity(prints: list) -> float:
 def figures(
     found: list[dict], drawn: int, requested: int, drug: str | None = None, fragments: str | None = None
 ) -> dict[str, float | None]:
-    """The figures of the module's comment, shares in percent. RuntimeError: a returned molecule is none, or has lost a fragment."""
+    """Returns the figures described at the top of the module, shares in percent.
+
+    Raises RuntimeError if a molecule lacks a fragment.
+    """
     for pattern in kept(fragments):
         for m in found:
             if not Chem.MolFromSmiles(m["smiles"]).HasSubstructMatch(pattern):
-                raise RuntimeError(f"{m['smiles']} does not hold {fragments}")
+                raise RuntimeError(f"{m['smiles']} does not contain {fragments}")
     distinct = sorted({Chem.CanonSmiles(m["smiles"]) for m in found})
     molecules = [Chem.MolFromSmiles(s) for s in distinct]
     prints = [MORGAN.GetFingerprint(m) for m in molecules]
@@ -182,7 +195,7 @@ def figures(
 
 
 def kept(fragments: str | None) -> list[Chem.Mol]:
-    """Patterns of the given fragments without their open positions; hydrogens and stereo do not matter to a match."""
+    """Returns patterns of the fragments without open positions, hydrogens and stereochemistry."""
     patterns = []
     for text in fragments.split(".") if fragments else []:
         fragment = Chem.RWMol(Chem.MolFromSmiles(text))
@@ -194,7 +207,7 @@ def kept(fragments: str | None) -> list[Chem.Mol]:
 
 
 def mean(rows: list[dict]) -> dict[str, float | None]:
-    """Mean of each figure over the drugs; diversity and distance over those that gave molecules."""
+    """Returns the mean of each figure over the drugs; diversity and distance over drugs with molecules."""
     out: dict[str, float | None] = {}
     for name in FIGURES:
         values = [
@@ -205,7 +218,7 @@ def mean(rows: list[dict]) -> dict[str, float | None]:
 
 
 def run(api: API, task: str, seed: int, settings: dict, options: argparse.Namespace) -> dict[str, float | None]:
-    """One task with one seed."""
+    """Runs a task with a seed."""
     if task in FREE:
         count = options.limit or options.count
         return figures(*api.generate(count, seed, settings, None), count)
@@ -222,7 +235,7 @@ def run(api: API, task: str, seed: int, settings: dict, options: argparse.Namesp
 
 
 def zinc(data: Path, seed: int, count: int) -> dict[str, float | None]:
-    """The same figures of molecules of ZINC250k themselves."""
+    """Returns the same figures of ZINC250k molecules, for comparison."""
     with gzip.open(data / "zinc250k_train.smi.gz", "rt") as file:
         lines = file.read().split()
     sample = random.Random(seed).sample(lines, min(count, len(lines)))
@@ -232,7 +245,7 @@ def zinc(data: Path, seed: int, count: int) -> dict[str, float | None]:
 def table(
     results: dict[str, dict[str, list[dict]]], zinc250k: list[dict], settings: dict[str, dict], seeds: list[int]
 ) -> str:
-    """Markdown: for each task its settings, its figures with their deviations, and the published ones."""
+    """Returns Markdown with the settings, figures and published figures of each task."""
     lines = []
     for task, ways in results.items():
         given = ", ".join(f"{k} {v:g}" for k, v in settings[task].items()) or "nothing but how many molecules"
@@ -260,7 +273,7 @@ def line(name: str, rows: list[dict]) -> str:
 
 
 def shown(figure: str, values: list[float | None]) -> str:
-    """Mean, and the deviation where there are several values."""
+    """Formats the mean of the values, and their deviation if there are several."""
     known = [v for v in values if v is not None]
     if not known:
         return ""
@@ -270,14 +283,15 @@ def shown(figure: str, values: list[float | None]) -> str:
 
 
 def with_changes(changes: list[str]) -> dict[str, dict[str, float]]:
-    """The settings, with changes of the form task.name=value."""
+    """Returns SETTINGS with changes of the form task.name=value."""
     settings = {task: dict(values) for task, values in SETTINGS.items()}
     for change in changes:
         place, _, value = change.partition("=")
         task, _, name = place.partition(".")
         if task not in settings or name not in (*settings[task], "step_size"):
             raise SystemExit(
-                f"--set {change}: the tasks are {', '.join(SETTINGS)}, the settings {', '.join(SETTINGS['de_novo'])} and step_size"
+                f"--set {change}: the tasks are {', '.join(SETTINGS)}, "
+                f"the settings {', '.join(SETTINGS['de_novo'])} and step_size"
             )
         settings[task][name] = type(settings[task].get(name, 1))(float(value))
     return settings
@@ -294,10 +308,10 @@ def arguments(given: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--tasks", default=",".join(SETTINGS), help="tasks, separated by commas")
     parser.add_argument("--seeds", default="1,2,3")
     parser.add_argument("--count", type=int, default=1000, help="molecules de novo")
-    parser.add_argument("--limit", type=int, help="molecules of every task and prompt, for a short run")
-    parser.add_argument("--ways", default=",".join(WAYS), help="ways to ask, separated by commas")
-    parser.add_argument("--batch", type=int, default=1000, help="molecules of one request at most")
-    parser.add_argument("--workers", type=int, default=1, help="requests at once")
+    parser.add_argument("--limit", type=int, help="molecules of each task and prompt, for a short run")
+    parser.add_argument("--ways", default=",".join(WAYS), help="ways to run each task, separated by commas")
+    parser.add_argument("--batch", type=int, default=1000, help="most molecules of a request")
+    parser.add_argument("--workers", type=int, default=1, help="requests in flight")
     parser.add_argument("--timeout", type=float, default=600, help="seconds for one request")
     parser.add_argument("--set", action="append", default=[], help="task.setting=value")
     parser.add_argument("--out", type=Path, default=Path("runs/eval"))
@@ -324,7 +338,7 @@ def arguments(given: list[str] | None) -> argparse.Namespace:
 
 
 def differing_options(options: argparse.Namespace) -> list[str]:
-    """The options that make this evaluation smaller than the page's, or another."""
+    """Returns the options that make this evaluation smaller than, or different from, that of the page."""
     return [
         flag
         for flag, differs in (
@@ -351,9 +365,9 @@ def main(given: list[str] | None = None) -> None:
         else []
     )
     for task, way, seed in itertools.product(options.tasks, options.ways, options.seeds):
-        began = time.monotonic()
+        started = time.monotonic()
         row = run(api, task, seed, settings[task] | WAYS[way], options)
-        results.setdefault(task, {}).setdefault(way, []).append({**row, "seconds": time.monotonic() - began})
+        results.setdefault(task, {}).setdefault(way, []).append({**row, "seconds": time.monotonic() - started})
         figures = ", ".join(f"{k} {v:.3f}" for k, v in results[task][way][-1].items() if v is not None)
         print(f"{task}, {way}, seed {seed}: {figures}", file=sys.stderr, flush=True)
         (options.out / "masked.json").write_text(

@@ -2,10 +2,10 @@
 
     python -m scripts.eval.masked_lengths --url http://127.0.0.1:8002
 
-Templates `[*{n-n}]` alone and beside given fragments. A mask is a token of published SAFE models, so the length of a molecule is
-counted in their tokens: atoms, bonds, branches, ring numbers, a dot between two pieces cut at BRICS bonds, and a number on both sides of
-each cut. What is filled in is what is left of the molecule without the given fragments, with a number for each bond to them. Needs the
-environment of training for the cuts.
+Templates `[*{n-n}]` alone and beside given fragments. A mask is a token of published SAFE models, so the length of a
+molecule is counted in their tokens: atoms, bonds, branches, ring numbers, a dot between two pieces cut at BRICS
+bonds, and a number on both sides of each cut. What is filled in is what is left of the molecule without the given
+fragments, with a number for each bond to them. Needs the environment of training for the cuts.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ def length(smiles: str) -> int:
 
 
 def _numbered(piece: str) -> str:
-    """A piece with numbers, written as stars, in place of the methyls that stand for them: behind their atoms, as SAFE's own writer does."""
+    """A piece with numbers, written as stars, in place of the methyls that stand for them: behind their atoms, as
+    SAFE's own writer does."""
     if BOND not in piece:
         return piece
     molecule = Chem.RWMol(Chem.MolFromSmiles(piece.replace("*", "").strip("=#"), sanitize=False))
@@ -51,7 +52,8 @@ def _numbered(piece: str) -> str:
 def places(
     molecule: Chem.Mol, fragments: list[str], taken: frozenset[int] = frozenset()
 ) -> list[frozenset[int]] | None:
-    """The atoms of each given fragment in a molecule: disjoint, and bonded to the rest by as many bonds as it has open positions."""
+    """The atoms of each given fragment in a molecule: disjoint, and bonded to the rest by as many bonds as it has
+    open positions."""
     if not fragments:
         return []
     query = Chem.MolFromSmiles(fragments[0].replace("[*]", ""))
@@ -67,7 +69,8 @@ def places(
 
 
 def added(smiles: str, fragments: str) -> int | None:
-    """Published tokens of a molecule without the given fragments; None where they cannot be told apart from the rest."""
+    """Published tokens of a molecule without the given fragments; None where they cannot be told apart from the
+    rest."""
     molecule = Chem.MolFromSmiles(smiles)
     found = places(molecule, fragments.split(".") if fragments else [])
     if found is None:

@@ -1,14 +1,14 @@
-"""How well the retrieval models find: nDCG@10 on sets that were not fitted on, or on parts of them kept apart.
+"""Measures the retrieval models: nDCG@10 on held-out sets, or held-out splits of training sets.
 
     make eval-retrieval                                      # the served models, through HTTP
-    make eval-retrieval ARGS="--queries 100 --ranked 20"     # sooner
-    python -m scripts.eval.retrieval --embedding run:runs/embedding@1 --ranker run:runs/ranking@1 --weights DIR --split dev
+    make eval-retrieval ARGS="--queries 100 --ranked 20"     # faster
+    python -m scripts.eval.retrieval --embedding run:runs/embedding@1 --ranker run:runs/ranking@1 --weights DIR
 
-For each set: plain MiniLM (the baseline), our embedding, queries embedded in the wrong mode, the first --short numbers of each
-vector, and, of the first --ranked queries, our embedding before and after its best 50 are ranked. The graded lists are
-whole candidate lists, ordered by the embedding, then, all of them, by the ranker; those of their development part are
-measured with --split dev only. Queries, and passages beside those that answer
-them, are drawn by --seed. Writes OUT.json, and the tables into their section of OUT.md; a set that OUT.json has with the same settings is skipped.
+For each set it measures plain MiniLM (the baseline), our embedding, queries embedded in the wrong mode, vectors
+truncated to --short dimensions and, for the first --ranked queries, the embedding before and after ranking its best
+--top passages. The graded lists are complete candidate lists, ordered by the embedding and by the ranker. --seed
+draws queries and distractors. It writes OUT.json and the section of OUT.md, and skips sets that OUT.json has with the
+same settings.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def ndcg(gains: Sequence[float], best: Sequence[float], depth: int = 10) -> floa
 
 
 def retrieval_set(collection: corpora.Collection, baseline, embedding, ranker, args) -> dict[str, float]:
-    """The figures of one collection."""
+    """Returns the figures of one collection."""
     chosen = list(collection.queries)
     random.Random(f"{args.seed} {collection.name}").shuffle(chosen)
     chosen = chosen[: args.queries or None]
@@ -84,7 +84,7 @@ def retrieval_set(collection: corpora.Collection, baseline, embedding, ranker, a
 
 
 def passages_of(collection: corpora.Collection, chosen: list[corpora.Query], args) -> list[str]:
-    """The passages that answer the queries, and at most --distractors others of the set."""
+    """Returns the passages that answer the queries, and at most --distractors others of the set."""
     answers = set().union(*(q.positives for q in chosen))
     others = [p for p in collection.passages if p not in answers]
     if 0 <= args.distractors < len(others):
@@ -94,7 +94,7 @@ def passages_of(collection: corpora.Collection, chosen: list[corpora.Query], arg
 
 
 def graded_set(lists: list[corpora.GradedList], baseline, embedding, ranker, args) -> dict[str, float]:
-    """The figures of the graded candidate lists."""
+    """Returns the figures of graded candidate lists."""
     lists = random.Random(args.seed).sample(lists, len(lists))[: args.queries or None]
     starts = np.cumsum([0] + [len(g.texts) for g in lists])
     texts, asked = [t for g in lists for t in g.texts], [g.query for g in lists]
@@ -119,8 +119,10 @@ def graded_set(lists: list[corpora.GradedList], baseline, embedding, ranker, arg
 
 
 def figures_of(values: dict[str, list[float]]) -> dict[str, float]:
-    """Means over the queries; also what the embedding gains over the baseline, and ranking over the embedding, on the same
-    queries, with the standard errors of these means."""
+    """Returns means over the queries, and the gains of embedding over baseline and of ranking over embedding.
+
+    Gains are on the same queries, with the standard errors of their means.
+    """
     found = {name: float(np.mean(row)) for name, row in values.items()}
     found["kept"] = found["short"] / found["embedding"]
     for better, worse, name in (("embedding", "baseline", "over_baseline"), ("ranked", "embedding", "gain")):
@@ -135,13 +137,13 @@ def figures_of(values: dict[str, list[float]]) -> dict[str, float]:
 
 
 def cut(vectors: np.ndarray, size: int) -> np.ndarray:
-    """The first `size` numbers of each vector, a unit vector again."""
+    """Truncates vectors to `size` dimensions and normalises them."""
     short = vectors[:, :size]
     return short / np.linalg.norm(short, axis=1, keepdims=True)
 
 
 def reranked(scores: np.ndarray, asked: list[str], texts: list[str], ranker, top: int) -> np.ndarray:
-    """Scores that put the best `top` passages of each query in the ranker's order, before all others."""
+    """Returns scores that rank the best `top` passages of each query by the ranker, before all others."""
     best = [np.argsort(-row, kind="stable")[:top] for row in scores]
     logits = ranker.logits([(q, [texts[i] for i in rows]) for q, rows in zip(asked, best)])
     out = np.full_like(scores, -np.inf)
@@ -196,24 +198,24 @@ def cell(name: str, row: dict[str, float]) -> str:
 
 
 def measured(file: Path, settings: dict[str, str]) -> dict[str, dict[str, float]]:
-    """The sets that a file holds already, measured with the same settings: a run that was stopped goes on."""
-    told = json.loads(file.read_text()) if file.exists() else {}
-    return told["figures"] if told.get("settings") == settings else {}
+    """Returns the figures of an interrupted run with the same settings."""
+    results = json.loads(file.read_text()) if file.exists() else {}
+    return results["figures"] if results.get("settings") == settings else {}
 
 
 def report(figures: dict[str, dict[str, float]], args: argparse.Namespace) -> str:
-    """The table and how it was measured."""
+    """Returns the table and how it was measured."""
 
     def count(n, all_of):
         return "all" if n == all_of else f"at most {n}"
 
     return f"""# How well the retrieval models find
 
-nDCG@10 in points, on the {args.split} split of each set (`scripts/eval/retrieval.py`): {count(args.queries, 0)} of its queries, over the
-passages that answer them and {count(args.distractors, -1)} of the set's other passages. *Before* and *after*: of {count(args.ranked, 0)} of these
-queries a set, the embedding's order and that of the ranker over the embedding's best {args.top}; the gain with its standard error.
-`{GRADED}` is whole candidate lists with graded answers, all of them ranked.
-{", ".join(f"`{s}`" for s in (*corpora.MEASURE_SETS, GRADED))}: nothing of theirs was trained on.
+nDCG@10 in points, on the {args.split} split of each set (`scripts/eval/retrieval.py`): {count(args.queries, 0)} of its
+queries, over the passages that answer them and {count(args.distractors, -1)} of the set's other passages. *Before* and
+*after*: for {count(args.ranked, 0)} of these queries, the order of the embedding, and that of the ranker over the best
+{args.top} of the embedding; the gain has its standard error. `{GRADED}` has complete candidate lists with graded answers,
+all of them ranked. No model was trained on {", ".join(f"`{s}`" for s in (*corpora.MEASURE_SETS, GRADED))}.
 
 | what | source |
 |---|---|
@@ -241,14 +243,14 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--weights", type=Path, help="folder of MiniLM, for run: sources")
     parser.add_argument("--split", default="test", choices=("dev", "test"))
     parser.add_argument("--sets", nargs="*", default=[*SETS, GRADED])
-    parser.add_argument("--queries", type=int, default=400, help="most queries a set (0: all)")
-    parser.add_argument("--ranked", type=int, default=40, help="of these, the most whose best are ranked (0: all)")
-    parser.add_argument("--distractors", type=int, default=800, help="most passages beside those that answer (-1: all)")
-    parser.add_argument("--top", type=int, default=50, help="passages given to the ranker")
-    parser.add_argument("--short", type=int, default=128, help="numbers of the short vectors")
-    parser.add_argument("--pair-tokens", type=int, default=512, help="longest pair given to a local ranker")
+    parser.add_argument("--queries", type=int, default=400, help="most queries of a set (0: all)")
+    parser.add_argument("--ranked", type=int, default=40, help="most of these queries to rank (0: all)")
+    parser.add_argument("--distractors", type=int, default=800, help="most passages that answer no query (-1: all)")
+    parser.add_argument("--top", type=int, default=50, help="passages to rank for each query")
+    parser.add_argument("--short", type=int, default=128, help="dimensions of the truncated vectors")
+    parser.add_argument("--pair-tokens", type=int, default=512, help="most tokens of a pair for a local ranker")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--threads", type=int, default=1, help="of a local source")
+    parser.add_argument("--threads", type=int, default=1, help="threads of a local source")
     parser.add_argument("--out", type=Path, default=Path("build/retrieval"))
     args = parser.parse_args()
     base = args.url.rstrip("/")
@@ -272,7 +274,7 @@ def main() -> None:
     for name in args.sets:
         if name in figures:
             continue
-        begun = time.monotonic()
+        started = time.monotonic()
         if name == GRADED:
             # The file calls what is not for development "train"; nothing of it is trained on.
             figures[name] = graded_set(
@@ -287,8 +289,8 @@ def main() -> None:
             if not collection.queries:
                 continue  # a set without this split
             figures[name] = retrieval_set(collection, baseline, embedding, ranker, args)
-        told = "  ".join(f"{k} {v:.4g}" for k, v in figures[name].items())
-        print(f"{name}: {told}  ({time.monotonic() - begun:.0f} s)", flush=True)
+        summary = "  ".join(f"{k} {v:.4g}" for k, v in figures[name].items())
+        print(f"{name}: {summary}  ({time.monotonic() - started:.0f} s)", flush=True)
         args.out.with_suffix(".json").write_text(
             json.dumps({"settings": settings, "figures": figures}, indent=1) + "\n"
         )

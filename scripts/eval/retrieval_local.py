@@ -1,4 +1,4 @@
-"""Vectors and logits computed here, from a model repository entry, a training run, or MiniLM's published folder."""
+"""Computes vectors and logits locally, with a model repository entry, a training run, or MiniLM's published folder."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from scripts.train.embedding.twomode import PASSAGE_PREFIX, QUERY_PREFIX
 from scripts.train.ranking import export as ranking_export
 from scripts.train.ranking import pairs
 
-RUN_TOKENS = 1024  # padded tokens a call: longer batches leave a CPU's cache
+RUN_TOKENS = 1024  # Most padded tokens in a call: larger batches exceed the cache of a CPU.
 
 
 class LocalEmbedder:
@@ -31,7 +31,7 @@ class LocalEmbedder:
 
 
 class LocalScorer:
-    """Pairs cut to `longest` tokens, the passage giving way."""
+    """Scores pairs, truncating the passage to `longest` tokens in total."""
 
     def __init__(self, score: pairs.Logits, tokenizer, longest: int):
         self.score, self.tokenizer, self.longest = score, tokenizer, longest
@@ -59,13 +59,13 @@ def session(folder: Path, threads: int) -> onnxruntime.InferenceSession:
 
 
 def parameters(folder: Path) -> dict[str, str]:
-    """The parameters of a config.pbtxt."""
+    """Returns the parameters of a config.pbtxt."""
     pattern = r'key:\s*"([^"]+)"\s*value\s*\{\s*string_value:\s*"([^"]*)"'
     return dict(re.findall(pattern, (folder / "config.pbtxt").read_text()))
 
 
 def embedder(source: str, weights: Path | None, threads: int) -> LocalEmbedder:
-    """The embedder that a source names."""
+    """Returns the embedder of a source."""
     torch.set_num_threads(threads)
     kind, _, rest = source.partition(":")
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -100,7 +100,7 @@ def _required(weights: Path | None) -> Path:
 
 
 def scorer(source: str, weights: Path | None, threads: int, longest: int) -> LocalScorer:
-    """The ranker that a source names."""
+    """Returns the ranker of a source."""
     torch.set_num_threads(threads)
     kind, _, rest = source.partition(":")
     if kind == "run":

@@ -3,7 +3,7 @@
 A source is written as
     http://HOST:PORT#MODEL  POST /v1/embeddings or /v1/ranking of a server
     onnx:FOLDER             a model repository entry (config.pbtxt, tokenizer.json, 1/model.onnx)
-    run:DIR@ALPHA           a training run, blended by alpha with what it began from (needs --weights)
+    run:DIR@ALPHA           a training run, interpolated with its initial weights by alpha (needs --weights)
     minilm:DIR              plain MiniLM, no prefixes, from its published folder
 All but the first need the packages of training (`retrieval_local`).
 """
@@ -18,7 +18,7 @@ from typing import Protocol
 
 import numpy as np
 
-TEXTS = 64  # in a request
+TEXTS = 64  # Texts of a request.
 
 
 class Embedder(Protocol):
@@ -34,7 +34,7 @@ class Scorer(Protocol):
 
 
 class HttpEmbedder:
-    """POST {base}/v1/embeddings; a model that knows no modes is not told any."""
+    """POST {base}/v1/embeddings; modes: the model has query and passage modes."""
 
     def __init__(self, base: str, model: str, modes: bool):
         self.url, self.model, self.modes = base.rstrip("/") + "/v1/embeddings", model, modes
@@ -77,7 +77,7 @@ def post(url: str, body: dict) -> dict:
 
 
 def embedder(source: str, weights: Path | None, threads: int, modes: bool = True) -> Embedder:
-    """The embedder that a source names; modes: whether it knows queries from passages."""
+    """Returns the embedder of a source; modes: it has query and passage modes."""
     if source.startswith(("http:", "https:")):
         base, _, model = source.partition("#")
         return HttpEmbedder(base, model, modes)
@@ -87,7 +87,7 @@ def embedder(source: str, weights: Path | None, threads: int, modes: bool = True
 
 
 def scorer(source: str, weights: Path | None, threads: int, longest: int) -> Scorer:
-    """The ranker that a source names; a local one cuts pairs to `longest` tokens, or less where the model takes less."""
+    """Returns the ranker of a source; a local one truncates pairs to `longest` tokens or the limit of the model."""
     if source.startswith(("http:", "https:")):
         base, _, model = source.partition("#")
         return HttpScorer(base, model)

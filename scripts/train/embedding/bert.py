@@ -33,7 +33,7 @@ class Shape:
 
     @classmethod
     def read(cls, config: Path) -> Shape:
-        """The shape that a `config.json` tells; other keys are left aside."""
+        """Reads the shape from a `config.json`."""
         told = json.loads(config.read_text())
         return cls(**{k: told[k] for k in cls.__dataclass_fields__ if k in told})
 
@@ -67,7 +67,7 @@ class Layer(nn.Module):
         parts = (batch, length, self.heads, width // self.heads)
         q, k, v = (f(hidden).view(parts).transpose(1, 2) for f in (self.query, self.key, self.value))
         bias = bias.to(q.dtype)
-        # Plain operators fuse in every runtime; and torch's fused ones are slow backward on a CPU (twice, in bfloat16).
+        # Plain operators fuse in all runtimes; the backward pass of torch's fused ones is slow on a CPU.
         if torch.onnx.is_in_onnx_export() or (q.requires_grad and q.device.type == "cpu"):
             scores = q @ k.transpose(2, 3) * (1 / math.sqrt(parts[3])) + bias
             seen = self.drop(scores.softmax(-1)) @ v
@@ -81,7 +81,7 @@ class Layer(nn.Module):
 
 
 class Encoder(nn.Module):
-    """Token ids to one vector a token, without a pooler."""
+    """Token ids to one vector for each token, without a pooler."""
 
     def __init__(self, shape: Shape = Shape(), dropout: float = 0.0):
         super().__init__()

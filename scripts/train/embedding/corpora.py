@@ -1,9 +1,8 @@
-"""Collections of passages and the questions asked of them.
+"""Collections of passages with queries.
 
-Reads the gzip JSON-line files of a data folder (see `README.md` there): passages
-`{"pid","title"?,"text"}`, queries `{"qid","query","pos","split"}`. Two sets have no
-queries of their own: ChEBI captions, where they are made from the caption, and
-Banking77, where texts of the same intent are each other's answers.
+The files of the data folder are gzipped JSON lines: passages `{"pid","title"?,"text"}`, queries
+`{"qid","query","pos","split"}`. Two sets have no queries: those of ChEBI captions are derived from the captions, and in
+Banking77 texts of the same intent answer each other.
 """
 
 from __future__ import annotations
@@ -26,10 +25,10 @@ UNCLEAR_SETS = ("squadshifts_new_wiki",)
 # For evaluation only; no shipped model was trained on them. Two have no licence file; XQuAD (CC BY-SA 4.0) is an
 # outside test.
 MEASURE_SETS = ("squadshifts_amazon", "squadshifts_reddit", "xquad")
-# Titles that only number the document tell nothing.
+# Sets whose titles are only numbers.
 IDLE_TITLES = ("squadshifts_amazon", "squadshifts_reddit")
 
-SENTENCE = range(25, 350)  # characters of a text that counts as a sentence
+SENTENCE = range(25, 350)  # Characters of a sentence.
 
 STOP_WORDS = frozenset(
     """a an and any are as at be been but by can could did do does for from had has have he her his how i if in into
@@ -41,7 +40,7 @@ STOP_WORDS = frozenset(
 
 @dataclass(frozen=True)
 class Query:
-    """A question: the ids of its passages and, where known, the words that answer it."""
+    """A question with the ids of its passages and the text of its answer, if known."""
 
     id: str
     text: str
@@ -57,7 +56,7 @@ class Collection:
     passages: dict[str, str]
     queries: list[Query]
     titles: dict[str, str] = field(default_factory=dict)
-    topics: dict[str, str] = field(default_factory=dict)  # passages of one topic answer alike
+    topics: dict[str, str] = field(default_factory=dict)  # Passages of a topic give the same answer.
 
 
 def read_lines(path: Path) -> list[dict]:
@@ -66,9 +65,9 @@ def read_lines(path: Path) -> list[dict]:
 
 
 def load(folder: Path, name: str, split: str, distractors: int | None = None, seed: int = 1) -> Collection:
-    """The queries of a split over their passages and, beside them, passages of the other splits.
+    """Loads the queries and passages of a split, with passages of other splits as distractors.
 
-    distractors bounds the latter (None: all; 0: the split's own documents only).
+    distractors: the most of these (None: all).
     """
     if name == "chebi20":
         whole, own = chebi(folder, split)
@@ -85,7 +84,7 @@ def load(folder: Path, name: str, split: str, distractors: int | None = None, se
 
 
 def plain(folder: Path, name: str, split: str) -> tuple[Collection, set[str]]:
-    """A set with passages and queries in files of their own."""
+    """Loads a set with separate files of passages and queries."""
     rows = read_lines(folder / f"{name}.passages.jsonl.gz")
     titles = {r["pid"]: r.get("title", "") if name not in IDLE_TITLES else "" for r in rows}
     passages = {r["pid"]: r["text"] for r in rows}
@@ -101,7 +100,8 @@ def plain(folder: Path, name: str, split: str) -> tuple[Collection, set[str]]:
 
 
 def chebi(folder: Path, split: str) -> tuple[Collection, set[str]]:
-    """Captions of molecules; queries are rare words of a caption, or its first sentence (cut from the passage)."""
+    """Loads captions of molecules; queries are rare words of a caption, or its first sentence, removed from the
+    passage."""
     rows = read_lines(folder / "chebi20_captions.jsonl.gz")
     seen: dict[str, int] = defaultdict(int)
     for row in rows:
@@ -121,12 +121,12 @@ def chebi(folder: Path, split: str) -> tuple[Collection, set[str]]:
 
 
 def chebi_split(row: dict) -> str:
-    """The set has no dev part: a tenth of its training captions is ours."""
+    """Returns the split of a caption; a tenth of the training captions is our dev split."""
     return "dev" if row["split"] == "train" and int(row["cid"]) % 10 == 7 else row["split"]
 
 
 def rare_words(text: str, seen: dict[str, int], seed: str) -> str:
-    """Three to five of the rarer words of a caption, in their order: what one types from memory."""
+    """Returns three to five rare words of a caption, in order, like a query typed from memory."""
     known = list(dict.fromkeys(w for w in words(text) if w not in STOP_WORDS and seen[w] > 2))
     rarest = set(sorted(known, key=lambda w: seen[w])[:8])
     pool = [w for w in known if w in rarest]
@@ -140,7 +140,7 @@ def words(text: str) -> list[str]:
 
 
 def banking(folder: Path, split: str) -> tuple[Collection, set[str]]:
-    """Customers' questions; every fourth of an intent asks, the others of that intent are its answers."""
+    """Loads customers' questions; each fourth of an intent is a query, which the others answer."""
     groups = defaultdict(list)
     for number, row in enumerate(read_lines(folder / "banking77.jsonl.gz")):
         if row["split"] == split or (split == "dev" and row["split"] == "train"):
@@ -148,7 +148,7 @@ def banking(folder: Path, split: str) -> tuple[Collection, set[str]]:
     passages: dict[str, str] = {}
     queries = []
     for _, members in sorted(groups.items()):
-        if split == "dev":  # the set has no dev part: the last tenth of each training intent
+        if split == "dev":  # Our dev split: the last tenth of each training intent.
             members = members[-max(8, len(members) // 10) :]
         elif split == "train":
             members = members[: -max(8, len(members) // 10)]
@@ -161,31 +161,31 @@ def banking(folder: Path, split: str) -> tuple[Collection, set[str]]:
 
 
 def split(text: str) -> list[str]:
-    """The sentences of a text that are neither scraps nor paragraphs."""
+    """Returns the sentences of a text whose length is in SENTENCE."""
     return [s for s in re.split(r'(?<=[.!?])\s+(?=[A-Z"])', text) if len(s) in SENTENCE]
 
 
 def holds(text: str, answer: str) -> bool:
-    """Whether a text holds the words of an answer; an answer of one or two characters tells nothing."""
+    """Reports whether a text contains an answer of at least three characters."""
     return len(answer) > 2 and answer.lower() in text.lower()
 
 
 def answering(collection: Collection, query: Query) -> tuple[list[str], list[str]]:
-    """Of the sentences of a query's passage those that hold the answer, and the others."""
+    """Splits the sentences of a query's passage into those with the answer and the others."""
     own = split(collection.passages[min(query.positives)])
     right = [s for s in own if holds(s, query.answer)]
     return right, [s for s in own if s not in right]
 
 
 def titled(collection: Collection, pid: str) -> str:
-    """A passage with its title in front, where it has one that the text does not begin with."""
+    """Returns a passage, preceded by its title unless it starts with it."""
     title, text = collection.titles.get(pid, ""), collection.passages[pid]
     return f"{title}. {text}" if title and not text.startswith(title) else text
 
 
 @dataclass(frozen=True)
 class GradedList:
-    """A question with candidates and how right each is (0 wrong, 1 right, 2 excellent)."""
+    """A question with candidates and their grades (0 wrong, 1 right, 2 excellent)."""
 
     query: str
     texts: list[str]
@@ -196,13 +196,15 @@ GRADED_FILE = "mediqa2019_rank.jsonl.gz"
 
 
 def lists_file(name: str) -> str:
-    """The file of a set that is candidate lists."""
+    """Returns the file name of a set of candidate lists."""
     return f"{name}.lists.jsonl.gz"
 
 
 def graded(folder: Path, split: str | None = None, file: str = GRADED_FILE) -> list[GradedList]:
-    """The candidate lists of MEDIQA 2019, or of another file of its form, that hold right ones (scores 3 and 4)
-    and wrong ones."""
+    """Loads the candidate lists of MEDIQA 2019, or of a file in its format, with right and wrong candidates.
+
+    Scores 3 and 4 are right.
+    """
     lists = []
     for row in read_lines(folder / file):
         gains = [max(int(c["score"]) - 2, 0) for c in row["cands"]]

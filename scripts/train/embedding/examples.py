@@ -2,11 +2,11 @@
 
     python -m scripts.train.embedding.examples --data DIR --weights DIR --out runs/examples     # again to resume
 
-Kinds of question are mixed on purpose, since a retriever that knows only one style loses on all the others: questions
-as asked; their key words alone; titles; sentences and conclusions (cut out of the passage); captions of molecules;
-paraphrases. Hard negatives are the nearest passages by the embedding model and by BM25, without those that may be
-right: passages of the same topic, those that hold the answer, and those that score far above the right one
-(positive-aware mining, Moreira et al. 2024, https://arxiv.org/abs/2407.15831).
+The examples mix kinds of questions, because a retriever trained on one style is worse on all others: original
+questions; their keywords; titles; sentences and conclusions, removed from the passage; captions of molecules;
+paraphrases. Hard negatives are the nearest passages by the embedding model and by BM25, except those that may be
+right: passages of the same topic, with the answer, or with a score far above the right one (positive-aware mining,
+Moreira et al. 2024, https://arxiv.org/abs/2407.15831).
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from scripts.train import checkpoint
 from scripts.train.embedding import bert, bm25, corpora, vectors
 from scripts.train.embedding.corpora import Collection, Query
 
-# Queries a set gives at most: with every core minute dear, no style may crowd out the others.
+# Most queries of each set: on a CPU no style may crowd out the others.
 CPU_QUERIES = {"medquad": 3600, "nq_gold": 2600, "pubmedqa": 1600, "chebi20": 2600, "banking77": 1300}
 CPU_DOCUMENTS = {"medquad": 3600}
 NEAREST, LEXICAL = 8, 4
-# How near a passage may be, as a share of the right one's cosine, and still be taken for wrong. Where the answer or the
-# topic tells right from wrong, passages that the model prefers are the most instructive ones; where only the pairing
-# does (questions put to several sources, captions that fit many molecules), they are often right as well.
+# The largest cosine of a negative, relative to that of the right passage. If the answer or topic separates right from
+# wrong, negatives that the model prefers teach most. If only the pairing does (questions to several sources, captions
+# that fit many molecules), such passages are often right as well.
 NEARER = {"nq_gold": 1.3, "banking77": 1.3, "pubmedqa": 1.1, "medquad": 1.0, "chebi20": 1.0}
 PASSAGE_TOKENS, QUERY_TOKENS = 160, 64
 
 
 @dataclass
 class Mined:
-    """Passages of one set as token ids, with vectors of the untrained model, and the queries asked of them."""
+    """Passages and queries of one set, with vectors of the untrained model."""
 
     name: str
     passages: list[str]
@@ -46,11 +46,11 @@ class Mined:
     query_vectors: np.ndarray
     positives: list[int]
     negatives: list[list[int]]
-    groups: list[str]  # passages of a group answer alike: never each other's in-batch negatives
+    groups: list[str]  # Passages of a group give the same answer, so they are not each other's in-batch negatives.
 
 
 def variants(collection: Collection, random: random.Random) -> list[tuple[Query, str]]:
-    """Queries of a training collection in several kinds, each with a passage text of its own ("" = as it is)."""
+    """Returns queries of several kinds, each with the text of its passage ("": the original passage)."""
     found = []
     for query in collection.queries:
         draw = random.random()
@@ -69,7 +69,7 @@ def variants(collection: Collection, random: random.Random) -> list[tuple[Query,
 
 
 def cut_sentence(collection: Collection, query: Query, random: random.Random) -> list[tuple[Query, str]]:
-    """One sentence of a passage as the query, the rest as its passage (inverse cloze, Lee et al. 2019)."""
+    """Makes one sentence of a passage the query and the others its passage (inverse cloze, Lee et al. 2019)."""
     pid = min(query.positives)
     sentences = re.split(r"(?<=[.!?]) +(?=[A-Z])", collection.passages[pid])[:8]
     long = [s for s in sentences if 40 < len(s) < 400]
@@ -81,8 +81,8 @@ def cut_sentence(collection: Collection, query: Query, random: random.Random) ->
 
 
 def gather(collection: Collection, most: int | None, seed: int) -> tuple[Mined, list[str], int]:
-    """The texts of a set's examples without vectors and negatives, the answers where known, and how many of the
-    passages are the set's own (those that follow are cut ones that serve one query each)."""
+    """Returns the examples of a set without vectors and negatives, the answers ("": unknown), and the number of
+    original passages; the others are shortened ones of a single query."""
     chance = random.Random(f"{seed} {collection.name}")
     asked = variants(collection, chance)
     chance.shuffle(asked)
@@ -112,7 +112,7 @@ def gather(collection: Collection, most: int | None, seed: int) -> tuple[Mined, 
 
 
 def negatives(mined: Mined, answers: list[str], own: int) -> list[list[int]]:
-    """Passages that look right to the model or to BM25 and, as far as can be told, are not."""
+    """Returns passages that the model or BM25 ranks high and that are probably wrong."""
     lexical = bm25.Index(mined.passages[:own])
     found = []
     for query, answer, vector, positive in zip(mined.queries, answers, mined.query_vectors, mined.positives):
@@ -120,8 +120,7 @@ def negatives(mined: Mined, answers: list[str], own: int) -> list[list[int]]:
         limit = NEARER[mined.name] * float(mined.passage_vectors[positive] @ vector)
 
         def wrong(rows: np.ndarray, query=query, answer=answer, positive=positive, near=near, limit=limit) -> list[int]:
-            """Those of the rows that do not answer: of another group, less near than the limit, without the
-            answer's words."""
+            """Filters rows of another group that are below the limit and do not contain the answer."""
             asked = set(corpora.words(query))
             kept = []
             for row in map(int, rows):
@@ -139,7 +138,7 @@ def negatives(mined: Mined, answers: list[str], own: int) -> list[list[int]]:
 
 
 def mine(collection: Collection, most: int | None, embed: vectors.Embed, tokenizer, seed: int) -> Mined:
-    """The examples of one set."""
+    """Mines the examples of one set."""
     mined, answers, own = gather(collection, most, seed)
     mined.passage_vectors = vectors.encode(embed, vectors.token_ids(tokenizer, mined.passages, PASSAGE_TOKENS))
     mined.query_vectors = vectors.encode(embed, vectors.token_ids(tokenizer, mined.queries, QUERY_TOKENS))
@@ -148,7 +147,7 @@ def mine(collection: Collection, most: int | None, embed: vectors.Embed, tokeniz
 
 
 def training_collection(folder: Path, name: str, documents: int | None, seed: int) -> Collection:
-    """A training split, cut to a number of documents: they lie side by side, so near misses stay together."""
+    """Loads a training split, cut to adjacent documents, so that near misses stay together."""
     collection = corpora.load(folder, name, "train", 0)
     if documents and documents < len(collection.passages):
         pids = list(collection.passages)
@@ -166,7 +165,7 @@ def main() -> None:
         "--weights", type=Path, required=True, help="folder of the embedding model (config.json, model.safetensors)"
     )
     parser.add_argument(
-        "--out", type=Path, default=Path("runs/examples"), help="folder; a set that is there is not mined again"
+        "--out", type=Path, default=Path("runs/examples"), help="output folder; existing sets are not mined again"
     )
     parser.add_argument("--preset", choices=("cpu", "gpu"), default="cpu", help="cpu: about 16,000 queries; gpu: all")
     parser.add_argument("--seed", type=int, default=1)
@@ -201,9 +200,8 @@ def load_sets(folder: Path) -> list[Mined]:
     if not stored:
         raise FileNotFoundError(f"examples: none in {folder}")
     if forbidden := {s["name"] for s in stored} & {*corpora.UNCLEAR_SETS, *corpora.MEASURE_SETS}:
-        raise ValueError(
-            f"examples: {', '.join(sorted(forbidden))} must not be trained on (corpora.OPEN_SETS): remove it from {folder}"
-        )
+        names = ", ".join(sorted(forbidden))
+        raise ValueError(f"examples: {names} must not be trained on (corpora.OPEN_SETS): remove it from {folder}")
     return [Mined(**{k: v.numpy() if isinstance(v, torch.Tensor) else v for k, v in s.items()}) for s in stored]
 
 

@@ -1,4 +1,4 @@
-"""The two-mode bi-encoder: one encoder, and a prefix that says whether a text asks or answers."""
+"""The two-mode bi-encoder: one encoder, with different prefixes for queries and passages."""
 
 from __future__ import annotations
 
@@ -14,25 +14,24 @@ from .examples import Mined
 from .vectors import mean_pooled
 
 QUERY_PREFIX, PASSAGE_PREFIX = "query: ", "passage: "
-# Prefixes of the vector that must do the whole vector's work (Kusupati et al. 2022,
-# https://arxiv.org/abs/2205.13147), and how much each counts in the loss.
+# Sizes of truncated vectors that must work alone (Kusupati et al. 2022, https://arxiv.org/abs/2205.13147), and their
+# weights in the loss.
 MATRYOSHKA = {384: 1.0, 256: 0.5, 128: 0.7, 64: 0.3, 32: 0.15}
-SCALE = 20.0  # of a cosine, before the softmax: the inverse temperature MiniLM was trained with
+SCALE = 20.0  # Inverse temperature of the softmax over cosines, as in the training of MiniLM.
 
 
 class TwoMode(nn.Module):
-    """Ids and mask [B,L] int64 to unit vectors [B,H]: encoder, mean over tokens, a linear map that begins as a
-    rotation."""
+    """ids, mask [B,L] int64 to unit vectors [B,H]: encoder, mean over tokens, a linear map, initially a rotation."""
 
     def __init__(self, encoder: Encoder, rotation: Tensor | None = None):
         super().__init__()
         self.encoder = encoder
         width = encoder.shape.hidden_size
         self.turn = nn.Linear(width, width, bias=False)
-        # The map as it was before training: the other end of a blend of weights.
+        # The map before training, for checkpoint.blend.
         self.register_buffer("first_turn", torch.eye(width) if rotation is None else rotation.clone())
         self.turn.weight.data.copy_(self.first_turn)
-        # Words not met in training keep their place among the others.
+        # Frozen, so that words outside the training data keep their relation to the others.
         encoder.words.requires_grad_(False)
 
     def forward(self, ids: Tensor, mask: Tensor, segment_ids: Tensor | None = None) -> Tensor:
@@ -43,10 +42,10 @@ class TwoMode(nn.Module):
 
 @dataclass
 class Batch:
-    """Q queries of one set, and C candidate passages of which the first P go through the encoder.
+    """Q queries of one set and C candidate passages, the first P of which pass the encoder.
 
-    The others enter as the untrained model's vectors: the anchor below keeps those close to what the encoder would
-    give today, and a step over hundreds of candidates then costs little more than its queries.
+    The others use vectors of the untrained model, to which the anchor loss keeps the encoder close. So a step with
+    hundreds of candidates costs little more than its queries.
     """
 
     queries: tuple[Tensor, Tensor]  # ids, mask, with the query prefix
@@ -67,11 +66,16 @@ class Batch:
 def candidates(
     mined: Mined, rows: np.ndarray, hard: int, bank: int, random: np.random.Generator
 ) -> tuple[np.ndarray, Tensor, Tensor]:
-    """Candidates of some queries of a set: numbers [C] of their passages, of `hard` mined ones each, and of others of
-    the set until there are about `bank`; the target [Q] of each query; and which may count as wrong, bool [Q,C]."""
+    """Draws candidates for queries of a set.
+
+    Returns the row numbers [C] of passages (the targets, `hard` mined negatives for each query, and random passages
+    up to about `bank`), the target [Q] of each query, and which candidates count in its loss, bool [Q,C].
+    """
     positives = [mined.positives[r] for r in rows]
     mixed = []
-    for row, positive in zip(rows, positives):  # each query's own side by side, so that a cut keeps whole queries
+    for row, positive in zip(
+        rows, positives
+    ):  # The candidates of a query are adjacent, so the first P have complete queries.
         mixed += [positive, *random.permutation(np.array(mined.negatives[row], np.int64))[:hard]]
     mixed += list(random.permutation(len(mined.passages))[: max(bank - len(mixed), 0)])
     numbers = np.array(list(dict.fromkeys(int(m) for m in mixed)))
@@ -85,31 +89,30 @@ def candidates(
 
 @dataclass
 class Weights:
-    """Of the parts of the loss, beside 1 for the ranking part."""
+    """Weights of the parts of the loss; the ranking part has weight 1."""
 
     anchor: float = 2.0
     mode: float = 0.3
-    mode_margin: float = 1.0  # nats by which a misread query must do worse; beyond it nothing is asked
+    mode_margin: float = 1.0  # Nats by which a query in the wrong mode must do worse.
 
 
 def ranking_loss(queries: Tensor, passages: Tensor, target: Tensor, allowed: Tensor) -> Tensor:
-    """InfoNCE over passages [C,d] for queries [Q,d], averaged; both are cut vectors, not yet unit ones."""
+    """Returns the mean InfoNCE loss of queries [Q,d] over passages [C,d]; both are truncated and not yet normalised."""
     scores = SCALE * F.normalize(queries, dim=-1) @ F.normalize(passages, dim=-1).T
     return F.cross_entropy(scores.masked_fill(~allowed, -torch.inf), target)
 
 
 def nested_loss(queries: Tensor, passages: Tensor, target: Tensor, allowed: Tensor) -> Tensor:
-    """The ranking loss of every Matryoshka size, averaged by weight."""
+    """Returns the weighted mean of the ranking loss over the Matryoshka sizes."""
     parts = [w * ranking_loss(queries[:, :d], passages[:, :d], target, allowed) for d, w in MATRYOSHKA.items()]
     return sum(parts) / sum(MATRYOSHKA.values())
 
 
 def loss(model: nn.Module, batch: Batch, weights: Weights) -> tuple[Tensor, dict[str, Tensor]]:
-    """Ranking, nearness to the untrained model, and a margin between the right mode and the wrong one.
+    """Sums the ranking loss, an anchor to the untrained model, and a margin between the right and the wrong mode.
 
-    The anchor keeps what the untrained model knows of collections that are not among the training sets: passages
-    may move only as far as the ranking pays for it. The margin is on the ranking loss itself, since a common
-    shift of all vectors of a mode would lower their cosines and leave every ranking as it was.
+    The anchor preserves what the untrained model knows of other collections. The margin applies to the ranking loss,
+    because a common shift of all vectors of a mode would lower cosines without changing any ranking.
     """
     queries, misread, live = (model(*part) for part in (batch.queries, batch.misread, batch.live))
     anchor = F.normalize(batch.bank @ model.first_turn.T, dim=-1)

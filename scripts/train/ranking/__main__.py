@@ -95,7 +95,7 @@ def main() -> None:
         "--short",
         type=int,
         default=0,
-        help="lists of short questions from WordNet; up to a quarter as many single sentences of each set of --data (default: 0)",
+        help="lists of short questions from WordNet; a quarter as many single sentences (default: 0)",
     )
     parser.add_argument("--selqa", type=Path, help="folder of selqa-ass-*.json: lists of single sentences")
     for key, text in {

@@ -1,12 +1,10 @@
-"""Short questions with passages of one sentence, for the ranker's training: of a dictionary, and single sentences of
-longer passages.
+"""Short questions with one-sentence passages, to train the ranker: from a dictionary, and from longer passages.
 
-WordNet 3.0 (Fellbaum 1998; its licence allows any use; Debian's package wordnet-base) says what a word means and what is one of its kind.
-So "Which medicine is used to relieve pain?" is answered by "Aspirin is an analgesic.", and not by "Aminopyrine is an antipyretic.": what
-a short pair needs is less words in common than knowing what they mean. Of the sets whose answers' words are known, the sentence that
-holds them is right, and the others of its passage are wrong. SelQA (Jurczyk et al. 2016,
-        Apache-2.0; sentences of Wikipedia) says itself
-which sentences of a section answer.
+WordNet 3.0 (Fellbaum 1998; its licence allows any use; Debian's package wordnet-base) has the meanings and kinds of
+words. "Which medicine is used to relieve pain?" is answered by "Aspirin is an analgesic.", not by "Aminopyrine is an
+antipyretic.": a short pair needs the meaning of words more than words in common. In sets with known answers, the
+sentence that contains the answer is right, and the others of its passage are wrong. SelQA (Jurczyk et al. 2016,
+Apache-2.0; sentences of Wikipedia) marks the sentences of a section that answer.
 """
 
 from __future__ import annotations
@@ -26,20 +24,20 @@ from scripts.train.ranking.pairs import QuerySet
 
 WORDNET = Path("/usr/share/wordnet")
 ANSWERED = ("nq_gold",)
-"""Open sets (corpora.OPEN_SETS) whose queries carry the words of their answer."""
+"""Open sets (corpora.OPEN_SETS) whose queries have the text of their answer."""
 USED = re.compile(
     r"(?:the |an? |any )?((?:[\w-]+ ){0,2}?[\w-]+) "
     r"((?:used|made|given|found|caused|obtained|worn|designed|intended|formed|composed) .+)"
 )
 DOES = re.compile(r"(?:the |an? |any |someone |a person )?((?:[\w-]+ ){0,2}?[\w-]+)? ?(?:that|which|who) ([a-z]+s .+)")
-"""Definitions that make questions: what is used, made ...; what does something."""
+"""Definitions that become questions: things used, made ... for something; things that do something."""
 PERSON, PLACE = 18, 15
 """Lexicographer files of people and of places (wninput(5WN))."""
 
 
 @dataclass
 class Meaning:
-    """A synset of nouns: words for one thing, and what it is."""
+    """A synset of nouns: synonyms and their definition."""
 
     words: list[str]
     gloss: str
@@ -52,7 +50,7 @@ class Meaning:
 
 
 def nouns(folder: Path = WORDNET) -> dict[str, Meaning]:
-    """The synsets of data.noun (wndb(5WN)) by their offsets."""
+    """Reads the synsets of data.noun (wndb(5WN)), by offset."""
     found = {}
     for line in (folder / "data.noun").read_text().splitlines():
         if line.startswith("  "):
@@ -76,13 +74,13 @@ def nouns(folder: Path = WORDNET) -> dict[str, Meaning]:
 
 
 def defined(gloss: str) -> str:
-    """The definition alone, without examples and what stands in brackets."""
+    """Returns the definition without examples and parentheses."""
     text = re.split(r';\s*(?="|`)', gloss)[0].split("; ")[0]
     return re.sub(r"\s*\([^)]*\)\s*", " ", text).strip(' ;"')
 
 
 def named(word: str) -> str:
-    """A word with its article, as far as can be told."""
+    """Prepends the article to a common noun."""
     if word[:1].isupper() or word.endswith("s"):
         return word
     return ("an " if word[:1] in "aeiou" else "a ") + word
@@ -93,7 +91,7 @@ def sentence(text: str) -> str:
 
 
 def asked(meaning: Meaning, random: Random) -> str | None:
-    """A question for what has a meaning, that does not name it; None where its definition is of another form."""
+    """Asks for the thing with this meaning without naming it; None if the definition does not fit a question."""
     gloss = meaning.gloss
     found = USED.match(gloss)
     if found:
@@ -126,7 +124,7 @@ def asked(meaning: Meaning, random: Random) -> str | None:
 
 
 class Dictionary:
-    """Lists of one right sentence and wrong ones that look alike."""
+    """Generates lists of a right sentence and similar wrong ones."""
 
     def __init__(self, folder: Path = WORDNET) -> None:
         self.all = nouns(folder)
@@ -138,11 +136,11 @@ class Dictionary:
         self.of_kinds = [o for o in self.told_of if self.all[o].kinds]
 
     def sisters(self, offset: str) -> list[str]:
-        """What else is of the same kind."""
+        """Returns the offsets of other things of the same kind."""
         return [s for above in self.all[offset].above for s in self.all[above].kinds if s != offset]
 
     def told(self, offset: str, form: str, random: Random) -> str | None:
-        """A sentence about what has a meaning."""
+        """Writes a sentence about the thing with this meaning; None if the form does not apply."""
         meaning = self.all[offset]
         word = random.choice(meaning.words)
         if form == "example":
@@ -153,16 +151,15 @@ class Dictionary:
         if form == "kind":
             above = random.choice(self.all[random.choice(meaning.above)].words)
             return sentence(f"{self._subject(word, random)} is {random.choice(['', 'a kind of '])}{above}")
-        return sentence(
-            f"{self._subject(word, random)} {'was' if meaning.instance and meaning.file == PERSON else 'is'} {meaning.gloss}"
-        )
+        verb = "was" if meaning.instance and meaning.file == PERSON else "is"
+        return sentence(f"{self._subject(word, random)} {verb} {meaning.gloss}")
 
     @staticmethod
     def _subject(word: str, random: Random) -> str:
         return named(word) if random.random() < 0.5 else word
 
     def list(self, random: Random) -> tuple[str, str, list[str]] | None:
-        """A question, the sentence that answers it, and wrong ones."""
+        """Returns a question, the sentence that answers it, and wrong ones; None if the draw gives no list."""
         offset = random.choice(self.of_kinds if random.random() < 0.5 else self.told_of)
         meaning, sisters = self.all[offset], self.sisters(offset)
         random.shuffle(sisters)
@@ -186,7 +183,7 @@ class Dictionary:
 
 
 def dictionary(count: int, seed: int, folder: Path = WORDNET) -> QuerySet:
-    """So many lists out of WordNet."""
+    """Generates `count` lists from WordNet."""
     source, random = Dictionary(folder), Random(f"{seed} dictionary")
     found: list[tuple[str, str, list[str]]] = []
     while len(found) < count:
@@ -197,7 +194,7 @@ def dictionary(count: int, seed: int, folder: Path = WORDNET) -> QuerySet:
 
 
 def sentences(data: Path, most: int, seed: int) -> Iterator[tuple[str, str, list[str]]]:
-    """Questions of the training splits, the sentence that holds the answer, and others of its passage."""
+    """Yields questions of the training splits, the sentence with the answer, and the others of its passage."""
     for name in ANSWERED:
         collection = corpora.load(data, name, "train", 0)
         random = Random(f"{seed} sentences {name}")
@@ -208,7 +205,7 @@ def sentences(data: Path, most: int, seed: int) -> Iterator[tuple[str, str, list
 
 
 def selqa(folder: Path, seed: int) -> Iterator[tuple[str, str, list[str]]]:
-    """Questions of SelQA (selqa-ass-*.json), one of the sentences that answer, and the others of its section."""
+    """Yields questions of SelQA (selqa-ass-*.json), a sentence that answers, and those of its section that do not."""
     random = Random(f"{seed} selqa")
     for file in sorted(folder.glob("selqa-ass-*.json")):
         for row in json.loads(file.read_text()):
@@ -219,7 +216,7 @@ def selqa(folder: Path, seed: int) -> Iterator[tuple[str, str, list[str]]]:
 
 
 def of_lists(name: str, lists: list[tuple[str, str, list[str]]]) -> QuerySet:
-    """Lists as a set to learn from."""
+    """Converts lists to a training set."""
     passages: dict[str, int] = {}
     right, wrong = [], []
     for _, one, others in lists:
