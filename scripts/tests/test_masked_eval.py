@@ -152,7 +152,7 @@ def test_fragments(service: str, data: Path, monkeypatch: pytest.MonkeyPatch) ->
         "--out",
         str(data / "out"),
     ]
-    with pytest.raises(RuntimeError, match=f"{PLAIN} does not hold"):
+    with pytest.raises(RuntimeError, match=f"{PLAIN} does not contain"):
         monkeypatch.setattr(Service, "answers", [GOOD, PLAIN])
         masked.main(arguments)
     monkeypatch.setattr(Service, "answers", [GOOD, "CC(=O)N1CCC(F)CC1"])
