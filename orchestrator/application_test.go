@@ -81,7 +81,8 @@ func TestTLS(t *testing.T) {
 	}
 
 	_, _, renewed := writeKeyPair(t, folder, 2)
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: renewed}, DisableKeepAlives: true}}
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: renewed},
+		DisableKeepAlives: true}}
 	p.eventually("the renewed certificate is used", func() bool {
 		res, err := client.Get(p.ports["embedding"] + "/v1/health/live")
 		if err != nil {
@@ -100,7 +101,8 @@ func TestHealthcheck(t *testing.T) {
 	for _, test := range []struct {
 		args  []string
 		ready bool
-	}{{nil, true}, {[]string{"--api=embedding"}, true}, {[]string{"--api=ranking"}, false}, {[]string{"--port=1"}, false}} {
+	}{{nil, true}, {[]string{"--api=embedding"}, true}, {[]string{"--api=ranking"}, false}, {[]string{"--port=1"},
+		false}} {
 		var out bytes.Buffer
 		err := run(t.Context(), append(append([]string{"healthcheck"}, at...), test.args...), &out)
 		if (err == nil) != test.ready {
@@ -163,7 +165,8 @@ func TestTraces(t *testing.T) {
 		mu.Unlock()
 	}))
 	defer collector.Close()
-	p := start(t, "--otlp-endpoint="+collector.URL+"/v1/traces", "--otlp-protocol=http/protobuf", "--service-name=retort-test")
+	p := start(t, "--otlp-endpoint="+collector.URL+"/v1/traces", "--otlp-protocol=http/protobuf",
+		"--service-name=retort-test")
 	const trace = "4bf92f3577b34da6a3ce929d0e0e4736"
 	req, _ := http.NewRequest("POST", p.ports["embedding"]+"/v1/embeddings",
 		strings.NewReader(`{"model":"sentence-transformers/all-MiniLM-L6-v2","input":"a"}`))

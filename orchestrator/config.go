@@ -157,7 +157,8 @@ func (c *Config) Validate() error {
 		limits := s.limits(c)
 		check(s.name, limits.Port)
 		if limits.Concurrency < 1 || limits.Queue < 0 || limits.BodyLimit < 1 || limits.Timeout <= 0 {
-			errs = append(errs, fmt.Errorf("%s: concurrency, body-limit and timeout must be positive, queue not negative", s.name))
+			errs = append(errs,
+				fmt.Errorf("%s: concurrency, body-limit and timeout must be positive, queue not negative", s.name))
 		}
 	}
 	if _, err := telemetry.ParseLevel(c.LogLevel); err != nil {

@@ -32,12 +32,15 @@ var arrows = map[string][]string{
 	"orchestrator/gateway/description": {},
 	"orchestrator/gateway/httpserver":  {"orchestrator/fault", "orchestrator/memory", "orchestrator/telemetry"},
 	"orchestrator/dialect":             {"orchestrator/fault", "orchestrator/gateway"},
-	"orchestrator/triton":              {"orchestrator/fault", "orchestrator/telemetry", "orchestrator/triton/inferencepb"},
-	"orchestrator/triton/batching":     {"orchestrator/fault", "orchestrator/telemetry"},
-	"orchestrator/triton/discovery":    {"orchestrator/fault", "orchestrator/triton"},
-	"orchestrator/triton/inferencepb":  {},
-	"orchestrator/triton/tritontest":   {"orchestrator/fault", "orchestrator/triton", "orchestrator/triton/discovery", "orchestrator/triton/inferencepb"},
-	"orchestrator/encoder":             {"orchestrator/fault", "orchestrator/telemetry", "orchestrator/triton", "orchestrator/triton/batching", "tokenizers"},
+	"orchestrator/triton": {"orchestrator/fault", "orchestrator/telemetry",
+		"orchestrator/triton/inferencepb"},
+	"orchestrator/triton/batching":    {"orchestrator/fault", "orchestrator/telemetry"},
+	"orchestrator/triton/discovery":   {"orchestrator/fault", "orchestrator/triton"},
+	"orchestrator/triton/inferencepb": {},
+	"orchestrator/triton/tritontest": {"orchestrator/fault", "orchestrator/triton", "orchestrator/triton/discovery",
+		"orchestrator/triton/inferencepb"},
+	"orchestrator/encoder": {"orchestrator/fault", "orchestrator/telemetry", "orchestrator/triton",
+		"orchestrator/triton/batching", "tokenizers"},
 	"orchestrator/embedding":           api("orchestrator/dialect", "orchestrator/encoder"),
 	"orchestrator/ranking":             api("orchestrator/dialect", "orchestrator/encoder"),
 	"orchestrator/ranking/rerank":      textInterface("orchestrator/ranking"),
@@ -46,36 +49,42 @@ var arrows = map[string][]string{
 	"orchestrator/jobs/queue":          {},
 	"orchestrator/jobs/queue/natstest": {},
 	"orchestrator/jobs/batch":          {"orchestrator/dialect", "orchestrator/fault", "orchestrator/gateway", "orchestrator/gateway/bind", "orchestrator/jobs", "orchestrator/jobs/queue", "orchestrator/memory", "orchestrator/unfinished"},
-	"orchestrator/jobs/optimization":   {"orchestrator/fault", "orchestrator/gateway", "orchestrator/jobs", "orchestrator/jobs/queue", "orchestrator/unfinished", "orchestrator/wire"},
-	"orchestrator/client":              {},
-	"orchestrator/command":             {"chem", "orchestrator/client", "orchestrator/modelimport", "orchestrator/triton"},
-	"orchestrator/settings":            {},
-	"orchestrator/filewatch":           {},
-	"orchestrator/mcp":                 {"chem", "orchestrator/fault", "orchestrator/gateway"},
-	"orchestrator/page":                {"chem", "chem/safe", "orchestrator/fault", "orchestrator/gateway", "orchestrator/gateway/bind"},
-	"orchestrator/modelimport":         {"orchestrator/modelimport/onnxpb", "orchestrator/triton", "tokenizers"},
-	"orchestrator/modelimport/onnxpb":  {},
-	"orchestrator/objective":           {"chem", "orchestrator/fault", "orchestrator/wire"},
-	"orchestrator/oracle":              {"chem", "orchestrator/fault", "orchestrator/objective", "orchestrator/triton", "orchestrator/triton/batching", "orchestrator/triton/discovery"},
-	"orchestrator/latent":              api("orchestrator/latent/search", "orchestrator/objective", "orchestrator/oracle", "orchestrator/unfinished"),
-	"orchestrator/latent/search":       {"chem", "chem/cores", "chem/smiles", "orchestrator/cmaes"},
-	"orchestrator/latent/search/toy":   {"chem", "orchestrator/latent/search"},
-	"orchestrator/masked":              api("orchestrator/objective", "orchestrator/oracle", "orchestrator/unfinished"),
-	"orchestrator/chat":                api("orchestrator/chat/engine", "orchestrator/chat/prompt", "orchestrator/chat/vision"),
-	"orchestrator/chat/engine":         {"orchestrator/chat/vision", "orchestrator/fault", "orchestrator/triton"},
-	"orchestrator/chat/openai":         chatInterface,
-	"orchestrator/chat/stack":          chatInterface,
-	"orchestrator/chat/prompt":         {"tokenizers/template"},
-	"orchestrator/chat/vision":         {"orchestrator/fault", "orchestrator/memory"},
-	"chem":                             {"chem/cores", "chem/rdkit", "chem/smiles"},
-	"chem/cores":                       {},
-	"chem/safe":                        {"chem", "chem/rdkit", "chem/smiles"},
-	"chem/smiles":                      {},
-	"chem/rdkit":                       {},
-	"chem/rdkit/rdkittest":             {},
-	"tokenizers":                       {},
-	"tokenizers/molecules":             {"chem/smiles"},
-	"tokenizers/template":              {},
+	"orchestrator/jobs/optimization": {"orchestrator/fault", "orchestrator/gateway", "orchestrator/jobs",
+		"orchestrator/jobs/queue", "orchestrator/unfinished", "orchestrator/wire"},
+	"orchestrator/client": {},
+	"orchestrator/command": {"chem", "orchestrator/client", "orchestrator/modelimport",
+		"orchestrator/triton"},
+	"orchestrator/settings":  {},
+	"orchestrator/filewatch": {},
+	"orchestrator/mcp":       {"chem", "orchestrator/fault", "orchestrator/gateway"},
+	"orchestrator/page": {"chem", "chem/safe", "orchestrator/fault", "orchestrator/gateway",
+		"orchestrator/gateway/bind"},
+	"orchestrator/modelimport":        {"orchestrator/modelimport/onnxpb", "orchestrator/triton", "tokenizers"},
+	"orchestrator/modelimport/onnxpb": {},
+	"orchestrator/objective":          {"chem", "orchestrator/fault", "orchestrator/wire"},
+	"orchestrator/oracle": {"chem", "orchestrator/fault", "orchestrator/objective", "orchestrator/triton",
+		"orchestrator/triton/batching", "orchestrator/triton/discovery"},
+	"orchestrator/latent": api("orchestrator/latent/search", "orchestrator/objective",
+		"orchestrator/oracle", "orchestrator/unfinished"),
+	"orchestrator/latent/search":     {"chem", "chem/cores", "chem/smiles", "orchestrator/cmaes"},
+	"orchestrator/latent/search/toy": {"chem", "orchestrator/latent/search"},
+	"orchestrator/masked":            api("orchestrator/objective", "orchestrator/oracle", "orchestrator/unfinished"),
+	"orchestrator/chat": api("orchestrator/chat/engine", "orchestrator/chat/prompt",
+		"orchestrator/chat/vision"),
+	"orchestrator/chat/engine": {"orchestrator/chat/vision", "orchestrator/fault", "orchestrator/triton"},
+	"orchestrator/chat/openai": chatInterface,
+	"orchestrator/chat/stack":  chatInterface,
+	"orchestrator/chat/prompt": {"tokenizers/template"},
+	"orchestrator/chat/vision": {"orchestrator/fault", "orchestrator/memory"},
+	"chem":                     {"chem/cores", "chem/rdkit", "chem/smiles"},
+	"chem/cores":               {},
+	"chem/safe":                {"chem", "chem/rdkit", "chem/smiles"},
+	"chem/smiles":              {},
+	"chem/rdkit":               {},
+	"chem/rdkit/rdkittest":     {},
+	"tokenizers":               {},
+	"tokenizers/molecules":     {"chem/smiles"},
+	"tokenizers/template":      {},
 }
 
 // chatInterface is what each documented interface of the chat API may import.
@@ -123,7 +132,8 @@ func TestArrows(t *testing.T) {
 func TestBorders(t *testing.T) {
 	allowed := map[string]func(file string) bool{
 		"github.com/gofiber/fiber/v2": func(f string) bool {
-			return strings.HasPrefix(f, "orchestrator/gateway/") || path.Base(f) == "routes.go" || path.Dir(f) == "orchestrator"
+			return strings.HasPrefix(f, "orchestrator/gateway/") || path.Base(f) == "routes.go" ||
+				path.Dir(f) == "orchestrator"
 		},
 		"retort/orchestrator/gateway": func(f string) bool {
 			isGateway := strings.HasPrefix(f, "orchestrator/gateway/") || strings.HasPrefix(f, "orchestrator/dialect/")
@@ -168,7 +178,8 @@ func fileImports(t *testing.T) map[string][]string {
 			return err
 		}
 		base := d.Name()
-		if d.IsDir() && base != ".." && (strings.HasPrefix(base, ".") || base == "testdata" || base == "runs" || base == "build") {
+		if d.IsDir() && base != ".." &&
+			(strings.HasPrefix(base, ".") || base == "testdata" || base == "runs" || base == "build") {
 			return fs.SkipDir
 		}
 		if d.IsDir() || !strings.HasSuffix(base, ".go") || strings.HasSuffix(base, "_test.go") {

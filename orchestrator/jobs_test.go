@@ -15,7 +15,8 @@ import (
 	"retort/orchestrator/jobs/queue/natstest"
 )
 
-// A cluster that is not there, or takes connections and says nothing, keeps jobs away and nothing else, until it answers.
+// A cluster that is not there, or takes connections and says nothing, keeps jobs away and nothing else, until it
+// answers.
 func TestAPIsServeWithoutTheirCluster(t *testing.T) {
 	mute, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -41,7 +42,8 @@ func TestAPIsServeWithoutTheirCluster(t *testing.T) {
 			t.Errorf("%s: %d %s", path, status, text)
 		}
 	}
-	if status, text := p.post("embedding", "/v1/embeddings", `{"model": "retort/minilm-embedqa-v2", "input": "a", "input_type": "query"}`); status != http.StatusOK {
+	if status, text := p.post("embedding", "/v1/embeddings",
+		`{"model": "retort/minilm-embedqa-v2", "input": "a", "input_type": "query"}`); status != http.StatusOK {
 		t.Errorf("an embedding: %d %s", status, text)
 	}
 	port := mute.Addr().(*net.TCPAddr).Port
@@ -72,7 +74,8 @@ func TestGatewaysShareABatchOverNodesOfWhichOneEnds(t *testing.T) {
 		fmt.Fprintf(&file, `{"custom_id": "%d", "method": "POST", "url": "/v1/embeddings", "body": {"model": "retort/minilm-embedqa-v2", "input": "%d"}}`+"\n", n, n)
 	}
 	id := first.upload(t, file.String())
-	status, text := first.post("main", "/v1/batches", `{"input_file_id": "`+id+`", "endpoint": "/v1/embeddings", "completion_window": "24h"}`)
+	status, text := first.post("main", "/v1/batches",
+		`{"input_file_id": "`+id+`", "endpoint": "/v1/embeddings", "completion_window": "24h"}`)
 	if status != http.StatusOK {
 		t.Fatalf("%d %s", status, text)
 	}
@@ -103,7 +106,8 @@ func TestGatewaysShareABatchOverNodesOfWhichOneEnds(t *testing.T) {
 		}
 	}
 	for _, p := range []*program{first, second} {
-		if _, metrics := p.get("main", "/metrics"); !strings.Contains(metrics, `retort_batch_lines_total{api="embedding",outcome="ok"}`) {
+		if _, metrics := p.get("main", "/metrics"); !strings.Contains(metrics,
+			`retort_batch_lines_total{api="embedding",outcome="ok"}`) {
 			t.Error("one gateway has answered no line")
 		}
 	}

@@ -186,7 +186,8 @@ func entry(t *testing.T, name string) tritontest.Model {
 			for row := range rows {
 				normalize(out[row*384 : (row+1)*384])
 			}
-			return &triton.Response{Outputs: []triton.Tensor{triton.Float32s("sentence_embedding", []int64{rows, 384}, out)}}, nil
+			return &triton.Response{Outputs: []triton.Tensor{triton.Float32s("sentence_embedding", []int64{rows, 384},
+				out)}}, nil
 		},
 	}
 }
@@ -243,7 +244,8 @@ func (p *program) converse(t *testing.T, file string) {
 		return
 	}
 	if got != string(text) {
-		t.Errorf("%s: the answers differ (go test -update rewrites them); now:\n%s", file, firstDifference(got, string(text)))
+		t.Errorf("%s: the answers differ (go test -update rewrites them); now:\n%s", file,
+			firstDifference(got, string(text)))
 	}
 }
 
@@ -374,7 +376,10 @@ func TestModelsComeAndGo(t *testing.T) {
 		status, text := p.get("main", "/v1/health/ready")
 		return status == 503 && strings.Contains(text, `"embedding":false`)
 	})
-	p.eventually("no API is ready", func() bool { status, _ := p.get("main", "/v1/health/ready?any"); return status == 503 })
+	p.eventually("no API is ready", func() bool {
+		status, _ := p.get("main", "/v1/health/ready?any")
+		return status == 503
+	})
 	p.triton.Restart()
 	p.eventually("Triton is back", answers(one, 200))
 }
@@ -382,7 +387,8 @@ func TestModelsComeAndGo(t *testing.T) {
 func TestEveryRequestIsLoggedAndCounted(t *testing.T) {
 	p := start(t)
 	p.embed([]string{"a", "b"}, "float")
-	if log := p.out.String(); !strings.Contains(log, `"path":"/v1/embeddings","status":200`) || !strings.Contains(log, `"rows":2`) {
+	if log := p.out.String(); !strings.Contains(log, `"path":"/v1/embeddings","status":200`) ||
+		!strings.Contains(log, `"rows":2`) {
 		t.Errorf("no log line of the request:\n%s", log)
 	}
 	_, metrics := p.get("main", "/metrics")
@@ -400,7 +406,8 @@ func TestEveryRequestIsLoggedAndCounted(t *testing.T) {
 func TestAPageOfLinks(t *testing.T) {
 	p := start(t)
 	status, text := p.get("main", "/apis")
-	for _, want := range []string{"<h1>Retort</h1>", "Text embedding", "retort/minilm-embedqa-v2", `href="embedding/docs"`} {
+	for _, want := range []string{"<h1>Retort</h1>", "Text embedding", "retort/minilm-embedqa-v2",
+		`href="embedding/docs"`} {
 		if status != 200 || !strings.Contains(text, want) {
 			t.Errorf("the page of links (%d) lacks %s", status, want)
 		}
@@ -437,16 +444,21 @@ func TestDrainLetsRequestsEnd(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
 	p := &program{t: t, ports: map[string]string{}}
 	ended := make(chan error, 1)
-	args := []string{"serve", "--host=127.0.0.1", "--port=-1", "--triton-url=" + server.URL(), "--model-repository=../model_repository", "--log-format=json", "--no-jobs"}
+	args := []string{"serve", "--host=127.0.0.1", "--port=-1", "--triton-url=" + server.URL(),
+		"--model-repository=../model_repository", "--log-format=json", "--no-jobs"}
 	for _, s := range services {
 		args = append(args, "--"+s.name+"-port=-1")
 	}
 	go func() { ended <- run(ctx, args, &p.out) }()
 	p.eventually("it listens", p.listening)
-	p.eventually("the model is found", func() bool { status, _ := p.get("embedding", "/v1/health/ready"); return status == 200 })
+	p.eventually("the model is found", func() bool {
+		status, _ := p.get("embedding", "/v1/health/ready")
+		return status == 200
+	})
 	status := make(chan int, 1)
 	go func() {
-		got, _ := p.post("embedding", "/v1/embeddings", `{"model":"sentence-transformers/all-MiniLM-L6-v2","input":"a"}`)
+		got, _ := p.post("embedding", "/v1/embeddings",
+			`{"model":"sentence-transformers/all-MiniLM-L6-v2","input":"a"}`)
 		status <- got
 	}()
 	<-began

@@ -43,7 +43,8 @@ func TestAPanicOfALocalRoute(t *testing.T) {
 	ids := map[string]string{}
 	for _, path := range []string{"/v1/models", "/models", "/v1/models/lab/model", "/apis"} {
 		status, text, id := get(path)
-		if status != http.StatusInternalServerError || !strings.Contains(text, "Internal server error") || strings.Contains(text, "range") {
+		if status != http.StatusInternalServerError || !strings.Contains(text, "Internal server error") ||
+			strings.Contains(text, "range") {
 			t.Errorf("%s: %d %s", path, status, text)
 		}
 		ids[path] = id
@@ -51,7 +52,8 @@ func TestAPanicOfALocalRoute(t *testing.T) {
 	a.gateways = gateways
 	for path, id := range ids {
 		line := `"request":"` + id + `"`
-		if id == "" || !strings.Contains(out.String(), line) || !strings.Contains(out.String(), `"path":"`+path+`","status":500`) {
+		if id == "" || !strings.Contains(out.String(), line) ||
+			!strings.Contains(out.String(), `"path":"`+path+`","status":500`) {
 			t.Errorf("%s: its request %q is not in the log: %s", path, id, out.String())
 		}
 	}

@@ -54,7 +54,8 @@ func TestAskingAnAPIEndsWithItsCaller(t *testing.T) {
 // read_drawing and the model list know which models take images.
 func TestImageModels(t *testing.T) {
 	var models []tritontest.Model
-	for id, images := range map[string]string{"lab/a-writer": "0", "lab/b-reader": "1", "lab/c-writer": "0", "lab/d-reader": "2"} {
+	for id, images := range map[string]string{"lab/a-writer": "0", "lab/b-reader": "1", "lab/c-writer": "0",
+		"lab/d-reader": "2"} {
 		config := tritontest.ConfigFile(t, "chat/testdata/models/scripted_llmapi/config.pbtxt")
 		config.Name = path.Base(id)
 		config.Parameters["model_id"] = &inferencepb.ModelParameter{StringValue: id}

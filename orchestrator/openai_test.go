@@ -11,7 +11,8 @@ import (
 // TestOpenAIFormByASetting holds that an API's own port words errors, and reads input_type, as the main port's /v1 does
 // where it is set so.
 func TestOpenAIFormByASetting(t *testing.T) {
-	p := start(t, "--embedding-errors=openai", "--ranking-errors=openai", "--embedding-input-type=lenient", "--embedding-tokens=refuse")
+	p := start(t, "--embedding-errors=openai", "--ranking-errors=openai", "--embedding-input-type=lenient",
+		"--embedding-tokens=refuse")
 	for _, test := range []struct {
 		port, path, body string
 		status           int
@@ -20,7 +21,8 @@ func TestOpenAIFormByASetting(t *testing.T) {
 		{"embedding", "/v1/embeddings", `{"model":"nobody/nothing","input":"a"}`, 404, `"code":"model_not_found"`},
 		{"embedding", "/v1/embeddings", `{"model":"retort/minilm-embedqa-v2","input":"a"}`, 200, `"object":"list"`},
 		{"embedding", "/v1/embeddings", `{"model":"sentence-transformers/all-MiniLM-L6-v2","input":"a","input_type":"query"}`, 200, `"object":"list"`},
-		{"embedding", "/v1/embeddings", `{"model":"sentence-transformers/all-MiniLM-L6-v2","input":[[2170]]}`, 400, `"param":"input[0]"`},
+		{"embedding", "/v1/embeddings", `{"model":"sentence-transformers/all-MiniLM-L6-v2","input":[[2170]]}`, 400,
+			`"param":"input[0]"`},
 		{"ranking", "/v1/ranking", `{"query":"q","passages":[]}`, 400, `"code":"invalid_type"`},
 	} {
 		status, text := p.post(test.port, test.path, test.body)
@@ -42,7 +44,8 @@ func TestKeysOpenTheMainPort(t *testing.T) {
 			t.Errorf("%s without a key: %d %s", path, status, text)
 		}
 	}
-	if status, text := p.post("main", "/v1/embeddings", `{}`); status != 401 || !strings.Contains(text, `"code":"invalid_api_key"`) {
+	if status, text := p.post("main", "/v1/embeddings", `{}`); status != 401 ||
+		!strings.Contains(text, `"code":"invalid_api_key"`) {
 		t.Errorf("embeddings without a key: %d %s", status, text)
 	}
 	for _, path := range []string{"/v1/models", "/v1/embeddings"} {

@@ -68,11 +68,13 @@ func TestAJobIsFoundInItsKind(t *testing.T) {
 	if job, err := service.Job(t.Context(), "batch_1"); err != nil || job.Status != "completed" || job.Kind != "batch" {
 		t.Errorf("%+v %v", job, err)
 	}
-	if job, err := service.CancelJob(t.Context(), "job_7"); err != nil || job.Status != "cancelling" || job.Kind != "masked" {
+	if job, err := service.CancelJob(t.Context(), "job_7"); err != nil || job.Status != "cancelling" ||
+		job.Kind != "masked" {
 		t.Errorf("%+v %v", job, err)
 	}
 	for _, id := range []string{"job_8", "batch_2", "../health", ""} {
-		if _, err := service.Job(t.Context(), id); err == nil || !strings.Contains(err.Error(), "there is no such job") {
+		if _, err := service.Job(t.Context(), id); err == nil ||
+			!strings.Contains(err.Error(), "there is no such job") {
 			t.Errorf("%q: %v", id, err)
 		}
 	}

@@ -81,7 +81,8 @@ func TestAttemptsAreBounded(t *testing.T) {
 		fmt.Fprint(w, `{"detail": "full"}`)
 	})
 	var unreachable *client.UnreachableError
-	if err := s.Get(t.Context(), "/x", nil); !errors.As(err, &unreachable) || asked != 3 || !strings.Contains(err.Error(), "full (503)") {
+	if err := s.Get(t.Context(), "/x", nil); !errors.As(err, &unreachable) || asked != 3 ||
+		!strings.Contains(err.Error(), "full (503)") {
 		t.Errorf("%v after %d requests", err, asked)
 	}
 }

@@ -69,7 +69,7 @@ func (s *Storage[Stores]) load() (*opened[Stores], error) {
 	return o, nil
 }
 
-// Fault makes a fault of an error of the engine. It returns nil, faults and context.Canceled as they are.
+// Fault converts an error of the engine to a fault. It returns nil, faults and context.Canceled unchanged.
 func (s *Storage[Stores]) Fault(err error) error {
 	var known *fault.Error
 	switch {

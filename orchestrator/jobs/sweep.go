@@ -41,7 +41,8 @@ func SweepOften(
 // DropOrphans deletes the files without a record that were created before a time. id is the id in a file's name, which
 // the key of its record ends in.
 func DropOrphans[Record any](
-	ctx context.Context, files *queue.Files, records *queue.Table[Record], before time.Time, id func(name string) string,
+	ctx context.Context, files *queue.Files, records *queue.Table[Record], before time.Time,
+	id func(name string) string,
 ) error {
 	names, err := files.Names(ctx) // before the records, so that the record of a new file is seen
 	if err != nil {

@@ -28,7 +28,8 @@ func (s *Service) interpolate(ctx context.Context, in Between) *mcp.CallToolResu
 	var ends struct {
 		Hiddens [][][]float64 `json:"hiddens"`
 	}
-	if refused := s.call(ctx, "latent", "/hidden", map[string]any{"sequences": []string{in.From, in.To}}, &ends); refused != nil {
+	if refused := s.call(ctx, "latent", "/hidden", map[string]any{"sequences": []string{in.From, in.To}},
+		&ends); refused != nil {
 		return refused
 	}
 	if len(ends.Hiddens) != 2 || len(ends.Hiddens[0]) != len(ends.Hiddens[1]) {
@@ -47,7 +48,8 @@ func (s *Service) interpolate(ctx context.Context, in Between) *mcp.CallToolResu
 	var decoded struct {
 		Generated []string `json:"generated"`
 	}
-	if refused := s.call(ctx, "latent", "/decode", map[string]any{"hiddens": points, "mask": mask}, &decoded); refused != nil {
+	if refused := s.call(ctx, "latent", "/decode", map[string]any{"hiddens": points, "mask": mask},
+		&decoded); refused != nil {
 		return refused
 	}
 	return resultOf(map[string][]string{"molecules": distinct(decoded.Generated)})

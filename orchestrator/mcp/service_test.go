@@ -44,7 +44,8 @@ func TestOmittedMembersAreRefused(t *testing.T) {
 	if !answer.IsError || asked != 0 {
 		t.Errorf("%v, and %d requests", answer.Content, asked)
 	}
-	if answer := s.forward(t.Context(), "latent", "/generate", []byte(`{"smi":"C"}`), []string{"stream"}); answer.IsError || asked != 1 {
+	if answer := s.forward(t.Context(), "latent", "/generate", []byte(`{"smi":"C"}`),
+		[]string{"stream"}); answer.IsError || asked != 1 {
 		t.Errorf("%v, and %d requests", answer.Content, asked)
 	}
 }
@@ -66,8 +67,10 @@ func TestDrawingsAreReadByAModelThatTakesImages(t *testing.T) {
 		t.Errorf("without such a model %v, asked of %q", answer.Content, asked.Model)
 	}
 	models = []string{"lab/reader", "lab/viewer"}
-	for named, want := range map[string]string{"": "lab/reader", "lab/viewer": "lab/viewer", "lab/writer": "lab/writer"} {
-		if answer := s.read(t.Context(), Drawing{Image: "iVBORw0KGgo=", Model: named}); answer.IsError || asked.Model != want {
+	for named, want := range map[string]string{"": "lab/reader", "lab/viewer": "lab/viewer",
+		"lab/writer": "lab/writer"} {
+		if answer := s.read(t.Context(), Drawing{Image: "iVBORw0KGgo=", Model: named}); answer.IsError ||
+			asked.Model != want {
 			t.Errorf("%q: %v, asked of %q", named, answer.Content, asked.Model)
 		}
 	}
@@ -77,7 +80,8 @@ func TestDrawingsAreReadByAModelThatTakesImages(t *testing.T) {
 func TestAPanicIsARefusal(t *testing.T) {
 	var log strings.Builder
 	s := &Service{logger: zerolog.New(&log)}
-	broken := offered{tool: &mcp.Tool{Name: "broken"}, answer: func(context.Context, json.RawMessage) *mcp.CallToolResult { panic("the tool broke") }}
+	broken := offered{tool: &mcp.Tool{Name: "broken"},
+		answer: func(context.Context, json.RawMessage) *mcp.CallToolResult { panic("the tool broke") }}
 	if answer := s.answer(t.Context(), broken, nil); answer == nil || !answer.IsError {
 		t.Errorf("answered %v", answer)
 	}

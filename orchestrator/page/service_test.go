@@ -15,18 +15,21 @@ const ibuprofen = "CC(Cc1ccc(cc1)C(C(=O)O)C)C"
 func TestDescribe(t *testing.T) {
 	s := New(func() Overview { return Overview{} })
 	draw := &Draw{Width: 200, Height: 150}
-	answer, err := s.Describe(t.Context(), Describe{Molecules: []string{"CC(C)Cc1ccc(C(C)C(N)=O)cc1", "C("}, Reference: ibuprofen, Draw: draw})
+	answer, err := s.Describe(t.Context(),
+		Describe{Molecules: []string{"CC(C)Cc1ccc(C(C)C(N)=O)cc1", "C("}, Reference: ibuprofen, Draw: draw})
 	if err != nil {
 		t.Fatal(err)
 	}
 	first := answer.Molecules[0]
-	if first.Formula != "C13H19NO" || first.Marked != 1 || first.Similarity == nil || *first.Similarity <= 0.5 || !strings.Contains(first.SVG, "<svg") {
+	if first.Formula != "C13H19NO" || first.Marked != 1 || first.Similarity == nil || *first.Similarity <= 0.5 ||
+		!strings.Contains(first.SVG, "<svg") {
 		t.Errorf("%+v", first)
 	}
 	if second := answer.Molecules[1]; second.Error == "" || second.SVG != "" || second.SMILES != "" {
 		t.Errorf("%+v", second)
 	}
-	answer, err = s.Describe(t.Context(), Describe{Molecules: []string{"CCS(=O)(=O)N1CC(CC#N)(n2cccn2)C1"}, Template: "C124CN3C1.S3(=O)(=O)CC.C4C#N.[*{20-20}]", Draw: draw})
+	answer, err = s.Describe(t.Context(), Describe{Molecules: []string{"CCS(=O)(=O)N1CC(CC#N)(n2cccn2)C1"},
+		Template: "C124CN3C1.S3(=O)(=O)CC.C4C#N.[*{20-20}]", Draw: draw})
 	if err != nil || answer.Molecules[0].Marked != 12 {
 		t.Errorf("%+v, %v", answer, err)
 	}
@@ -51,7 +54,8 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 			t.Errorf("%s: %v", field, err)
 		}
 	}
-	if _, err := s.Write(t.Context(), Records{Molecules: []Record{{SMILES: "C"}, {SMILES: "?"}}}); fault.As(err).Field() != "molecules[1].smiles" {
+	if _, err := s.Write(t.Context(),
+		Records{Molecules: []Record{{SMILES: "C"}, {SMILES: "?"}}}); fault.As(err).Field() != "molecules[1].smiles" {
 		t.Error(err)
 	}
 	many := Records{Molecules: []Record{{SMILES: "C", Properties: make([]Value, maxProperties+1)}}}
@@ -83,7 +87,8 @@ func TestAssets(t *testing.T) {
 		}
 		total += len(a.packed)
 	}
-	for _, name := range []string{"index.html", "main.js", "third_party/openchemlib.js", "third_party/openchemlib.LICENSE.txt", "third_party/uplot.LICENSE.txt"} {
+	for _, name := range []string{"index.html", "main.js", "third_party/openchemlib.js",
+		"third_party/openchemlib.LICENSE.txt", "third_party/uplot.LICENSE.txt"} {
 		if _, ok := all[name]; !ok {
 			t.Errorf("%s is missing", name)
 		}

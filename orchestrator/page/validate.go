@@ -21,7 +21,8 @@ func (d *Describe) Validate() error {
 		)
 	}
 	if d.Reference != "" && d.Template != "" {
-		problems.Add(fault.Field("value_error", nil, []any{"template"}, "Only one of reference and template can be given"))
+		problems.Add(fault.Field("value_error", nil, []any{"template"},
+			"Only one of reference and template can be given"))
 	}
 	return problems.Err()
 }

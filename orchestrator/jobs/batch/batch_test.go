@@ -87,7 +87,7 @@ func setUpOn(t *testing.T, storage queue.Config, send send) *bench {
 	return &bench{Service: s, st: st, engine: engine}
 }
 
-// work starts the service's own workers.
+// work starts the workers of the service.
 func (b *bench) work(t *testing.T) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -137,11 +137,21 @@ func (b *bench) batchOf(t *testing.T, n int) Batch {
 	if err != nil {
 		t.Fatal(err)
 	}
-	created, err := b.create(t.Context(), "", "", Create{InputFileID: file.ID, Endpoint: "/v1/echo", CompletionWindow: "24h"})
+	return b.batchFrom(t, file.ID)
+}
+
+// batchFrom creates a batch from an uploaded file.
+func (b *bench) batchFrom(t *testing.T, fileID string) Batch {
+	t.Helper()
+	batch, err := b.create(t.Context(), "", "", echoBatch(fileID))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return created
+	return batch
+}
+
+func echoBatch(fileID string) Create {
+	return Create{InputFileID: fileID, Endpoint: echoEndpoint.URL, CompletionWindow: "24h"}
 }
 
 // record returns the record of a batch.
@@ -154,15 +164,15 @@ func (b *bench) record(t *testing.T, id string) record {
 	return r
 }
 
-// until waits until a batch has a status.
-func (b *bench) until(t *testing.T, id, status string) record {
+// awaitStatus waits until a batch has a status.
+func (b *bench) awaitStatus(t *testing.T, id, status string) record {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		if r := b.record(t, id); r.Status == status {
 			return r
 		}
 	}
-	t.Fatalf("the batch is %s, not %s", b.record(t, id).Status, status)
+	t.Fatalf("status is %s, want %s", b.record(t, id).Status, status)
 	return record{}
 }
 

@@ -30,7 +30,7 @@ func isFinal(status string) bool {
 	return slices.Contains([]string{failed, completed, expired, cancelled}, status)
 }
 
-// finalize begins the end of a batch that is to get a final status.
+// finalize sets the status to finalizing. finalStatus follows once the results are written.
 func (r *record) finalize(finalStatus string) {
 	r.Status = finalizing
 	r.FinalizingAt = new(now())
@@ -43,7 +43,7 @@ const window = 24 * time.Hour
 // Batches of one owner.
 const (
 	maxUnfinished = 2_000
-	maxFinished   = 10_000 // the oldest of more are deleted
+	maxFinished   = 10_000 // beyond this the oldest are deleted
 )
 
 // Validate checks what needs no store.
@@ -97,8 +97,8 @@ func (s *Service) create(ctx context.Context, caller, via string, c Create) (Bat
 		Owner: owner, Target: endpoint, InputBytes: file.Bytes, OutputLife: int64(s.config.KeepFiles / time.Second),
 		Batch: Batch{
 			ID: newID("batch_"), Object: "batch", Status: validating,
-			Endpoint: c.Endpoint, InputFileID: c.InputFileID, CompletionWindow: c.CompletionWindow, Metadata: c.Metadata,
-			CreatedAt: now(), ExpiresAt: new(now() + int64(window/time.Second)),
+			Endpoint: c.Endpoint, InputFileID: c.InputFileID, CompletionWindow: c.CompletionWindow,
+			Metadata: c.Metadata, CreatedAt: now(), ExpiresAt: new(now() + int64(window/time.Second)),
 		},
 	}
 	if c.OutputExpiresAfter != nil {
@@ -107,7 +107,7 @@ func (s *Service) create(ctx context.Context, caller, via string, c Create) (Bat
 	if err := st.batches.Create(ctx, r.key(), r); err != nil {
 		return Batch{}, s.storage.Fault(err)
 	}
-	if err := st.pushStep(ctx, r.key(), stepCheck); err != nil { // the next sweep does it
+	if err := st.pushStep(ctx, r.key(), stepCheck); err != nil { // the next sweep queues it
 		s.program.Logger.Warn().Err(err).Str("batch", r.ID).Msg("a batch waits for the next sweep")
 	}
 	return r.Batch, nil
@@ -171,7 +171,7 @@ func (s *Service) list(ctx context.Context, caller string, q query) (page jobs.P
 	return jobs.NewPage(items, hasMore, func(b Batch) string { return b.ID }), nil
 }
 
-// cancel ends a batch before all of its lines are answered. It keeps the answers there are.
+// cancel ends a batch before all of its lines are answered. It keeps the answers received so far.
 func (s *Service) cancel(ctx context.Context, caller, id string) (Batch, error) {
 	r, st, err := s.batch(ctx, caller, id)
 	if err != nil {
@@ -195,7 +195,7 @@ func (s *Service) cancel(ctx context.Context, caller, id string) (Batch, error) 
 	return r.Batch, s.storage.Fault(err)
 }
 
-// end queues the finish step of a batch and drops the tasks of its other lines.
+// end queues the finish step of a batch and drops the tasks of its unanswered lines.
 func (st *stores) end(ctx context.Context, r record) error {
 	if err := st.chunks[r.Target.API].Drop(ctx, r.key()+".*"); err != nil {
 		return err

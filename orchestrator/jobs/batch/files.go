@@ -24,7 +24,7 @@ func (r fileRecord) key() string { return r.Owner + "." + r.ID }
 
 func (r fileRecord) isExpired() bool { return r.ExpiresAt != nil && *r.ExpiresAt <= now() }
 
-// maxFiles is how many files an owner may have, and the longest page of a list of them.
+// maxFiles is the maximum number of files of an owner, and of files on a page of a list.
 const maxFiles = 10_000
 
 // checkQuota returns an error if one more file of size bytes would exceed the quota of its owner.
@@ -40,7 +40,8 @@ func (s *Service) checkQuota(ctx context.Context, st *stores, caller string, siz
 	}
 	if limit := st.engine.OwnerLimit(); caller != "" && used.Bytes > limit {
 		return fault.New(fault.Invalid,
-			"With this file the files of this key would take %d bytes, %d are allowed: delete some first.", used.Bytes, limit)
+			"With this file the files of this key would take %d bytes, %d are allowed: delete some first.",
+			used.Bytes, limit)
 	}
 	return nil
 }

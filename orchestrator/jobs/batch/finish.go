@@ -17,7 +17,7 @@ const (
 	stepFinish = ".finish" // write the results
 )
 
-// pushStep queues a step of a batch. The finish step frees storage, so it is queued however little there is.
+// pushStep queues a step of a batch. The finish step frees storage, so it is queued even if the storage is nearly full.
 func (st *stores) pushStep(ctx context.Context, key, step string) error {
 	use := queue.Work
 	if step == stepFinish {
@@ -44,12 +44,12 @@ func (s *Service) step(ctx context.Context, st *stores, t queue.Task) error {
 	return st.answers.Drop(ctx, r.ID) // an earlier attempt was interrupted before this
 }
 
-// cancelGrace is how long the workers of a batch that was cancelled or has expired may take to notice that.
+// cancelGrace is how long workers may take to notice that their batch was cancelled or has expired.
 const cancelGrace = 2 * time.Second
 
 // finish writes the results of a batch. Two workers may do so at once, because a worker without a heartbeat counts as
-// dead. Each writes files of its own. The first to change the batch's record has it name its files, the other deletes
-// those that it wrote.
+// dead. Each writes its own files. The first one to change the batch's record names its files there; the other deletes
+// the files that it wrote.
 func (s *Service) finish(ctx context.Context, st *stores, r record) error {
 	if r.FinalStatus != completed {
 		queue.Sleep(ctx, cancelGrace)

@@ -1,7 +1,6 @@
 package batch
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"sync"
@@ -11,8 +10,8 @@ import (
 	"retort/orchestrator/jobs/queue"
 )
 
-// answered is a batch in progress of n lines, of which those before m have their answers.
-func (b *bench) answered(t *testing.T, n, m int) record {
+// batchInProgress returns a batch of n lines of which the first m are answered.
+func (b *bench) batchInProgress(t *testing.T, n, m int) record {
 	t.Helper()
 	r := b.record(t, b.batchOf(t, n).ID)
 	if err := b.start(t.Context(), b.st, r); err != nil {
@@ -31,8 +30,8 @@ func (b *bench) answered(t *testing.T, n, m int) record {
 	return b.record(t, r.ID)
 }
 
-// ending has a batch be put together.
-func (b *bench) ending(t *testing.T, r record, finalStatus string) record {
+// setFinalizing sets a batch to finalizing.
+func (b *bench) setFinalizing(t *testing.T, r record, finalStatus string) record {
 	t.Helper()
 	r, err := b.st.batches.Change(t.Context(), r.key(), func(r *record) error {
 		r.Status = finalizing
@@ -45,8 +44,8 @@ func (b *bench) ending(t *testing.T, r record, finalStatus string) record {
 	return r
 }
 
-// onlyItsFiles checks that there is the input and what the batch names, with content and records, and nothing else.
-func (b *bench) onlyItsFiles(t *testing.T, r record) {
+// checkFiles checks that exactly the input and the results of a batch are stored, each with content and a record.
+func (b *bench) checkFiles(t *testing.T, r record) {
 	t.Helper()
 	want := []string{r.InputFileID}
 	for _, id := range []*string{r.OutputFileID, r.ErrorFileID} {
@@ -57,7 +56,7 @@ func (b *bench) onlyItsFiles(t *testing.T, r record) {
 	slices.Sort(want)
 	names, err := b.st.content.Names(t.Context())
 	if slices.Sort(names); err != nil || !slices.Equal(names, want) {
-		t.Errorf("content of %v, not of %v; %v", names, want, err)
+		t.Errorf("content of %v, want %v, error %v", names, want, err)
 	}
 	var ids []string
 	err = b.st.fileIndex.Each(t.Context(), "", func(_ string, f fileRecord) error {
@@ -65,15 +64,15 @@ func (b *bench) onlyItsFiles(t *testing.T, r record) {
 		return nil
 	})
 	if slices.Sort(ids); err != nil || !slices.Equal(ids, want) {
-		t.Errorf("records of %v, not of %v; %v", ids, want, err)
+		t.Errorf("records of %v, want %v, error %v", ids, want, err)
 	}
 }
 
-// Workers that put a batch together at the same time, or after it has ended, leave the files of one of them.
-func TestFinishTwiceAtOnce(t *testing.T) {
+// If several workers finish a batch, at once or after its end, the files of one of them remain.
+func TestConcurrentFinish(t *testing.T) {
 	b := setUp(t, echo)
 	for range 5 {
-		r := b.ending(t, b.answered(t, 40, 40), completed)
+		r := b.setFinalizing(t, b.batchInProgress(t, 40, 40), completed)
 		var working sync.WaitGroup
 		for range 4 {
 			working.Go(func() {
@@ -83,14 +82,14 @@ func TestFinishTwiceAtOnce(t *testing.T) {
 			})
 		}
 		working.Wait()
-		if err := b.finish(t.Context(), b.st, r); err != nil { // which takes it to be unfinished
+		if err := b.finish(t.Context(), b.st, r); err != nil { // with the record from before its end
 			t.Error(err)
 		}
 		r = b.record(t, r.ID)
 		if r.Status != completed || len(b.results(t, r.OutputFileID)) != 40 || r.ErrorFileID != nil {
-			t.Errorf("%s, %d lines", r.Status, len(b.results(t, r.OutputFileID)))
+			t.Errorf("status %s, %d lines", r.Status, len(b.results(t, r.OutputFileID)))
 		}
-		b.onlyItsFiles(t, r)
+		b.checkFiles(t, r)
 		if err := b.st.dropFile(t.Context(), fileRecord{Owner: r.Owner, File: File{ID: *r.OutputFileID}}); err != nil {
 			t.Fatal(err)
 		}
@@ -100,23 +99,23 @@ func TestFinishTwiceAtOnce(t *testing.T) {
 	}
 }
 
-// The files of a worker that died, or heard nothing of its last change, are removed by the sweep once the batch names
-// others, and not while it has not ended.
-func TestSweepRemovesResultsThatAreNoBatchs(t *testing.T) {
+// The sweep deletes the result files of a worker that crashed, or whose last change was lost, once the batch has ended
+// and names other files.
+func TestSweepDeletesUnnamedResults(t *testing.T) {
 	b := setUp(t, echo)
-	r := b.ending(t, b.answered(t, 8, 8), completed)
-	lost := newResult(b.st, r, "_output")
-	if err := b.st.gather(t.Context(), r, lost, newResult(b.st, r, "_error")); err != nil {
+	r := b.setFinalizing(t, b.batchInProgress(t, 8, 8), completed)
+	unnamed := newResult(b.st, r, "_output")
+	if err := b.st.gather(t.Context(), r, unnamed, newResult(b.st, r, "_error")); err != nil {
 		t.Fatal(err)
 	}
-	if err := lost.close(t.Context(), nil); err != nil {
+	if err := unnamed.close(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := b.sweep(t.Context(), b.st); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.st.files.Get(t.Context(), lost.record.key()); err != nil {
-		t.Errorf("the batch has not ended: %v", err)
+	if _, err := b.st.files.Get(t.Context(), unnamed.record.key()); err != nil {
+		t.Errorf("the result of an unfinished batch: %v", err)
 	}
 	if err := b.finish(t.Context(), b.st, r); err != nil {
 		t.Fatal(err)
@@ -124,13 +123,13 @@ func TestSweepRemovesResultsThatAreNoBatchs(t *testing.T) {
 	if err := b.sweep(t.Context(), b.st); err != nil {
 		t.Fatal(err)
 	}
-	b.onlyItsFiles(t, b.record(t, r.ID))
+	b.checkFiles(t, b.record(t, r.ID))
 }
 
-// The sweep for content without a record does not touch a result that is being written, however old its batch is.
-func TestOrphanSweepDuringAGather(t *testing.T) {
+// The sweep of orphans keeps a result that is being written, however old its batch is.
+func TestOrphanSweepDuringGather(t *testing.T) {
 	b := setUp(t, echo)
-	r := b.ending(t, b.answered(t, 8, 8), completed)
+	r := b.setFinalizing(t, b.batchInProgress(t, 8, 8), completed)
 	advance(t, 3*time.Hour)
 	output := newResult(b.st, r, "_output")
 	row := []byte(strings.Repeat("x", queue.PartSize))
@@ -152,15 +151,15 @@ func TestOrphanSweepDuringAGather(t *testing.T) {
 	if err != nil || strings.Trim(string(slice), "x") != "" {
 		t.Errorf("%d bytes, %v", len(slice), err)
 	}
-	left := newID("file-")
-	if _, err := b.st.content.Write(context.Background(), queue.Input, left, strings.NewReader("of an upload that broke off")); err != nil {
+	orphan := newID("file-")
+	if _, err := b.st.content.Write(t.Context(), queue.Input, orphan, strings.NewReader("aborted")); err != nil {
 		t.Fatal(err)
 	}
 	advance(t, 2*time.Hour)
 	if err := dropOrphans(t.Context(), b.st); err != nil {
 		t.Fatal(err)
 	}
-	if names, _ := b.st.content.Names(t.Context()); slices.Contains(names, left) || len(names) != 2 {
-		t.Errorf("after the sweep there are %v", names)
+	if names, _ := b.st.content.Names(t.Context()); slices.Contains(names, orphan) || len(names) != 2 {
+		t.Errorf("content after the sweep: %v", names)
 	}
 }

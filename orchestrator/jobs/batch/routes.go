@@ -38,13 +38,14 @@ func (s *Service) Routes(r fiber.Router) {
 	r.Delete("/v1/files/:id", gateway.WithParams(func(ctx context.Context, l gateway.Params) (Deleted, error) {
 		return s.deleteFile(ctx, gateway.Caller(ctx), l.Path("id"))
 	}))
-	r.Get("/v1/files/:id/content", gateway.Download(func(ctx context.Context, l gateway.Params) (gateway.Content, error) {
-		file, reader, err := s.read(ctx, gateway.Caller(ctx), l.Path("id"))
-		content := gateway.Content{
-			Type: "application/octet-stream", Name: file.Filename, Size: file.Bytes, Reader: reader,
-		}
-		return content, err
-	}))
+	r.Get("/v1/files/:id/content",
+		gateway.Download(func(ctx context.Context, l gateway.Params) (gateway.Content, error) {
+			file, reader, err := s.read(ctx, gateway.Caller(ctx), l.Path("id"))
+			content := gateway.Content{
+				Type: "application/octet-stream", Name: file.Filename, Size: file.Bytes, Reader: reader,
+			}
+			return content, err
+		}))
 	r.Post("/v1/batches", gateway.JSON(func(ctx context.Context, c Create) (Batch, error) {
 		return s.create(ctx, gateway.Caller(ctx), gateway.Via(ctx), c)
 	}))

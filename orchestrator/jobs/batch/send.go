@@ -23,7 +23,7 @@ type Reply struct {
 const (
 	// maxTries is how often a line is sent whose failure may be temporary.
 	maxTries = 3
-	// busyTries is how often a line is sent that the API refuses for now. Its chunk is then put back, so that others
+	// busyTries is how often a line is sent that the API refuses for now. Its chunk is then put back, so that other chunks
 	// get its worker.
 	busyTries = 5
 	// maxRefused is how often a chunk is put back while its API answers other lines. After that the refusal is the
@@ -36,7 +36,7 @@ const (
 // errBusy means that the API refuses a line for now: its model is away, or the API is overloaded.
 var errBusy = errors.New("the API is busy")
 
-// errTemporary has a line sent again.
+// errTemporary causes a retry of a line.
 var errTemporary = errors.New("the failure may be temporary")
 
 func (r Reply) isRefusedForNow() bool {
@@ -49,7 +49,8 @@ func (r Reply) mayImprove() bool {
 	case http.StatusInternalServerError, http.StatusBadGateway, http.StatusGatewayTimeout:
 		return true
 	case http.StatusOK:
-		return r.Unfinished == unfinished.Model || r.Unfinished == unfinished.Oracle || r.Unfinished == unfinished.Stopping
+		return r.Unfinished == unfinished.Model || r.Unfinished == unfinished.Oracle ||
+			r.Unfinished == unfinished.Stopping
 	}
 	return false
 }
@@ -90,9 +91,8 @@ func (s *Service) send(ctx context.Context, request Request, final bool) (Reply,
 // maxStoragePause is the longest pause before a refused use of the storage or the memory is repeated.
 const maxStoragePause = 30 * time.Second
 
-// persist repeats do until the storage or the memory has room and answers, or ctx ends: an answer must not be requested
-// twice because it could not be stored, and a full disk must not count as an attempt that ended the process.
-// queue.ErrExists and queue.ErrNone are returned at once.
+// persist retries do until it succeeds or ctx ends: an answer must not be requested twice because it could not be
+// stored, and a full disk must not count as a crash. It returns queue.ErrExists and queue.ErrNone at once.
 func (s *Service) persist(ctx context.Context, what string, do func() error) error {
 	_, err := backoff.Retry(ctx, func() (struct{}, error) {
 		err := do()

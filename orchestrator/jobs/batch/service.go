@@ -38,7 +38,7 @@ type Request struct {
 	Body []byte
 }
 
-// Program is what the service uses of the program around it.
+// Program connects the service with the program around it.
 type Program struct {
 	// Endpoints returns the endpoints below a base address: of the main port if via is "", else of that API's own port.
 	Endpoints func(via string) []Endpoint

@@ -50,10 +50,11 @@ func (r record) outline() outline {
 }
 
 // sweep ends what has expired, queues stalled batches again, and counts. All gateways sweep, possibly at once. It
-// continues after an error and returns the last one: one batch must not keep others, nor files whose deletion frees
-// storage.
+// continues after an error and returns the last one: a batch that fails must not hold up other batches, nor the
+// deletion of files, which frees storage.
 func (s *Service) sweep(ctx context.Context, st *stores) error {
-	waiting, err := s.countTasks(ctx, st) // before the batches are read, so that their records show what was done by then
+	// Count tasks before reading the records, so that the records show what these tasks have done.
+	tasks, err := s.countTasks(ctx, st)
 	if err != nil {
 		return err
 	}
@@ -63,7 +64,7 @@ func (s *Service) sweep(ctx context.Context, st *stores) error {
 	err = st.outlines.Each(ctx, "", func(key string, o outline) error {
 		states[o.status]++
 		batches[key] = o
-		failure = cmp.Or(s.sweepBatch(ctx, st, o, waiting[o.api]), failure)
+		failure = cmp.Or(s.sweepBatch(ctx, st, o, tasks[o.api]), failure)
 		return nil
 	})
 	if err != nil {

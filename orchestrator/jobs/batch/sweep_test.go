@@ -15,13 +15,16 @@ import (
 	"retort/orchestrator/jobs/queue/natstest"
 )
 
-// Sweeps, uploads, lists and new batches do not read the records of all files and batches.
+// Sweeps, uploads, lists and new batches read only the records that have changed.
 func TestOnlyChangesAreRead(t *testing.T) {
 	const records = 500
 	node := natstest.Single(t, server.RANDOM_PORT)
 	b := setUpOn(t, queue.Config{Cluster: queue.Cluster{URL: []string{node.ClientURL()}}}, echo)
 	for n := range records {
-		batch := record{Owner: jobs.Owner(""), Batch: Batch{ID: fmt.Sprintf("batch_%06d", n), Status: completed, CreatedAt: now()}}
+		batch := record{
+			Owner: jobs.Owner(""),
+			Batch: Batch{ID: fmt.Sprintf("batch_%06d", n), Status: completed, CreatedAt: now()},
+		}
 		if err := b.st.batches.Create(t.Context(), batch.key(), batch); err != nil {
 			t.Fatal(err)
 		}
@@ -58,15 +61,15 @@ func TestOnlyChangesAreRead(t *testing.T) {
 			return err
 		},
 		"deletion": func() error {
-			made, err := b.upload(t.Context(), "", contentType, bytes.NewReader(form))
+			file, err := b.upload(t.Context(), "", contentType, bytes.NewReader(form))
 			if err == nil {
-				_, err = b.deleteFile(t.Context(), "", made.ID)
+				_, err = b.deleteFile(t.Context(), "", file.ID)
 			}
 			return err
 		},
 	} {
 		if n := messages(do); n >= records/2 {
-			t.Errorf("%s: %d messages beside %d records of each kind", name, n, records)
+			t.Errorf("%s: %d messages with %d records of each kind", name, n, records)
 		}
 	}
 	for name, do := range map[string]func() error{
@@ -86,20 +89,20 @@ func TestOnlyChangesAreRead(t *testing.T) {
 		},
 	} {
 		if n := messages(do); n >= records/2 {
-			t.Errorf("a page of three %s: %d messages beside %d records of each kind", name, n, records)
+			t.Errorf("a page of three %s: %d messages with %d records of each kind", name, n, records)
 		}
 	}
 	if n := messages(func() error {
-		_, err := b.create(t.Context(), "", "", Create{InputFileID: input.ID, Endpoint: "/v1/echo", CompletionWindow: "24h"})
+		_, err := b.create(t.Context(), "", "", echoBatch(input.ID))
 		return err
 	}); n >= records/2 {
-		t.Errorf("batch: %d messages beside %d records of each kind", n, records)
+		t.Errorf("batch: %d messages with %d records of each kind", n, records)
 	}
 }
 
-func TestEndOfTheWindow(t *testing.T) {
+func TestBatchExpires(t *testing.T) {
 	b := setUp(t, echo)
-	r := b.answered(t, 12, 5)
+	r := b.batchInProgress(t, 12, 5)
 	advance(t, window-time.Minute)
 	if err := b.sweep(t.Context(), b.st); err != nil || b.record(t, r.ID).Status != inProgress {
 		t.Fatal(b.record(t, r.ID).Status, err)
@@ -109,7 +112,7 @@ func TestEndOfTheWindow(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n, err := b.st.chunks["echo"].Waiting(t.Context()); err != nil || n != 0 {
-		t.Errorf("%d tasks are left, %v", n, err)
+		t.Errorf("%d tasks remain, %v", n, err)
 	}
 	if err := b.finish(t.Context(), b.st, b.record(t, r.ID)); err != nil {
 		t.Fatal(err)
@@ -119,7 +122,8 @@ func TestEndOfTheWindow(t *testing.T) {
 		t.Errorf("%+v", r.Batch)
 	}
 	late := b.results(t, r.ErrorFileID)
-	if len(late) != 7 || late[0].CustomID != "line-5" || late[0].Error.Code != "batch_expired" || late[0].Response != nil {
+	if len(late) != 7 || late[0].CustomID != "line-5" || late[0].Error.Code != "batch_expired" ||
+		late[0].Response != nil {
 		t.Errorf("%+v", late)
 	}
 	if ids := customIDs(b.results(t, r.OutputFileID)); len(ids) != 5 {
@@ -130,15 +134,15 @@ func TestEndOfTheWindow(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := b.st.batches.Get(t.Context(), r.key()); !errors.Is(err, queue.ErrNone) {
-		t.Errorf("the batch after its life: %v", err)
+		t.Errorf("the batch after KeepFiles: %v", err)
 	}
 	if names, err := b.st.content.Names(t.Context()); err != nil || len(names) != 0 {
-		t.Errorf("content after its life: %v, %v", names, err)
+		t.Errorf("content after KeepFiles: %v, %v", names, err)
 	}
 }
 
-// A file that is deleted just as a batch is made from it: the batch ends, with what was answered, and says why.
-func TestInputThatIsDeleted(t *testing.T) {
+// A batch whose input is deleted while the batch is created ends with the answers received so far and an error.
+func TestDeletedInput(t *testing.T) {
 	b := setUp(t, echo)
 	input := func(r record) fileRecord { return fileRecord{Owner: r.Owner, File: File{ID: r.InputFileID}} }
 
@@ -150,10 +154,10 @@ func TestInputThatIsDeleted(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r := b.record(t, early.ID); r.Status != failed || r.Errors.Data[0].Code != "file_not_found" {
-		t.Errorf("before it was checked: %+v", r.Batch)
+		t.Errorf("deleted before the check: %+v", r.Batch)
 	}
 
-	running := b.answered(t, 12, 5)
+	running := b.batchInProgress(t, 12, 5)
 	if err := b.sweep(t.Context(), b.st); err != nil || b.record(t, running.ID).Status != inProgress {
 		t.Fatal(b.record(t, running.ID).Status, err)
 	}
@@ -167,28 +171,30 @@ func TestInputThatIsDeleted(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := b.record(t, running.ID)
-	if r.Status != failed || r.FailedAt == nil || r.Errors.Data[0].Code != "file_not_found" || len(b.results(t, r.OutputFileID)) != 5 {
-		t.Errorf("while it was in progress: %+v", r.Batch)
+	if r.Status != failed || r.FailedAt == nil || r.Errors.Data[0].Code != "file_not_found" ||
+		len(b.results(t, r.OutputFileID)) != 5 {
+		t.Errorf("deleted in progress: %+v", r.Batch)
 	}
 
-	ended := b.ending(t, b.answered(t, 12, 5), expired)
+	ended := b.setFinalizing(t, b.batchInProgress(t, 12, 5), expired)
 	if err := b.st.dropFile(t.Context(), input(ended)); err != nil {
 		t.Fatal(err)
 	}
 	if err := b.finish(t.Context(), b.st, ended); err != nil {
 		t.Fatal(err)
 	}
-	if r := b.record(t, ended.ID); r.Status != expired || len(b.results(t, r.OutputFileID)) != 5 || r.ErrorFileID != nil {
-		t.Errorf("when its window had ended: %+v", r.Batch)
+	if r := b.record(t, ended.ID); r.Status != expired || len(b.results(t, r.OutputFileID)) != 5 ||
+		r.ErrorFileID != nil {
+		t.Errorf("deleted after the window: %+v", r.Batch)
 	}
 }
 
-// A file that a batch reads cannot be deleted, and does not expire.
+// The input of a batch in progress cannot be deleted and does not expire.
 func TestInputOfABatchStays(t *testing.T) {
 	b := setUp(t, echo)
-	r := b.answered(t, 4, 0)
+	r := b.batchInProgress(t, 4, 0)
 	if _, err := b.deleteFile(t.Context(), "", r.InputFileID); err == nil {
-		t.Error("it was deleted")
+		t.Error("the input was deleted")
 	}
 	if _, err := b.st.files.Change(t.Context(), r.Owner+"."+r.InputFileID, func(f *fileRecord) error {
 		f.ExpiresAt = new(now() - 1)
@@ -200,19 +206,20 @@ func TestInputOfABatchStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := b.st.content.Slice(t.Context(), r.InputFileID, 0, 1); err != nil {
-		t.Errorf("it has expired: %v", err)
+		t.Errorf("the input has expired: %v", err)
 	}
 }
 
-// A batch that a full storage holds up keeps nothing from being deleted, which makes room; it can end at once.
-func TestSweepOfAFullStorage(t *testing.T) {
+// A batch that waits for storage does not prevent the sweep from deleting expired files, and can be cancelled.
+func TestSweepOfFullStorage(t *testing.T) {
 	const bound = 4 * queue.PartSize
 	b := setUpOn(t, queue.Config{Folder: t.TempDir(), MaxBytes: bound}, echo)
-	expiring := b.answered(t, 12, 5)
-	b.batchOf(t, 12) // stands still
+	expiring := b.batchInProgress(t, 12, 5)
+	b.batchOf(t, 12) // stalls
 	write := func(size int64) (r fileRecord) {
 		r = fileRecord{Owner: jobs.Owner("another"), File: File{ID: newID("file-"), Bytes: size, ExpiresAt: new(now())}}
-		if _, err := b.st.content.Write(t.Context(), queue.Outcome, r.ID, bytes.NewReader(make([]byte, size))); err != nil {
+		content := bytes.NewReader(make([]byte, size))
+		if _, err := b.st.content.Write(t.Context(), queue.Outcome, r.ID, content); err != nil {
 			t.Fatal(err)
 		}
 		if err := b.st.files.Create(t.Context(), r.key(), r); err != nil {
@@ -225,21 +232,21 @@ func TestSweepOfAFullStorage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := b.cancel(t.Context(), "", expiring.ID); err != nil {
-		t.Errorf("a batch cannot be cancelled: %v", err)
+		t.Errorf("cancel: %v", err)
 	}
 	advance(t, 2*time.Minute)
 	if err := b.sweep(t.Context(), b.st); !errors.Is(err, queue.ErrFull) {
-		t.Errorf("a batch stands still, of which nothing is said: %v", err)
+		t.Errorf("the sweep does not report the stalled batch: %v", err)
 	}
 	if _, err := b.st.content.Slice(t.Context(), old.ID, 0, 1); !errors.Is(err, queue.ErrNone) {
-		t.Errorf("a file that has expired is there: %v", err)
+		t.Errorf("the expired file: %v", err)
 	}
 	if err := b.sweep(t.Context(), b.st); err != nil {
-		t.Errorf("when there was room: %v", err)
+		t.Errorf("sweep with room: %v", err)
 	}
 }
 
-// The content of a file stays whose record cannot be read, such as one of a later release.
+// The sweep keeps the content of a file whose record cannot be decoded, such as one of a later release.
 func TestContentOfAnUnreadableFileStays(t *testing.T) {
 	b := setUp(t, echo)
 	later, err := queue.NewTable[string](t.Context(), b.engine, "files")
@@ -247,7 +254,7 @@ func TestContentOfAnUnreadableFileStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := newID("file-")
-	if err := later.Create(t.Context(), "everyone."+id, "of another form"); err != nil {
+	if err := later.Create(t.Context(), "everyone."+id, "a record of another form"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := b.st.content.Write(t.Context(), queue.Input, id, strings.NewReader("text")); err != nil {
@@ -258,21 +265,22 @@ func TestContentOfAnUnreadableFileStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	if names, err := b.st.content.Names(t.Context()); err != nil || len(names) != 1 {
-		t.Errorf("what is left: %v, %v", names, err)
+		t.Errorf("content: %v, %v", names, err)
 	}
 }
 
-func TestOldestBatchesOfAKeyAreForgotten(t *testing.T) {
+func TestOldestBatchesAreDeleted(t *testing.T) {
 	b := setUp(t, echo)
 	var all []record
-	for n := range maxFinished + 2 { // the newest first, the oldest of which has not ended
-		all = append(all, record{Owner: "a", Batch: Batch{ID: fmt.Sprintf("batch_%06d", maxFinished+1-n), Status: completed}})
+	for n := range maxFinished + 2 { // newest first; the oldest is in progress
+		id := fmt.Sprintf("batch_%06d", maxFinished+1-n)
+		all = append(all, record{Owner: "a", Batch: Batch{ID: id, Status: completed}})
 	}
 	oldest := all[maxFinished]
 	all[maxFinished+1].Status = inProgress
 	other := record{Owner: "b", Batch: Batch{ID: "batch_000000", Status: completed}}
-	kept := []record{all[0], all[maxFinished-1], all[maxFinished+1], other}
-	for _, r := range append(kept, oldest) {
+	want := []record{all[0], all[maxFinished-1], all[maxFinished+1], other}
+	for _, r := range append(want, oldest) {
 		if err := b.st.batches.Create(t.Context(), r.key(), r); err != nil {
 			t.Fatal(err)
 		}
@@ -284,12 +292,12 @@ func TestOldestBatchesOfAKeyAreForgotten(t *testing.T) {
 	if err := b.st.dropOldest(t.Context(), outlines); err != nil {
 		t.Fatal(err)
 	}
-	left := map[string]bool{}
+	remaining := map[string]bool{}
 	err := b.st.outlines.Each(t.Context(), "", func(key string, _ outline) error {
-		left[key] = true
+		remaining[key] = true
 		return nil
 	})
-	if err != nil || len(left) != len(kept) || left[oldest.key()] {
-		t.Errorf("%d are left, %v", len(left), err)
+	if err != nil || len(remaining) != len(want) || remaining[oldest.key()] {
+		t.Errorf("%d batches remain, want %d, error %v", len(remaining), len(want), err)
 	}
 }

@@ -29,7 +29,7 @@ const (
 	maxUploadTime = time.Hour
 )
 
-// form is what an uploaded form contains beside the content of its file.
+// form is an uploaded form without the content of its file.
 type form struct {
 	hasFile  bool
 	filename string
@@ -101,12 +101,12 @@ func (s *Service) readForm(ctx context.Context, st *stores, id string, parts *mu
 	}
 }
 
-// brokenBodyError is the error of a body that ended too early or too late. The gateway, not the storage, words it.
+// brokenBodyError is the error of a body that ended too early or too late. The gateway renders it.
 type brokenBodyError struct{ error }
 
 func (e *brokenBodyError) Unwrap() error { return e.error }
 
-// formError makes a fault of an error of reading a form, or a brokenBodyError.
+// formError converts an error of reading a form to a fault or a brokenBodyError.
 func formError(err error) error {
 	var known *fault.Error
 	if errors.As(err, &known) {
@@ -142,7 +142,8 @@ func (f *form) readField(part *multipart.Part) error {
 			Seconds json.Number `json:"seconds"`
 		}
 		if json.Unmarshal(value, &expiry) != nil {
-			return fault.Field("model_attributes_type", nil, []any{"expires_after"}, "Input should be a valid dictionary")
+			return fault.Field("model_attributes_type", nil, []any{"expires_after"},
+				"Input should be a valid dictionary")
 		}
 		f.anchor = expiry.Anchor
 		f.seconds = expiry.Seconds.String()

@@ -19,9 +19,8 @@ import (
 	"retort/orchestrator/jobs/queue"
 )
 
-// maxAttempts is how often a chunk is started before its unanswered lines fail: a request that ends the whole process
-// each time must not hold up the others for ever. Failures that are not deaths of the process do not count: see
-// putBack.
+// maxAttempts is how often a chunk is started before its unanswered lines fail: a request that crashes the process each
+// time must not hold up the others forever. Only crashes count: see putBack.
 const maxAttempts = 20
 
 // staleAttempts is how often the batch of a chunk is looked for: in a cluster, a stale replica may answer that does not
@@ -108,8 +107,8 @@ func (s *Service) tryChunk(ctx context.Context, st *stores, r record, c chunk, a
 // stale.
 func isWorkedOn(r record) bool { return r.Status == inProgress || r.Status == validating }
 
-// putBack queues a chunk again, behind all others, with a new count of attempts: its lines have to wait, or it failed
-// for another reason than the death of the process.
+// putBack queues a chunk again, after all others, with a new count of attempts: its lines have to wait, or it failed
+// for another reason than a crash of the process.
 func (st *stores) putBack(ctx context.Context, r record, c chunk) error {
 	c.Round++
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelGrace) // the gateway may be stopping
@@ -230,7 +229,7 @@ func (s *Service) answer(
 	switch {
 	case attempt > maxAttempts:
 		a.Error = &Failure{
-			Code: "failed_repeatedly", Message: "This request was begun many times and never came to an end.",
+			Code: "failed_repeatedly", Message: "This request was started many times and never finished.",
 		}
 	case parsed.Body.stream:
 		a.Response = refuseStream(id)

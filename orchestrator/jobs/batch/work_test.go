@@ -100,7 +100,7 @@ func chunkOf(t *testing.T, task queue.Task) (c chunk) {
 
 func good(string, int) Reply { return Reply{Status: 200, Body: []byte(`{}`)} }
 
-// A record that is read a moment too early ends no task.
+// A stale record does not end a task.
 func TestStaleRecordEndsNoTask(t *testing.T) {
 	b := newRecorder(t, good)
 	r := b.started(t, 1)
@@ -113,21 +113,21 @@ func TestStaleRecordEndsNoTask(t *testing.T) {
 	}
 	change(validating)
 	if err := b.workOnChunk(t.Context(), b.st, "echo", next); !errors.Is(err, errStale) {
-		t.Errorf("a batch that is being validated: %v", err)
+		t.Errorf("a validating batch: %v", err)
 	}
 	unknown := queue.Task{ID: "everyone.batch_none.0", Data: next.Data, Attempt: 1}
 	if err := b.workOnChunk(t.Context(), b.st, "echo", unknown); !errors.Is(err, queue.ErrNone) {
-		t.Errorf("no batch, at first: %v", err)
+		t.Errorf("first attempt without a batch: %v", err)
 	}
 	unknown.Attempt = staleAttempts + 1
 	b.workOn(t, unknown)
 	change(inProgress)
 	if b.workOn(t, next); b.record(t, r.ID).Status != finalizing {
-		t.Errorf("the batch is %s", b.record(t, r.ID).Status)
+		t.Errorf("status is %s", b.record(t, r.ID).Status)
 	}
 }
 
-// A batch whose task was lost gets it again once its API has nothing to do.
+// A lost task is queued again once its API has no tasks.
 func TestLostTaskIsQueuedAgain(t *testing.T) {
 	b := newRecorder(t, good)
 	r := b.started(t, 2*SlowLines)
@@ -145,14 +145,14 @@ func TestLostTaskIsQueuedAgain(t *testing.T) {
 		return steps
 	}
 	if n := sweep(0); n != 0 {
-		t.Errorf("%d steps of a batch that has just begun", n)
+		t.Errorf("%d steps of a new batch", n)
 	}
 	r.QueuedAt = now() - int64(stalledAfter/time.Second) - 1
 	if n := sweep(1); n != 0 {
 		t.Errorf("%d steps while there are tasks", n)
 	}
 	if n := sweep(0); n != 1 {
-		t.Fatalf("%d steps of a batch that stands still", n)
+		t.Fatalf("%d steps of a stalled batch", n)
 	}
 	if err := b.step(t.Context(), b.st, queue.Task{ID: r.key() + stepCheck, Attempt: 1}); err != nil {
 		t.Fatal(err)
@@ -164,9 +164,9 @@ func TestLostTaskIsQueuedAgain(t *testing.T) {
 	}
 }
 
-// A line that the API refuses gives its worker to others, its task comes back with a new count of attempts, and its
-// lines that were answered are not asked again.
-func TestRefusedLineHoldsNothingUp(t *testing.T) {
+// A chunk with a refused line is put back with a new count of attempts, so that its worker is free. Its answered lines
+// are not sent again.
+func TestRefusedLineIsPutBack(t *testing.T) {
 	b := newRecorder(t, func(body string, _ int) Reply {
 		if body == bodyOf(0) {
 			return Reply{Status: 503, Body: []byte(`{}`)}
@@ -177,16 +177,17 @@ func TestRefusedLineHoldsNothingUp(t *testing.T) {
 	b.workOn(t, b.take(t))
 	b.workOn(t, b.take(t))
 	if got := b.record(t, r.ID); got.isDone(0) || !got.isDone(1) || b.times(bodyOf(0)) != busyTries {
-		t.Fatalf("the line was asked %d times, its task is done: %t, the other one: %t", b.times(bodyOf(0)), got.isDone(0), got.isDone(1))
+		t.Fatalf("the line was sent %d times, done chunks: %t, %t",
+			b.times(bodyOf(0)), got.isDone(0), got.isDone(1))
 	}
 	again := b.take(t)
 	if c := chunkOf(t, again); again.Attempt != 1 || c.Round != 1 || c.Refused != 1 {
 		t.Errorf("attempt %d of %+v", again.Attempt, c)
 	}
-	b.workOn(t, again) // the API answers nothing else meanwhile
+	b.workOn(t, again) // meanwhile the API answers no other line
 	again = b.take(t)
 	if c := chunkOf(t, again); c.Round != 2 || c.Refused != 1 || b.times(bodyOf(1)) != 1 {
-		t.Errorf("%+v, and another line was asked %d times", c, b.times(bodyOf(1)))
+		t.Errorf("%+v, another line was sent %d times", c, b.times(bodyOf(1)))
 	}
 	last := chunkOf(t, again)
 	last.Refused = maxRefused
@@ -195,21 +196,22 @@ func TestRefusedLineHoldsNothingUp(t *testing.T) {
 	if got := b.record(t, r.ID); got.Status != finalizing || got.RequestCounts.Failed != 1 {
 		t.Errorf("%s, %+v", got.Status, got.RequestCounts)
 	}
-	if text, err := b.st.answers.Get(t.Context(), r.ID, 0); err != nil || text[0] != markBad || !strings.Contains(string(text), "503") {
+	text, err := b.st.answers.Get(t.Context(), r.ID, 0)
+	if err != nil || text[0] != markBad || !strings.Contains(string(text), "503") {
 		t.Errorf("the answer is %s, %v", text, err)
 	}
 }
 
-// Only deaths of the process count as attempts: another failure gives the task a new count.
-func TestFailuresOfTheStoreStrikeNoLine(t *testing.T) {
+// Only crashes of the process count as attempts: after other failures the task has a new count.
+func TestOnlyCrashesCountAsAttempts(t *testing.T) {
 	b := newRecorder(t, good)
 	r := b.started(t, 1)
 	next := b.take(t)
-	broken := errors.New("the store is away")
+	broken := errors.New("the store is unavailable")
 	acquire := b.program.Acquire
 	b.program.Acquire = func(context.Context) (func(), error) { return nil, broken }
 	if err := b.workOnChunk(t.Context(), b.st, "echo", next); !errors.Is(err, broken) {
-		t.Errorf("a first failure: %v", err)
+		t.Errorf("first failure: %v", err)
 	}
 	next.Attempt = maxAttempts/2 + 1
 	b.workOn(t, next)
@@ -250,7 +252,7 @@ func TestLongLineWaitsForMemory(t *testing.T) {
 		})
 	}
 	c := chunk{Lines: 1, Bytes: chunkBytes + 1}
-	// The file is shorter, which shows once there is memory.
+	// The file is shorter than the chunk, so the read fails once memory is free.
 	if _, err := b.answerChunk(t.Context(), b.st, r, c, 1); !errors.Is(err, queue.ErrNone) || pauses != 3 {
 		t.Errorf("after %d pauses: %v", pauses, err)
 	}
@@ -267,9 +269,9 @@ func TestPersist(t *testing.T) {
 			}
 		})
 	}
-	left := 30
+	failures := 30
 	err := b.persist(ctx, "a test", func() error {
-		if left--; left > 0 {
+		if failures--; failures > 0 {
 			return queue.ErrFull
 		}
 		return queue.ErrExists
@@ -277,18 +279,19 @@ func TestPersist(t *testing.T) {
 	if !errors.Is(err, queue.ErrExists) || pauses != 29 {
 		t.Errorf("%v after %d pauses", err, pauses)
 	}
-	if err := b.persist(ctx, "a test", func() error { return queue.ErrFull }); !errors.Is(err, context.Canceled) || pauses != 100 {
+	err = b.persist(ctx, "a test", func() error { return queue.ErrFull })
+	if !errors.Is(err, context.Canceled) || pauses != 100 {
 		t.Errorf("%v after %d pauses", err, pauses)
 	}
 }
 
-// An answer that was cut short by what may pass is asked for again, and taken in the end.
+// An answer that is unfinished for a temporary reason is retried. The last try is accepted as it is.
 func TestUnfinishedAnswers(t *testing.T) {
 	for _, test := range []struct {
-		reason  unfinished.Reason
-		forever bool
-		asked   int
-		taken   unfinished.Reason
+		reason     unfinished.Reason
+		forever    bool
+		wantTries  int
+		wantReason unfinished.Reason
 	}{
 		{unfinished.Oracle, false, 2, ""},
 		{unfinished.Model, true, maxTries, unfinished.Model},
@@ -302,18 +305,18 @@ func TestUnfinishedAnswers(t *testing.T) {
 			return good("", 0)
 		})
 		reply, err := b.send(t.Context(), Request{Endpoint: echoEndpoint, Body: []byte(bodyOf(0))}, false)
-		if err != nil || b.times(bodyOf(0)) != test.asked || reply.Unfinished != test.taken {
-			t.Errorf("%s: asked %d times, %q, %v", test.reason, b.times(bodyOf(0)), reply.Unfinished, err)
+		if err != nil || b.times(bodyOf(0)) != test.wantTries || reply.Unfinished != test.wantReason {
+			t.Errorf("%s: sent %d times, %q, %v", test.reason, b.times(bodyOf(0)), reply.Unfinished, err)
 		}
 	}
 }
 
-// As many lines as may be asked at once are in the hands of workers, however few a task has.
+// The workers of an API hold at least Concurrency lines, whatever the size of its chunks.
 func TestWorkersHoldEnoughLines(t *testing.T) {
 	b := New(Config{Concurrency: 64}, Program{Endpoints: func(string) []Endpoint {
-		return []Endpoint{{API: "kitchen", Lines: SlowLines}, {API: "bar", Lines: QuickLines}}
+		return []Endpoint{{API: "slow", Lines: SlowLines}, {API: "quick", Lines: QuickLines}}
 	}})
-	for api, lines := range map[string]int{"kitchen": SlowLines, "bar": QuickLines} {
+	for api, lines := range map[string]int{"slow": SlowLines, "quick": QuickLines} {
 		if n := b.chunkWorkers(api); n*lines < 64 || n*lines > 64+4*lines {
 			t.Errorf("%d workers of %s hold %d lines", n, api, n*lines)
 		}

@@ -5,7 +5,7 @@
 //	GET  /generate/jobs/{id}          a job: its state and progress
 //	GET  /generate/jobs/{id}/events   the job as server-sent events, one for each change
 //	GET  /generate/jobs/{id}/result   the answer of /generate, once the job has ended
-//	POST /generate/jobs/{id}/cancel   the job ends with what it has found
+//	POST /generate/jobs/{id}/cancel   the job ends with the molecules found so far
 //
 // A job is a record, a body and a task, stored in [queue]. A worker of any gateway takes the task and requests a stream
 // from its own API. It writes the molecules found so far into the record as they come. When a gateway, Triton or an

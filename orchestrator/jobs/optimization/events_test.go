@@ -18,7 +18,7 @@ import (
 	"retort/orchestrator/telemetry"
 )
 
-// molecules is the API whose jobs are asked for over HTTP.
+// molecules is an API whose jobs are served over HTTP.
 type molecules struct{ gateway.API }
 
 func (molecules) Name() string       { return "latent" }
@@ -57,8 +57,8 @@ func serve(t *testing.T, b *bench, watches admission.WatchLimits) string {
 	return "http://" + listener.Addr().String()
 }
 
-// An event stream that is cut off ends with a failure in the API's words, not like that of a job that has ended.
-func TestCutOffEventsEndWithAFailure(t *testing.T) {
+// An event stream that is cut off ends with a fault in the API's form, unlike the stream of a job that has ended.
+func TestTruncatedEventsEndWithAFault(t *testing.T) {
 	b := begin(t, t.TempDir(), Config{}, idle)
 	job := b.submit("latent", `{"smi":"CCC"}`)
 	url := serve(t, b, admission.WatchLimits{Total: 1, PerClient: 1})

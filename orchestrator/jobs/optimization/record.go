@@ -83,8 +83,8 @@ func (r *record) startAttempt() {
 	r.updateProgress()
 }
 
-// startLastAttempt updates the record of a cancelled job for an attempt of one iteration, which answers with what
-// earlier attempts have found.
+// startLastAttempt updates the record of a cancelled job for an attempt of one iteration, which returns the molecules
+// of earlier attempts.
 func (r *record) startLastAttempt() {
 	r.startAttempt()
 	r.Status = Cancelling

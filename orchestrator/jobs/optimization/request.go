@@ -12,7 +12,7 @@ const (
 	masked = "masked"
 )
 
-// event has the members of the events in both APIs' streams that progress and the end of an attempt show in.
+// event has the fields of an event of either API's stream that report progress or the end of the attempt.
 type event struct {
 	// Of the latent API.
 	Seed        int             `json:"seed"`

@@ -23,10 +23,10 @@ import (
 type Attempt struct {
 	API  string
 	Body []byte
-	// ValidateOnly has the body checked and no work done.
+	// ValidateOnly asks the API to check the body and do no work.
 	ValidateOnly bool
 	Timeout      time.Duration
-	// Stopping is done when the work has to end with what it has found. Its cause is the unfinished.Reason.
+	// Stopping is done when the search must end with the molecules found so far. Its cause is the unfinished.Reason.
 	Stopping context.Context
 }
 
@@ -73,7 +73,9 @@ func (s *Service) Begin(ctx context.Context, e *queue.Engine, ended *sync.WaitGr
 	st.index = queue.NewIndex(st.jobs, summarize)
 	s.storage.Set(e, st)
 	ended.Go(func() {
-		st.tasks.Work(ctx, s.config.Searches, func(ctx context.Context, t queue.Task) error { return s.work(ctx, st, t) })
+		st.tasks.Work(ctx, s.config.Searches, func(ctx context.Context, t queue.Task) error {
+			return s.work(ctx, st, t)
+		})
 	})
 	ended.Go(func() {
 		jobs.SweepOften(ctx, sweepInterval, "searches", s.logger,
@@ -83,7 +85,7 @@ func (s *Service) Begin(ctx context.Context, e *queue.Engine, ended *sync.WaitGr
 	return nil
 }
 
-// fault makes a fault of an error of the engine. A record that does not exist is a job that does not.
+// fault converts an error of the engine to a fault: queue.ErrNone means that the job does not exist.
 func (s *Service) fault(err error) error {
 	if errors.Is(err, queue.ErrNone) {
 		return fault.Missing(fault.Job, "There is no such job.")
@@ -93,7 +95,7 @@ func (s *Service) fault(err error) error {
 
 const idPrefix = "job_"
 
-// create has the API check a body and makes a job of it. refused is the API's answer if it does not accept the body.
+// create creates a job from a body after the API has checked it. refused is the API's answer if it rejects the body.
 func (s *Service) create(
 	ctx context.Context, api, caller string, body []byte,
 ) (job Job, refused *Refused, err error) {
@@ -200,14 +202,14 @@ func (s *Service) list(ctx context.Context, api, caller, after, limit string) (p
 		return page, s.fault(err)
 	}
 	slices.SortFunc(keys, func(a, b string) int { return cmp.Compare(b, a) })
-	found, err := jobs.Items(ctx, st.jobs, keys[:min(count, len(keys))], func(r record) Job { return r.Job })
+	items, err := jobs.Items(ctx, st.jobs, keys[:min(count, len(keys))], func(r record) Job { return r.Job })
 	if err != nil {
 		return page, s.fault(err)
 	}
-	return jobs.NewPage(found, len(keys) > count, func(j Job) string { return j.ID }), nil
+	return jobs.NewPage(items, len(keys) > count, func(j Job) string { return j.ID }), nil
 }
 
-// cancel ends a job with what it has found. A job that has ended stays as it is.
+// cancel ends a job with the molecules found so far. A job that has ended is not changed.
 func (s *Service) cancel(ctx context.Context, api, caller, id string) (Job, error) {
 	r, st, err := s.get(ctx, api, caller, id)
 	if err != nil {

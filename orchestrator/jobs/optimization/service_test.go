@@ -20,24 +20,24 @@ import (
 	"retort/orchestrator/unfinished"
 )
 
-// bench is the service over an engine of its own, and an API that a test plays.
+// play is the API of a test. It answers one attempt at a job, whose body is decoded, and sends events with each.
+type play = func(a Attempt, body map[string]any, each func(event string) error) (answer string, err error)
+
+// bench is the service on its own engine, with an API that the test plays.
 type bench struct {
 	*Service
 	t   *testing.T
 	end func() // of service and engine
 }
 
-// begin starts the service on a folder. play is the API: it is given the attempts at jobs, one after the other.
-func begin(t *testing.T, folder string, config Config, play func(a Attempt, body map[string]any, each func(string) error) (string, error)) *bench {
+// begin starts the service on a folder.
+func begin(t *testing.T, folder string, config Config, api play) *bench {
 	t.Helper()
-	return beginOn(t, queue.Config{Folder: folder}, config, zerolog.Nop(), play)
+	return beginOn(t, queue.Config{Folder: folder}, config, zerolog.Nop(), api)
 }
 
 // beginOn is begin with any storage and logger.
-func beginOn(
-	t *testing.T, storage queue.Config, config Config, logger zerolog.Logger,
-	play func(a Attempt, body map[string]any, each func(string) error) (string, error),
-) *bench {
+func beginOn(t *testing.T, storage queue.Config, config Config, logger zerolog.Logger, api play) *bench {
 	t.Helper()
 	engine, err := queue.Open(context.Background(), storage, zerolog.Nop())
 	if err != nil {
@@ -51,7 +51,7 @@ func beginOn(
 		if a.ValidateOnly {
 			return 204, nil, nil
 		}
-		answer, err := play(a, body, func(event string) error { return each([]byte(event)) })
+		answer, err := api(a, body, func(event string) error { return each([]byte(event)) })
 		return 200, []byte(answer), err
 	}
 	config.Searches = max(1, config.Searches)
@@ -91,7 +91,7 @@ func (b *bench) submit(api, body string) Job {
 	return job
 }
 
-// await follows a job until it is in one of the states, and returns what was seen.
+// await watches a job until it is in one of the states, and returns all states of the job that it saw.
 func (b *bench) await(job Job, until ...Status) (seen []Job) {
 	b.t.Helper()
 	reached := errors.New("reached")
@@ -121,9 +121,13 @@ func (b *bench) resultOf(job Job) string {
 	return string(text)
 }
 
-const checkpoint = `{"seed":0,"iteration":%d,"evaluations":%d,"best":{"smiles":"CCO","score":0.5},"found":[{"smiles":"CCO"},{"smiles":"CCN"}]}`
+const (
+	best       = `{"smiles":"CCO","score":0.5}`
+	checkpoint = `{"seed":0,"iteration":%d,"evaluations":%d,"best":` + best +
+		`,"found":[{"smiles":"CCO"},{"smiles":"CCN"}]}`
+)
 
-func TestASearchIsDone(t *testing.T) {
+func TestJobCompletes(t *testing.T) {
 	b := begin(t, t.TempDir(), Config{}, func(_ Attempt, body map[string]any, each func(string) error) (string, error) {
 		if body["stream"] != true || body["checkpoints"] != true || body["starts"] != nil {
 			return "", fmt.Errorf("the body is %v", body)
@@ -136,8 +140,9 @@ func TestASearchIsDone(t *testing.T) {
 	}
 	seen := b.await(job, Completed, Failed)
 	last := seen[len(seen)-1]
-	if last.Status != Completed || !last.HasResult || last.EndedAt == nil || last.ExpiresAt == nil || last.Attempts != 1 ||
-		last.Progress.Iteration != 20 || last.Progress.Evaluations != 30 || string(last.Progress.Best[0]) != `{"smiles":"CCO","score":0.5}` {
+	if last.Status != Completed || !last.HasResult || last.EndedAt == nil || last.ExpiresAt == nil ||
+		last.Attempts != 1 || last.Progress.Iteration != 20 || last.Progress.Evaluations != 30 ||
+		string(last.Progress.Best[0]) != best {
 		t.Errorf("%+v", last)
 	}
 	if got := b.resultOf(job); got != `{"generated":["CCO"]}` {
@@ -145,13 +150,13 @@ func TestASearchIsDone(t *testing.T) {
 	}
 }
 
-// After a failure the next attempt begins with what was found, and has the iterations that are left.
-func TestAFailedAttemptIsGoneOnFrom(t *testing.T) {
+// After a failure the next attempt starts with the molecules found so far and runs the remaining iterations.
+func TestFailedAttemptIsContinued(t *testing.T) {
 	var bodies []map[string]any
 	b := begin(t, t.TempDir(), Config{}, func(_ Attempt, body map[string]any, each func(string) error) (string, error) {
 		bodies = append(bodies, body)
 		if len(bodies) == 1 {
-			return `{"detail":"Triton is gone"}`, each(fmt.Sprintf(checkpoint, 7, 30))
+			return `{"detail":"Triton is unavailable"}`, each(fmt.Sprintf(checkpoint, 7, 30))
 		}
 		return `{"generated":["CCO"]}`, each(fmt.Sprintf(checkpoint, 2, 30))
 	})
@@ -160,25 +165,26 @@ func TestAFailedAttemptIsGoneOnFrom(t *testing.T) {
 	if last := seen[len(seen)-1]; last.Status != Completed || last.Attempts != 2 || last.Progress.Iteration != 20 {
 		t.Errorf("%+v", last)
 	}
-	if starts := fmt.Sprint(bodies[1]["starts"]); starts != "[[CCO CCN]]" || bodies[1]["iterations"] != 13.0 || bodies[1]["smi"] != "CCC" {
-		t.Errorf("%v", bodies[1])
+	second := bodies[1]
+	if fmt.Sprint(second["starts"]) != "[[CCO CCN]]" || second["iterations"] != 13.0 || second["smi"] != "CCC" {
+		t.Errorf("%v", second)
 	}
 }
 
-// A job that is at work when its gateway ends goes on with the next one.
-func TestAJobOutlivesItsGateway(t *testing.T) {
-	begun := make(chan struct{})
+// A job in progress continues on another gateway when its gateway stops.
+func TestJobOutlivesItsGateway(t *testing.T) {
+	started := make(chan struct{})
 	folder := t.TempDir()
 	first := begin(t, folder, Config{}, func(a Attempt, _ map[string]any, each func(string) error) (string, error) {
 		if err := each(`{"status":"running","round":3,"best":0.5,"found":[{"smiles":"CCO"}]}`); err != nil {
 			return "", err
 		}
-		close(begun)
+		close(started)
 		<-a.Stopping.Done()
 		return `{"status":"success","molecules":[],"unfinished":{"reason":"stopping"}}`, nil
 	})
 	job := first.submit("masked", `{"rounds":"10"}`)
-	<-begun
+	<-started
 	first.end()
 	second := begin(t, folder, Config{}, func(_ Attempt, body map[string]any, _ func(string) error) (string, error) {
 		if fmt.Sprint(body["smi"]) != "[CCO]" || body["rounds"] != 7.0 {
@@ -192,10 +198,10 @@ func TestAJobOutlivesItsGateway(t *testing.T) {
 	}
 }
 
-func TestACancelledJobHasWhatWasFound(t *testing.T) {
-	begun := make(chan struct{})
+func TestCancelledJobKeepsItsMolecules(t *testing.T) {
+	started := make(chan struct{})
 	b := begin(t, t.TempDir(), Config{}, func(a Attempt, _ map[string]any, _ func(string) error) (string, error) {
-		close(begun)
+		close(started)
 		<-a.Stopping.Done()
 		if !errors.Is(context.Cause(a.Stopping), unfinished.Cancelled) {
 			return "", context.Cause(a.Stopping)
@@ -203,9 +209,10 @@ func TestACancelledJobHasWhatWasFound(t *testing.T) {
 		return `{"generated":["CCO"],"unfinished":{"reason":"cancelled","message":"the job was cancelled"}}`, nil
 	})
 	job := b.submit("latent", `{"smi":"CCC"}`)
-	waiting := b.submit("latent", `{"smi":"CCC"}`)
-	<-begun
-	if now, err := b.cancel(t.Context(), "latent", "", waiting.ID); err != nil || now.Status != Cancelled || now.HasResult {
+	queued := b.submit("latent", `{"smi":"CCC"}`)
+	<-started
+	now, err := b.cancel(t.Context(), "latent", "", queued.ID)
+	if err != nil || now.Status != Cancelled || now.HasResult {
 		t.Errorf("%+v %v", now, err)
 	}
 	if now, err := b.cancel(t.Context(), "latent", "", job.ID); err != nil || now.Status != Cancelling {
@@ -219,19 +226,20 @@ func TestACancelledJobHasWhatWasFound(t *testing.T) {
 	if now, err := b.cancel(t.Context(), "latent", "", job.ID); err != nil || now.Status != Cancelled {
 		t.Errorf("cancelled again: %+v %v", now, err)
 	}
-	if _, _, err := b.result(t.Context(), "latent", "", waiting.ID); fault.KindOf(err) != fault.NotFound {
-		t.Errorf("a job that never began has the result %v", err)
+	if _, _, err := b.result(t.Context(), "latent", "", queued.ID); fault.KindOf(err) != fault.NotFound {
+		t.Errorf("result of a job that never started: %v", err)
 	}
 }
 
-func TestJobsAreSeenByTheirKeyAlone(t *testing.T) {
+func TestJobsOfOtherKeysAreHidden(t *testing.T) {
 	hold := make(chan struct{})
 	b := begin(t, t.TempDir(), Config{MaxJobs: 10}, func(Attempt, map[string]any, func(string) error) (string, error) {
 		<-hold
 		return `{"generated":[]}`, nil
 	})
 	defer close(hold)
-	if _, refused, err := b.create(t.Context(), "latent", "", []byte(`{"smi":"C("}`)); err != nil || refused == nil || refused.Status != 422 {
+	_, refused, err := b.create(t.Context(), "latent", "", []byte(`{"smi":"C("}`))
+	if err != nil || refused == nil || refused.Status != 422 {
 		t.Errorf("a body that the API refuses: %+v %v", refused, err)
 	}
 	var ids []string
@@ -248,13 +256,13 @@ func TestJobsAreSeenByTheirKeyAlone(t *testing.T) {
 	if err != nil || len(page.Data) != 2 || page.HasMore || page.Data[1].ID != ids[4] {
 		t.Errorf("%+v %v", page, err)
 	}
-	for name, ask := range map[string]func() error{
+	for name, request := range map[string]func() error{
 		"another key": func() error { _, _, err := b.get(t.Context(), "latent", "another", ids[0]); return err },
 		"another API": func() error { _, _, err := b.get(t.Context(), "masked", "", ids[0]); return err },
 		"no id":       func() error { _, err := b.cancel(t.Context(), "latent", "", "job_*"); return err },
 		"none yet":    func() error { _, _, err := b.result(t.Context(), "latent", "", ids[0]); return err },
 	} {
-		if err := ask(); fault.KindOf(err) != fault.NotFound {
+		if err := request(); fault.KindOf(err) != fault.NotFound {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -272,8 +280,10 @@ func TestJobsAreSeenByTheirKeyAlone(t *testing.T) {
 	}
 }
 
-func TestWhatIsKeptNoLongerIsDeleted(t *testing.T) {
-	b := begin(t, t.TempDir(), Config{}, func(Attempt, map[string]any, func(string) error) (string, error) { return `{"generated":["CCO"]}`, nil })
+func TestExpiredJobIsDeleted(t *testing.T) {
+	b := begin(t, t.TempDir(), Config{}, func(Attempt, map[string]any, func(string) error) (string, error) {
+		return `{"generated":["CCO"]}`, nil
+	})
 	job := b.submit("latent", `{"smi":"CCC"}`)
 	b.await(job, Completed, Failed)
 	if err := b.sweep(t.Context(), b.stores(), now()); err != nil {
@@ -284,7 +294,7 @@ func TestWhatIsKeptNoLongerIsDeleted(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, _, err := b.get(t.Context(), "latent", "", job.ID); fault.KindOf(err) != fault.NotFound {
-		t.Errorf("it is still there: %v", err)
+		t.Errorf("the expired job: %v", err)
 	}
 	if page, err := b.list(t.Context(), "latent", "", "", ""); err != nil || len(page.Data) != 0 {
 		t.Errorf("%+v %v", page, err)
@@ -307,9 +317,9 @@ func idle(a Attempt, _ map[string]any, _ func(string) error) (string, error) {
 	return `{"generated":["CCO"],"unfinished":{"reason":"cancelled","message":"the job was cancelled"}}`, nil
 }
 
-// A cancellation is noticed even if the watch for it has failed before.
-func TestAJobIsCancelledAfterTheStorageFailed(t *testing.T) {
-	begun := make(chan struct{})
+// A worker notices a cancellation even if its poll has failed before.
+func TestJobIsCancelledAfterAStorageFailure(t *testing.T) {
+	started := make(chan struct{})
 	failed := make(chan struct{})
 	warned := sync.OnceFunc(func() { close(failed) })
 	logger := zerolog.New(io.Discard).Hook(zerolog.HookFunc(func(_ *zerolog.Event, level zerolog.Level, _ string) {
@@ -317,12 +327,13 @@ func TestAJobIsCancelledAfterTheStorageFailed(t *testing.T) {
 			warned()
 		}
 	}))
-	b := beginOn(t, queue.Config{Folder: t.TempDir()}, Config{}, logger, func(a Attempt, body map[string]any, each func(string) error) (string, error) {
-		close(begun)
-		return idle(a, body, each)
-	})
+	b := beginOn(t, queue.Config{Folder: t.TempDir()}, Config{}, logger,
+		func(a Attempt, body map[string]any, each func(string) error) (string, error) {
+			close(started)
+			return idle(a, body, each)
+		})
 	job := b.submit("latent", `{"smi":"CCC"}`)
-	<-begun
+	<-started
 	raw, err := queue.NewTable[json.RawMessage](t.Context(), b.stores().engine, "optimizations")
 	if err != nil {
 		t.Fatal(err)
@@ -339,11 +350,11 @@ func TestAJobIsCancelledAfterTheStorageFailed(t *testing.T) {
 		}
 		return before
 	}
-	good := replace(json.RawMessage(`"what cannot be read as a record"`))
+	good := replace(json.RawMessage(`"not a record"`))
 	select {
 	case <-failed:
 	case <-time.After(20 * time.Second):
-		t.Fatal("the failure of the storage is lost")
+		t.Fatal("the failed poll is not logged")
 	}
 	replace(good)
 	if _, err := b.cancel(t.Context(), "latent", "", job.ID); err != nil {
@@ -352,8 +363,8 @@ func TestAJobIsCancelledAfterTheStorageFailed(t *testing.T) {
 	b.await(job, Cancelled)
 }
 
-// An attempt is abandoned when another gateway ends its job, or the job is deleted.
-func TestAnAttemptEndsWithItsJob(t *testing.T) {
+// An attempt is aborted when another gateway ends its job, or the job is deleted.
+func TestAttemptEndsWithItsJob(t *testing.T) {
 	for name, end := range map[string]func(*bench, string) error{
 		"ended": func(b *bench, key string) error {
 			_, err := b.stores().jobs.Change(b.t.Context(), key, func(r *record) error {
@@ -364,16 +375,16 @@ func TestAnAttemptEndsWithItsJob(t *testing.T) {
 		},
 		"deleted": func(b *bench, key string) error { return b.stores().jobs.Delete(b.t.Context(), key) },
 	} {
-		begun := make(chan struct{})
+		started := make(chan struct{})
 		ended := make(chan error)
 		b := begin(t, t.TempDir(), Config{}, func(a Attempt, _ map[string]any, _ func(string) error) (string, error) {
-			close(begun)
+			close(started)
 			<-a.Stopping.Done()
 			ended <- context.Cause(a.Stopping)
 			return "", context.Cause(a.Stopping)
 		})
 		job := b.submit("latent", `{"smi":"CCC"}`)
-		<-begun
+		<-started
 		if err := end(b, jobs.Owner("")+"."+job.ID); err != nil {
 			t.Fatal(err)
 		}
@@ -383,40 +394,40 @@ func TestAnAttemptEndsWithItsJob(t *testing.T) {
 				t.Errorf("%s: the attempt was stopped by %v", name, err)
 			}
 		case <-time.After(20 * time.Second):
-			t.Errorf("%s: the attempt goes on", name)
+			t.Errorf("%s: the attempt continues", name)
 			go func() { <-ended }()
 		}
 		b.end()
 	}
 }
 
-// The body of a job whose record cannot be written is deleted.
-func TestAJobThatCannotBeCreatedLeavesNothing(t *testing.T) {
+// If the record of a job cannot be written, its body is deleted.
+func TestFailedCreationLeavesNothing(t *testing.T) {
 	b := begin(t, t.TempDir(), Config{}, idle)
 	seeds := strings.TrimSuffix(strings.Repeat(`"C",`, 30_000), ",") // too many searches for one record
 	if _, _, err := b.create(t.Context(), "latent", "", []byte(`{"smi":[`+seeds+`]}`)); err == nil {
 		t.Fatal("the job was created")
 	}
 	if names := b.fileNames(); len(names) > 0 {
-		t.Errorf("what is left: %v", names)
+		t.Errorf("files: %v", names)
 	}
 }
 
-// A job is created even if its task cannot be queued: the next sweep queues it.
-func TestAJobWhoseTaskIsLate(t *testing.T) {
+// If the task of a new job cannot be queued, the next sweep queues it.
+func TestSweepQueuesMissingTask(t *testing.T) {
 	b := begin(t, t.TempDir(), Config{}, func(Attempt, map[string]any, func(string) error) (string, error) {
 		return `{"generated":["CCO"]}`, nil
 	})
 	working := b.stores()
-	away, err := queue.Open(t.Context(), queue.Config{Folder: t.TempDir()}, zerolog.Nop())
+	closed, err := queue.Open(t.Context(), queue.Config{Folder: t.TempDir()}, zerolog.Nop())
 	if err != nil {
 		t.Fatal(err)
 	}
 	broken := *working
-	if broken.tasks, err = queue.NewTasks(t.Context(), away, "optimizations"); err != nil {
+	if broken.tasks, err = queue.NewTasks(t.Context(), closed, "optimizations"); err != nil {
 		t.Fatal(err)
 	}
-	away.Close()
+	closed.Close()
 	b.storage.Set(working.engine, &broken)
 	job := b.submit("latent", `{"smi":"CCC"}`)
 	b.storage.Set(working.engine, working)
@@ -427,15 +438,18 @@ func TestAJobWhoseTaskIsLate(t *testing.T) {
 }
 
 // A job without a body fails after some attempts.
-func TestAJobWithoutItsBodyFails(t *testing.T) {
+func TestJobWithoutItsBodyFails(t *testing.T) {
 	b := begin(t, t.TempDir(), Config{}, idle)
 	st := b.stores()
-	r := record{Owner: jobs.Owner(""), BodySize: 10, Job: Job{ID: jobs.NewID(idPrefix, time.Now()), API: "latent", Status: Queued}}
+	r := record{
+		Owner: jobs.Owner(""), BodySize: 10,
+		Job: Job{ID: jobs.NewID(idPrefix, time.Now()), API: "latent", Status: Queued},
+	}
 	if err := st.jobs.Create(t.Context(), r.key(), r); err != nil {
 		t.Fatal(err)
 	}
 	if err := b.work(t.Context(), st, queue.Task{ID: r.key(), Attempt: 1}); !errors.Is(err, queue.ErrNone) {
-		t.Errorf("a body that may only be late: %v", err)
+		t.Errorf("first attempt: %v", err)
 	}
 	if err := b.work(t.Context(), st, queue.Task{ID: r.key(), Attempt: staleAttempts + 1}); err != nil {
 		t.Error(err)
@@ -446,29 +460,33 @@ func TestAJobWithoutItsBodyFails(t *testing.T) {
 	}
 }
 
-// Texts without a job are removed once they are older than jobs.OrphanGrace.
-func TestTextsWithoutAJobAreRemoved(t *testing.T) {
+// Files without a job are deleted once they are older than jobs.OrphanGrace.
+func TestOrphansAreDeleted(t *testing.T) {
 	b := begin(t, t.TempDir(), Config{}, idle)
 	st := b.stores()
 	job := b.submit("latent", `{"smi":"CCC"}`)
-	for _, name := range []string{"everyone." + jobs.NewID(idPrefix, time.Now()) + ".body", "another." + jobs.NewID(idPrefix, time.Now()) + ".result"} {
+	orphans := []string{
+		"everyone." + jobs.NewID(idPrefix, time.Now()) + ".body",
+		"another." + jobs.NewID(idPrefix, time.Now()) + ".result",
+	}
+	for _, name := range orphans {
 		if _, err := st.files.Write(t.Context(), queue.Input, name, strings.NewReader("text")); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if err := dropOrphans(t.Context(), st, time.Now()); err != nil || len(b.fileNames()) != 3 {
-		t.Errorf("young texts: %v, %v", b.fileNames(), err)
+		t.Errorf("recent orphans: %v, %v", b.fileNames(), err)
 	}
 	if err := dropOrphans(t.Context(), st, time.Now().Add(jobs.OrphanGrace+time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	if names := b.fileNames(); len(names) != 1 || names[0] != jobs.Owner("")+"."+job.ID+".body" {
-		t.Errorf("what is left: %v", names)
+		t.Errorf("files: %v", names)
 	}
 }
 
-// Texts of a job stay whose record cannot be read, such as one of a later release.
-func TestTextsOfAnUnreadableJobStay(t *testing.T) {
+// The files of a job are kept if its record cannot be decoded, such as one of a later release.
+func TestFilesOfAnUnreadableJobStay(t *testing.T) {
 	b := begin(t, t.TempDir(), Config{}, idle)
 	st := b.stores()
 	later, err := queue.NewTable[string](t.Context(), st.engine, "optimizations")
@@ -476,18 +494,19 @@ func TestTextsOfAnUnreadableJobStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	key := "everyone." + jobs.NewID(idPrefix, time.Now())
-	if err := later.Create(t.Context(), key, "of another form"); err != nil {
+	if err := later.Create(t.Context(), key, "a record of another form"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := st.files.Write(t.Context(), queue.Input, key+".body", strings.NewReader("text")); err != nil {
 		t.Fatal(err)
 	}
-	if err := dropOrphans(t.Context(), st, time.Now().Add(jobs.OrphanGrace+time.Minute)); err != nil || len(b.fileNames()) != 1 {
-		t.Errorf("what is left: %v, %v", b.fileNames(), err)
+	err = dropOrphans(t.Context(), st, time.Now().Add(jobs.OrphanGrace+time.Minute))
+	if err != nil || len(b.fileNames()) != 1 {
+		t.Errorf("files: %v, %v", b.fileNames(), err)
 	}
 }
 
-// The jobs of one key leave room for those of others.
+// A key may fill only a share of the storage.
 func TestJobsOfAKeyAreBounded(t *testing.T) {
 	b := beginOn(t, queue.Config{Folder: t.TempDir(), OwnerBytes: 1000}, Config{}, zerolog.Nop(), idle)
 	body := []byte(`{"smi":"CCC","note":"` + strings.Repeat("x", 600) + `"}`)
@@ -497,6 +516,6 @@ func TestJobsOfAKeyAreBounded(t *testing.T) {
 		}
 	}
 	if _, _, err := b.create(t.Context(), "latent", "a", body); fault.KindOf(err) != fault.TooMany {
-		t.Errorf("more than a key may have: %v", err)
+		t.Errorf("above the quota: %v", err)
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"retort/orchestrator/gateway/admission"
 )
 
-// A client may have a limited number of event streams. One more is refused in the API's words; the job itself is still
-// answered.
+// A client may have a limited number of event streams. One more is refused in the API's form; the client can still
+// request the job itself.
 func TestWatchesAreBounded(t *testing.T) {
 	release := make(chan struct{})
 	b := begin(t, t.TempDir(), Config{}, func(Attempt, map[string]any, func(string) error) (string, error) {
@@ -28,21 +28,22 @@ func TestWatchesAreBounded(t *testing.T) {
 		t.Cleanup(func() { response.Body.Close() })
 		return response
 	}
-	watched := open(url + "/events")
-	if watched.StatusCode != http.StatusOK {
-		t.Fatal(watched.Status)
+	first := open(url + "/events")
+	if first.StatusCode != http.StatusOK {
+		t.Fatal(first.Status)
 	}
 	refused := open(url + "/events")
 	text, err := io.ReadAll(refused.Body)
 	const want = `{"detail":"You have too many event streams open: close one, or request the job itself."}`
-	if err != nil || refused.StatusCode != http.StatusTooManyRequests || refused.Header.Get("Retry-After") == "" || string(text) != want {
+	if err != nil || string(text) != want || refused.StatusCode != http.StatusTooManyRequests ||
+		refused.Header.Get("Retry-After") == "" {
 		t.Errorf("%s %v %s %v", refused.Status, refused.Header, text, err)
 	}
-	if itself := open(url); itself.StatusCode != http.StatusOK {
-		t.Errorf("the job itself: %s", itself.Status)
+	if current := open(url); current.StatusCode != http.StatusOK {
+		t.Errorf("the job itself: %s", current.Status)
 	}
 	close(release)
-	if text, err = io.ReadAll(watched.Body); err != nil || len(text) == 0 {
+	if text, err = io.ReadAll(first.Body); err != nil || len(text) == 0 {
 		t.Errorf("the first stream: %q %v", text, err)
 	}
 }

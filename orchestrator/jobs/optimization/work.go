@@ -20,7 +20,7 @@ const (
 	progressInterval = 500 * time.Millisecond
 	// maxFailures is the number of failed attempts in a row, without any progress, after which a job fails.
 	maxFailures = 5
-	// stopGrace is how long an attempt may take to end with what it has when the gateway is stopped.
+	// stopGrace is how long an attempt may take to return its molecules when the gateway is stopped.
 	stopGrace = 5 * time.Second
 	// staleAttempts is how often a job without a body is tried again: in a cluster, a stale replica may answer that
 	// does not have a new body yet.
@@ -33,7 +33,7 @@ var missingBody = map[string][]byte{
 	masked: []byte(`{"status":"failed","error":"The body of the job is missing."}`),
 }
 
-// errRetry has the queue deliver the task again.
+// errRetry causes the queue to deliver the task again.
 var errRetry = errors.New("the attempt did not end the job")
 
 // work makes one attempt at a job. It returns nil if the job has ended or was deleted.
@@ -82,7 +82,7 @@ type attempt struct {
 }
 
 // follow sends the attempt to the API and writes its progress. When the gateway is stopped or the job is cancelled, the
-// API ends with what it has.
+// API ends with the molecules found so far.
 func (a *attempt) follow(ctx context.Context, body []byte) (status int, answer []byte, err error) {
 	request, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -115,7 +115,7 @@ func (a *attempt) watch(ctx context.Context, stop context.CancelCauseFunc, abort
 	}
 }
 
-// onEvent takes the data of one event of the stream.
+// onEvent applies one event of the stream to the record, and stores the progress from time to time.
 func (a *attempt) onEvent(ctx context.Context, data []byte) error {
 	var e event
 	if err := json.Unmarshal(data, &e); err != nil || e.isAnswer(a.record.API) || !a.record.apply(e) {
@@ -193,7 +193,7 @@ func (a *attempt) settle(ctx context.Context, status int, answer []byte, followE
 func (a *attempt) finish(ctx context.Context, status Status, result []byte) error {
 	if result != nil {
 		name := resultName(a.record.key())
-		// An earlier finish may have been interrupted: overwrite what it left.
+		// An interrupted finish may have left parts of the result.
 		if err := a.stores.files.Delete(ctx, name); err != nil {
 			return err
 		}

@@ -12,11 +12,11 @@ import (
 type Use int64
 
 const (
-	// Input is what new work brings. It is refused first.
+	// Input is the input of new work. It is refused first.
 	Input Use = iota
-	// Work is what accepted work writes: tasks and answers.
+	// Work is the tasks and answers of accepted work.
 	Work
-	// Outcome is what ends work, so that its input can be deleted: results, records and the tasks that write them.
+	// Outcome is the results and records that end work, so that its input can be deleted, and the tasks that write them.
 	Outcome
 )
 
@@ -111,8 +111,8 @@ func (e *Engine) countOften(ctx context.Context) {
 	Every(ctx, usageInterval, count)
 }
 
-// count counts the bytes in the cluster. After an error it restores the last count, without what was written since:
-// that may have been deleted.
+// count counts the bytes in the cluster. After an error it restores the last count, without the bytes written since:
+// they may have been deleted.
 func (e *Engine) count(ctx context.Context) error {
 	defer func() { e.usage.Store(e.counted.Load()) }()
 	ctx, stop := context.WithTimeout(ctx, usageInterval)

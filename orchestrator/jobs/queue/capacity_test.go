@@ -14,8 +14,8 @@ import (
 	"retort/orchestrator/jobs/queue/natstest"
 )
 
-// All parts share one bound, at which new work is refused first, then what accepted work writes, and at last its
-// results and records. What is deleted leaves room at once.
+// All parts share one bound. New work is refused first, then the writes of accepted work, then its results and records.
+// Deleted bytes are free at once.
 func TestAllPartsShareOneBound(t *testing.T) {
 	const bound = 8 * PartSize
 	ctx := t.Context()
@@ -55,7 +55,7 @@ func TestAllPartsShareOneBound(t *testing.T) {
 		err = answers.Put(ctx, "job", n, make([]byte, PartSize))
 	}
 	if !errors.Is(err, ErrFull) || n != 6 {
-		t.Errorf("answers are refused after %d parts: %v", n+5, err)
+		t.Errorf("answers refused after %d parts: %v", n+5, err)
 	}
 	if err := put(others, Outcome, "result", 3); err != nil {
 		t.Errorf("a result: %v", err)
@@ -77,11 +77,17 @@ func TestAllPartsShareOneBound(t *testing.T) {
 	}
 }
 
-// Without a setting there is a bound too.
+// singleNode starts a NATS server and returns the settings to connect to it.
+func singleNode(t *testing.T) Cluster {
+	t.Helper()
+	return Cluster{URL: []string{natstest.Single(t, server.RANDOM_PORT).ClientURL()}}
+}
+
+// The storage is bounded even without a setting.
 func TestStorageIsBoundedByDefault(t *testing.T) {
 	for name, config := range map[string]Config{
 		"embedded": {Folder: t.TempDir()},
-		"cluster":  {Cluster: Cluster{URL: []string{natstest.Single(t, server.RANDOM_PORT).ClientURL()}}},
+		"cluster":  {Cluster: singleNode(t)},
 	} {
 		e, err := Open(t.Context(), config, zerolog.Nop())
 		if err != nil {
@@ -99,7 +105,7 @@ func TestStorageIsBoundedByDefault(t *testing.T) {
 	}
 }
 
-// A folder that holds more than the bound, as one of an earlier release may, is a line of the log.
+// A folder that holds more than the bound, for example from an earlier release, is logged.
 func TestStorageThatIsFullFromTheStart(t *testing.T) {
 	folder := t.TempDir()
 	for _, test := range []struct {
@@ -127,9 +133,9 @@ func TestStorageThatIsFullFromTheStart(t *testing.T) {
 	}
 }
 
-// What other gateways have written counts.
+// Bytes written by other gateways count.
 func TestBytesInAClusterAreCounted(t *testing.T) {
-	config := Config{Cluster: Cluster{URL: []string{natstest.Single(t, server.RANDOM_PORT).ClientURL()}}, MaxBytes: 8 * PartSize}
+	config := Config{Cluster: singleNode(t), MaxBytes: 8 * PartSize}
 	var engines [2]*Engine
 	var files [2]*Files
 	for i := range engines {
@@ -148,20 +154,21 @@ func TestBytesInAClusterAreCounted(t *testing.T) {
 	if err := engines[1].count(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := files[1].Write(t.Context(), Input, "b", bytes.NewReader(make([]byte, 3*PartSize))); !errors.Is(err, ErrFull) {
+	_, err := files[1].Write(t.Context(), Input, "b", bytes.NewReader(make([]byte, 3*PartSize)))
+	if !errors.Is(err, ErrFull) {
 		t.Errorf("beyond the bound: %v", err)
 	}
 }
 
-// What was written while the bytes in a cluster cannot be counted does not add up: it may have been deleted.
+// While the bytes in a cluster cannot be counted, writes do not add up: their bytes may have been deleted.
 func TestBytesThatCannotBeCounted(t *testing.T) {
-	config := Config{Cluster: Cluster{URL: []string{natstest.Single(t, server.RANDOM_PORT).ClientURL()}}, MaxBytes: 4 * PartSize}
+	config := Config{Cluster: singleNode(t), MaxBytes: 4 * PartSize}
 	e, err := Open(t.Context(), config, zerolog.Nop())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(e.Close)
-	e.stop() // its own counts
+	e.stop() // the regular counts
 	files, err := NewFiles(t.Context(), e, "texts")
 	if err != nil {
 		t.Fatal(err)
@@ -176,16 +183,15 @@ func TestBytesThatCannotBeCounted(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := e.count(ended); err == nil {
-			t.Fatal("it was counted")
+			t.Fatal("the count succeeded")
 		}
 	}
 }
 
-// Streams of an earlier release, which bounded each of them by half as much, serve where the cluster cannot reserve
-// more.
+// A stream of an earlier release with a lower bound is used as it is if the cluster cannot reserve the new bound.
 func TestBoundsThatAClusterCannotReserve(t *testing.T) {
 	const bound = 400 << 20 // of 1 GiB
-	config := Config{Cluster: Cluster{URL: []string{natstest.Single(t, server.RANDOM_PORT).ClientURL()}}, MaxBytes: bound}
+	config := Config{Cluster: singleNode(t), MaxBytes: bound}
 	e, err := Open(t.Context(), config, zerolog.Nop())
 	if err != nil {
 		t.Fatal(err)

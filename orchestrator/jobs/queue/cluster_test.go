@@ -16,8 +16,8 @@ import (
 	"retort/orchestrator/jobs/queue/natstest"
 )
 
-// Two gateways share the tasks of a cluster of three nodes, one of which ends meanwhile: every number has one answer,
-// and files stay whole.
+// Two gateways share the tasks of a cluster of three nodes. Although one node stops meanwhile, every number has one
+// answer and files stay complete.
 func TestClusterLosesANode(t *testing.T) {
 	const numbers = 200
 	t.Parallel()
@@ -58,10 +58,10 @@ func TestClusterLosesANode(t *testing.T) {
 		})
 	}
 	for n := 1; n > 0 && ctx.Err() == nil; time.Sleep(50 * time.Millisecond) {
-		try, stop := context.WithTimeout(ctx, 2*time.Second)
+		attempt, stop := context.WithTimeout(ctx, 2*time.Second)
 		var err error
-		if n, err = second.tasks.Waiting(try); err != nil {
-			n = 1 // the cluster chooses new leaders
+		if n, err = second.tasks.Waiting(attempt); err != nil {
+			n = 1 // the cluster elects new leaders
 		}
 		stop()
 	}
@@ -79,19 +79,18 @@ func TestClusterLosesANode(t *testing.T) {
 	}
 }
 
-// What was made with one copy has three once the setting leaves it open or asks for them, and one again where it says
-// so.
-func TestCopiesFollowTheSetting(t *testing.T) {
+// The number of replicas of existing streams follows the setting. The setting 0 raises it to three.
+func TestReplicasFollowTheSetting(t *testing.T) {
 	t.Parallel()
 	config := queue.Config{Cluster: queue.Cluster{URL: natstest.URLs(natstest.Cluster(t, 3))}}
 	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer stop()
-	for _, setting := range []struct{ asked, copies int }{{1, 1}, {0, 3}, {1, 1}, {3, 3}} {
-		config.Cluster.Replicas = setting.asked
+	for _, test := range []struct{ setting, want int }{{1, 1}, {0, 3}, {1, 1}, {3, 3}} {
+		config.Cluster.Replicas = test.setting
 		g := sharing(ctx, t, config)
-		for g.tasks.Push(ctx, queue.Work, "job", nil) != nil { // it may choose a leader now
+		for g.tasks.Push(ctx, queue.Work, "job", nil) != nil { // while the cluster elects a leader
 			if ctx.Err() != nil {
-				t.Fatal("the tasks take no more")
+				t.Fatal("the tasks accept no writes")
 			}
 		}
 		conn, err := nats.Connect(config.Cluster.URL[0])
@@ -107,33 +106,34 @@ func TestCopiesFollowTheSetting(t *testing.T) {
 			if !more {
 				break
 			}
-			if info.Config.Replicas != setting.copies {
-				t.Errorf("asked for %d: %s has %d copies, not %d", setting.asked, info.Config.Name, info.Config.Replicas, setting.copies)
+			if info.Config.Replicas != test.want {
+				t.Errorf("setting %d: %s has %d replicas, want %d", test.setting, info.Config.Name,
+					info.Config.Replicas, test.want)
 			}
 		}
 		conn.Close()
 	}
 }
 
-// gateway is what one gateway has of the cluster.
+// gateway is one gateway's connection to the parts of a cluster.
 type gateway struct {
 	tasks   *queue.Tasks
 	files   *queue.Files
 	answers *queue.Answers
 }
 
-// sharing connects one, as soon as the cluster has chosen its leader.
+// sharing connects a gateway once the cluster has elected a leader.
 func sharing(ctx context.Context, t *testing.T, config queue.Config) *gateway {
 	t.Helper()
 	e := open(t, config)
 	for {
 		g := &gateway{}
 		var errs [4]error
-		try, stop := context.WithTimeout(ctx, 5*time.Second) // without a leader nobody answers
-		g.tasks, errs[0] = queue.NewTasks(try, e, "work")
-		g.files, errs[1] = queue.NewFiles(try, e, "texts")
-		g.answers, errs[2] = queue.NewAnswers(try, e, "lines")
-		_, errs[3] = queue.NewTable[record](try, e, "counts")
+		attempt, stop := context.WithTimeout(ctx, 5*time.Second) // without a leader no node answers
+		g.tasks, errs[0] = queue.NewTasks(attempt, e, "work")
+		g.files, errs[1] = queue.NewFiles(attempt, e, "texts")
+		g.answers, errs[2] = queue.NewAnswers(attempt, e, "lines")
+		_, errs[3] = queue.NewTable[record](attempt, e, "counts")
 		stop()
 		err := errors.Join(errs[:]...)
 		if err == nil {

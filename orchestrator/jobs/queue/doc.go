@@ -3,12 +3,12 @@
 //
 // An [Engine] has four kinds of parts, each on a stream of JetStream:
 //
-//   - [Tasks] is a work queue. One worker of one gateway has a task at a time. If it dies, another worker gets the task, so a
-//     task may be done twice: doing it must be idempotent.
-//   - [Table] is a key-value store of records, which hold what a task works on and its progress. An [Index] holds a summary
+//   - [Tasks] is a work queue. One worker of one gateway has a task at a time. If it dies, another worker gets the
+//     task, so a task may be done twice and must be idempotent.
+//   - [Table] is a key-value store of records, such as the input and the progress of a job. An [Index] holds a summary
 //     of each record in memory.
 //   - [Files] are bytes of any length, written and read in parts.
-//   - [Answers] can be written once each. Of a task that is done twice, one result is stored.
+//   - [Answers] can be written once each. If a task is done twice, one result is stored.
 //
 // A kind of job uses them like this:
 //
@@ -30,7 +30,7 @@
 //
 //	owner     the part of a key before its first dot
 //	use       the purpose of a write: input, work or outcome
-//	marker    what JetStream keeps of a deleted record, for watchers
+//	marker    an entry that tells watchers of a deleted record
 //	stalled   of a stream: it takes no writes until JetStream restarts
 //	lost      of a stream: it failed right after a restart, so another restart would not help
 package queue

@@ -14,10 +14,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// childOf is the environment variable that names the test which has started this process.
+// childOf is the environment variable that names the test that started this process.
 const childOf = "RETORT_TEST_CHILD_OF"
 
-// A stream that stalls at a failed write is found without reading the server's log, and recovers once writes succeed. A
+// A stream that stalls after a failed write is detected, and recovers once writes succeed. A
 // limit on the size of files makes writes fail; it holds for a whole process, so the test runs in a child.
 func TestStalledStreamRecovers(t *testing.T) {
 	if os.Getenv(childOf) != t.Name() {
@@ -47,8 +47,8 @@ func TestStalledStreamRecovers(t *testing.T) {
 	if err := write(); err != nil {
 		t.Fatal(err)
 	}
-	var usual unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &usual); err != nil {
+	var before unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &before); err != nil {
 		t.Fatal(err)
 	}
 	limit := func(l unix.Rlimit) {
@@ -56,13 +56,13 @@ func TestStalledStreamRecovers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	limit(unix.Rlimit{Cur: PartSize / 2, Max: usual.Max})
+	limit(unix.Rlimit{Cur: PartSize / 2, Max: before.Max})
 	for write() == nil { // the server answers before it writes
 		if t.Context().Err() != nil {
 			t.Fatal("writes succeed beyond the limit")
 		}
 	}
-	limit(usual)
+	limit(before)
 	for until := time.Now().Add(time.Minute); write() != nil || e.Ready() != nil; {
 		if time.Now().After(until) {
 			t.Fatalf("the stream does not recover: %v", e.Ready())

@@ -61,7 +61,9 @@ type indexEntry[Summary any] struct {
 	summary Summary
 }
 
-func (x *Index[Record, Summary]) snapshot(ctx context.Context, owner string) (entries []indexEntry[Summary], err error) {
+func (x *Index[Record, Summary]) snapshot(
+	ctx context.Context, owner string,
+) (entries []indexEntry[Summary], err error) {
 	select {
 	case x.lock <- struct{}{}:
 		defer func() { <-x.lock }()
@@ -87,7 +89,9 @@ func (x *Index[Record, Summary]) snapshot(ctx context.Context, owner string) (en
 func (x *Index[Record, Summary]) update(ctx context.Context) error {
 	start := time.Now()
 	if start.Sub(x.updated) > markerLife/2 || start.Sub(x.reloaded) > reloadInterval {
-		fresh := &Index[Record, Summary]{table: x.table, summarize: x.summarize, owners: map[string]map[string]Summary{}}
+		fresh := &Index[Record, Summary]{
+			table: x.table, summarize: x.summarize, owners: map[string]map[string]Summary{},
+		}
 		if err := fresh.read(ctx); err != nil {
 			return err
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// An index reads everything once, and from then on only what has changed.
-func TestIndexReadsWhatHasChanged(t *testing.T) {
+// An index reads all records once, and then only changes.
+func TestIndexReadsOnlyChanges(t *testing.T) {
 	const records = 300
 	ctx := t.Context()
 	e, err := Open(ctx, Config{Folder: t.TempDir()}, zerolog.Nop())
@@ -53,8 +53,8 @@ func TestIndexReadsWhatHasChanged(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	expect("after all were made", records)
-	expect("after nothing", 0)
+	expect("after all were created", records)
+	expect("without a change", 0)
 	for range 3 {
 		if _, err := table.Change(ctx, "owner-0.0", func(n *number) error { n.N = 1000; return nil }); err != nil {
 			t.Fatal(err)
@@ -65,9 +65,9 @@ func TestIndexReadsWhatHasChanged(t *testing.T) {
 	}
 	want["owner-0.0"] = 1000
 	delete(want, "owner-1.1")
-	expect("after one has changed and one was deleted", 1)
+	expect("after one change and one deletion", 1)
 	if n, err := index.Count(ctx, "owner-1", func(n int) bool { return n < 10 }); err != nil || n != 2 {
-		t.Errorf("records 4 and 7 are %d: %v", n, err)
+		t.Errorf("%d records below 10, want 2 (4 and 7): %v", n, err)
 	}
 	if n, err := index.Count(ctx, "owner", func(int) bool { return true }); err != nil || n != 0 {
 		t.Errorf("of another owner: %d, %v", n, err)
@@ -82,7 +82,7 @@ func TestIndexReadsWhatHasChanged(t *testing.T) {
 	}
 	delete(want, "owner-2.2")
 	delete(want, "owner-2.5")
-	expect("without a record that cannot be read", 0)
+	expect("with an undecodable record", 0)
 	ended, stop := context.WithCancel(ctx)
 	stop()
 	if err := index.Each(ended, "", func(string, int) error { return nil }); err == nil {
@@ -90,26 +90,26 @@ func TestIndexReadsWhatHasChanged(t *testing.T) {
 	}
 }
 
-// silentBucket is a bucket whose watches do not begin until it is released.
+// silentBucket is a bucket whose Watch blocks until release is closed.
 type silentBucket struct {
 	jetstream.KeyValue
-	asked, release chan struct{}
+	called, release chan struct{}
 }
 
 func (b silentBucket) Watch(context.Context, string, ...jetstream.WatchOpt) (jetstream.KeyWatcher, error) {
-	b.asked <- struct{}{}
+	b.called <- struct{}{}
 	<-b.release
 	return nil, errNoAnswer
 }
 
-// A caller that has left does not wait for another one, whom the storage does not answer.
-func TestIndexIsNotAwaitedBeyondAContext(t *testing.T) {
-	bucket := silentBucket{asked: make(chan struct{}), release: make(chan struct{})}
+// A caller whose context ends does not wait for another caller's update of the index.
+func TestIndexWaitEndsWithContext(t *testing.T) {
+	bucket := silentBucket{called: make(chan struct{}), release: make(chan struct{})}
 	index := NewIndex(&Table[number]{bucket: bucket}, func(n number) int { return n.N })
 	nothing := func(string, int) error { return nil }
 	first := make(chan error)
 	go func() { first <- index.Each(t.Context(), "", nothing) }()
-	<-bucket.asked
+	<-bucket.called
 	ended, stop := context.WithCancel(t.Context())
 	stop()
 	if err := index.Each(ended, "", nothing); !errors.Is(err, context.Canceled) {
@@ -121,7 +121,7 @@ func TestIndexIsNotAwaitedBeyondAContext(t *testing.T) {
 	}
 }
 
-// NewTable extends the lifetime of markers in a table that an earlier release made, to what an Index needs.
+// NewTable extends the marker lifetime of a table of an earlier release to the lifetime that an Index needs.
 func TestNewTableExtendsMarkers(t *testing.T) {
 	ctx := t.Context()
 	e, err := Open(ctx, Config{Folder: t.TempDir()}, zerolog.Nop())

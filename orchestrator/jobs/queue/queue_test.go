@@ -66,11 +66,11 @@ func TestTable(t *testing.T) {
 	if err := table.Create(ctx, "b.1", record{5}); err != nil {
 		t.Fatal(err)
 	}
-	if found, err := list(ctx, table, "b"); err != nil || len(found) != 1 || found[0].Count != 5 {
-		t.Errorf("list: %v, %v", found, err)
+	if records, err := list(ctx, table, "b"); err != nil || len(records) != 1 || records[0].Count != 5 {
+		t.Errorf("list: %v, %v", records, err)
 	}
 
-	e.Close() // what was written is there when the process starts again
+	e.Close() // records outlive the process
 	table, err = queue.NewTable[record](ctx, open(t, queue.Config{Folder: folder}), "counts")
 	if err != nil {
 		t.Fatal(err)
@@ -81,23 +81,22 @@ func TestTable(t *testing.T) {
 	if err := table.Delete(ctx, "a.1"); err != nil {
 		t.Error(err)
 	}
-	if found, err := list(ctx, table, ""); err != nil || len(found) != 1 {
-		t.Errorf("after deletion: %v, %v", found, err)
+	if records, err := list(ctx, table, ""); err != nil || len(records) != 1 {
+		t.Errorf("after deletion: %v, %v", records, err)
 	}
 }
 
 // list returns the records of an owner.
-func list(ctx context.Context, table *queue.Table[record], owner string) (found []record, err error) {
+func list(ctx context.Context, table *queue.Table[record], owner string) (records []record, err error) {
 	index := queue.NewIndex(table, func(r record) record { return r })
 	err = index.Each(ctx, owner, func(_ string, r record) error {
-		found = append(found, r)
+		records = append(records, r)
 		return nil
 	})
-	return found, err
+	return records, err
 }
 
-// Each passes every record once, though those that were passed are deleted and changed meanwhile, and ends when told
-// to.
+// Each visits every record once although records are deleted and changed meanwhile. It stops at an error.
 func TestEach(t *testing.T) {
 	const records = 600
 	table, err := queue.NewTable[record](t.Context(), open(t, queue.Config{Folder: t.TempDir()}), "counts")
@@ -125,22 +124,22 @@ func TestEach(t *testing.T) {
 	}
 	for n := range records {
 		if seen[n] != 1 {
-			t.Errorf("record %d was passed %d times", n, seen[n])
+			t.Errorf("record %d was visited %d times", n, seen[n])
 		}
 	}
-	left, err := index.Count(ctx, "", func(r record) bool { return r.Count >= records })
-	if err != nil || left != records/2 || len(seen) != records {
-		t.Errorf("%d records are left of %d that were passed: %v", left, len(seen), err)
+	remaining, err := index.Count(ctx, "", func(r record) bool { return r.Count >= records })
+	if err != nil || remaining != records/2 || len(seen) != records {
+		t.Errorf("%d records remain of %d visited: %v", remaining, len(seen), err)
 	}
-	enough := errors.New("enough")
+	stop := errors.New("stop")
 	calls := 0
-	err = index.Each(ctx, "", func(string, record) error { calls++; return enough })
-	if !errors.Is(err, enough) || calls != 1 {
+	err = index.Each(ctx, "", func(string, record) error { calls++; return stop })
+	if !errors.Is(err, stop) || calls != 1 {
 		t.Errorf("%d calls: %v", calls, err)
 	}
 }
 
-func TestTableIsWatched(t *testing.T) {
+func TestWatch(t *testing.T) {
 	table, err := queue.NewTable[record](t.Context(), open(t, queue.Config{Folder: t.TempDir()}), "counts")
 	if err != nil {
 		t.Fatal(err)
@@ -163,13 +162,13 @@ func TestTableIsWatched(t *testing.T) {
 	}
 }
 
-func TestTasksAreDoneAgainUntilTheyAreDone(t *testing.T) {
+func TestTaskIsRetried(t *testing.T) {
 	e := open(t, queue.Config{Folder: t.TempDir()})
 	tasks, err := queue.NewTasks(t.Context(), e, "work")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 3 { // it is there once
+	for range 3 { // idempotent
 		if err := tasks.Push(t.Context(), queue.Work, "a.1", []byte("text")); err != nil {
 			t.Fatal(err)
 		}
@@ -219,11 +218,12 @@ func TestFiles(t *testing.T) {
 	if err != nil || size != int64(len(content)) {
 		t.Fatal(size, err)
 	}
-	whole, err := io.ReadAll(files.Open(ctx, "a", size))
-	if err != nil || !bytes.Equal(whole, content) {
-		t.Errorf("%d bytes, %v", len(whole), err)
+	all, err := io.ReadAll(files.Open(ctx, "a", size))
+	if err != nil || !bytes.Equal(all, content) {
+		t.Errorf("%d bytes, %v", len(all), err)
 	}
-	for _, span := range [][2]int{{0, 10}, {queue.PartSize - 5, 10}, {queue.PartSize, queue.PartSize}, {3, len(content) - 3}} {
+	spans := [][2]int{{0, 10}, {queue.PartSize - 5, 10}, {queue.PartSize, queue.PartSize}, {3, len(content) - 3}}
+	for _, span := range spans {
 		slice, err := files.Slice(ctx, "a", int64(span[0]), span[1])
 		if err != nil || !bytes.Equal(slice, content[span[0]:span[0]+span[1]]) {
 			t.Errorf("slice %v: %d bytes, %v", span, len(slice), err)
@@ -234,10 +234,10 @@ func TestFiles(t *testing.T) {
 	}
 	broken := io.MultiReader(bytes.NewReader(content), failing{})
 	if _, err := files.Write(ctx, queue.Input, "b", broken); err == nil {
-		t.Error("a reader that fails")
+		t.Error("no error from a reader that fails")
 	}
 	if _, err := files.Slice(ctx, "b", 0, 1); !errors.Is(err, queue.ErrNone) {
-		t.Errorf("what is left of a file that was not written: %v", err)
+		t.Errorf("slice of a file that was not written: %v", err)
 	}
 	if err := files.Delete(ctx, "a"); err != nil {
 		t.Error(err)
@@ -282,7 +282,7 @@ func TestAnswersAreWrittenOnce(t *testing.T) {
 	}
 }
 
-func TestFolderIsHeldByOne(t *testing.T) {
+func TestFolderIsLocked(t *testing.T) {
 	folder := t.TempDir()
 	first := open(t, queue.Config{Folder: folder})
 	if _, err := queue.Open(context.Background(), queue.Config{Folder: folder}, zerolog.Nop()); err == nil {
@@ -292,18 +292,20 @@ func TestFolderIsHeldByOne(t *testing.T) {
 	open(t, queue.Config{Folder: folder})
 }
 
-func TestFolderThatCannotBe(t *testing.T) {
+func TestFolderBelowAFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := queue.Open(context.Background(), queue.Config{Folder: filepath.Join(file, "below")}, zerolog.Nop()); err == nil {
+	config := queue.Config{Folder: filepath.Join(file, "below")}
+	if _, err := queue.Open(context.Background(), config, zerolog.Nop()); err == nil {
 		t.Error("a folder below a file")
 	}
 }
 
 func TestFullStorage(t *testing.T) {
-	files, err := queue.NewFiles(t.Context(), open(t, queue.Config{Folder: t.TempDir(), MaxBytes: 4 * queue.PartSize}), "texts")
+	e := open(t, queue.Config{Folder: t.TempDir(), MaxBytes: 4 * queue.PartSize})
+	files, err := queue.NewFiles(t.Context(), e, "texts")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -311,10 +313,11 @@ func TestFullStorage(t *testing.T) {
 	if _, err := files.Write(ctx, queue.Input, "a", bytes.NewReader(make([]byte, 3*queue.PartSize))); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := files.Write(ctx, queue.Input, "b", bytes.NewReader(make([]byte, 3*queue.PartSize))); !errors.Is(err, queue.ErrFull) {
-		t.Errorf("more than there is room for: %v", err)
+	_, err = files.Write(ctx, queue.Input, "b", bytes.NewReader(make([]byte, 3*queue.PartSize)))
+	if !errors.Is(err, queue.ErrFull) {
+		t.Errorf("beyond the bound: %v", err)
 	}
 	if _, err := files.Write(ctx, queue.Input, "c", bytes.NewReader(make([]byte, 1000))); err != nil {
-		t.Errorf("what was not written takes no room: %v", err)
+		t.Errorf("a small file: %v", err)
 	}
 }

@@ -110,9 +110,9 @@ func (e *Engine) withReplicas(create func(replicas int) error) error {
 	return err
 }
 
-// updateReplicas gives an existing stream the number of replicas of the setting, which may have changed; with the
-// setting 0 it only adds some, as after a single node has become a cluster. If that is not possible yet, the stream
-// stays as it is.
+// updateReplicas sets the number of replicas of an existing stream to the setting, which may have changed. With the
+// setting 0 it only adds replicas, for example after a single node has become a cluster. If it cannot, the stream
+// is not changed.
 func (e *Engine) updateReplicas(ctx context.Context, name string) {
 	if e.embedded != nil {
 		return
@@ -180,7 +180,9 @@ func (e *Engine) retryMissing(ctx context.Context, read func() error) error {
 		return read()
 	}
 	const tries = 4
-	pauses := &backoff.ExponentialBackOff{InitialInterval: 20 * time.Millisecond, Multiplier: 3, MaxInterval: time.Second}
+	pauses := &backoff.ExponentialBackOff{
+		InitialInterval: 20 * time.Millisecond, Multiplier: 3, MaxInterval: time.Second,
+	}
 	_, err := backoff.Retry(ctx, func() (struct{}, error) {
 		err := read()
 		if !errors.Is(err, ErrNone) && err != nil {

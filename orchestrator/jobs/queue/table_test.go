@@ -37,7 +37,7 @@ func TestChangePausesAfterConflicts(t *testing.T) {
 	table.sleep = func(_ context.Context, d time.Duration) { pauses = append(pauses, d) }
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	collide := func(tries int) func(*number) error {
+	withConflicts := func(tries int) func(*number) error {
 		return func(n *number) error {
 			if tries--; tries >= 0 {
 				if err := table.change(n.N + 1); err != nil {
@@ -48,7 +48,7 @@ func TestChangePausesAfterConflicts(t *testing.T) {
 			return nil
 		}
 	}
-	got, err := table.Change(ctx, "a", collide(conflicts))
+	got, err := table.Change(ctx, "a", withConflicts(conflicts))
 	if err != nil || got.N != 1+conflicts+100 {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -64,12 +64,12 @@ func TestChangePausesAfterConflicts(t *testing.T) {
 		t.Errorf("after %d conflicts the pause is %v", conflicts, last)
 	}
 	table.sleep = func(context.Context, time.Duration) { stop() }
-	if _, err := table.Change(ctx, "a", collide(conflicts)); !errors.Is(err, context.Canceled) {
+	if _, err := table.Change(ctx, "a", withConflicts(conflicts)); !errors.Is(err, context.Canceled) {
 		t.Errorf("after the end of its context: %v", err)
 	}
 }
 
-// change writes the record as someone else would.
+// change writes the record as another writer would.
 func (t *Table[Record]) change(n int) error {
 	_, err := t.bucket.PutString(context.Background(), "a", fmt.Sprintf(`{"N":%d}`, n))
 	return err
@@ -87,7 +87,7 @@ func TestWatchThatIsCutOff(t *testing.T) {
 	}
 }
 
-// A refused answer leaves nothing behind, however large it is: it may be retried many times.
+// A refused answer leaves no bytes, whatever its size: it may be retried many times.
 func TestRefusedAnswerLeavesNothing(t *testing.T) {
 	e, err := Open(t.Context(), Config{Folder: t.TempDir(), MaxBytes: 2 * PartSize}, zerolog.Nop())
 	if err != nil {
@@ -99,7 +99,7 @@ func TestRefusedAnswerLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := 0
-	for _, size := range []int{PartSize / 8, 0} { // until there is no room for the pointer to a large one
+	for _, size := range []int{PartSize / 8, 0} { // until there is no room for the pointer to a large answer
 		for answers.Put(t.Context(), "job", n, make([]byte, size)) == nil {
 			n++
 		}
@@ -110,6 +110,6 @@ func TestRefusedAnswerLeavesNothing(t *testing.T) {
 		}
 	}
 	if names, err := answers.large.Names(t.Context()); err != nil || len(names) > 0 {
-		t.Errorf("what is left: %v, %v", names, err)
+		t.Errorf("files: %v, %v", names, err)
 	}
 }

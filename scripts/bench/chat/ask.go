@@ -25,7 +25,8 @@ func ask(ctx context.Context, text, drawing string) (a answer, err error) {
 	body, err := json.Marshal(map[string]any{
 		"model": *publicID, "stream": true, "temperature": 0,
 		"messages": []any{map[string]any{"role": "user", "content": []any{
-			map[string]any{"type": "image_url", "image_url": map[string]string{"url": "data:image/png;base64," + drawing}},
+			map[string]any{"type": "image_url",
+				"image_url": map[string]string{"url": "data:image/png;base64," + drawing}},
 			map[string]string{"type": "text", "text": text},
 		}}},
 	})
@@ -33,7 +34,8 @@ func ask(ctx context.Context, text, drawing string) (a answer, err error) {
 		return a, err
 	}
 	start := time.Now()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, *gatewayURL+"/v1/chat/completions", bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, *gatewayURL+"/v1/chat/completions",
+		bytes.NewReader(body))
 	if err != nil {
 		return a, err
 	}
@@ -53,7 +55,8 @@ func ask(ctx context.Context, text, drawing string) (a answer, err error) {
 		if strings.Contains(line, `"error"`) {
 			return a, fmt.Errorf("the stream failed: %.300s", line)
 		}
-		if !strings.HasPrefix(line, "data: {") || !strings.Contains(line, `"content":"`) || strings.Contains(line, `"content":""`) {
+		if !strings.HasPrefix(line, "data: {") || !strings.Contains(line, `"content":"`) ||
+			strings.Contains(line, `"content":""`) {
 			continue
 		}
 		if a.tokens++; a.tokens == 1 {

@@ -36,7 +36,8 @@ func newAlbum(file string) (*album, error) {
 	a := &album{}
 	for line := range strings.Lines(string(text)) {
 		m, err := chem.Parse(strings.TrimSpace(line))
-		if err != nil || strings.ContainsAny(line, "#.*") || m.HeavyAtoms() < 12 || m.HeavyAtoms() > 30 || !usual.MatchString(m.Formula()) {
+		if err != nil || strings.ContainsAny(line, "#.*") || m.HeavyAtoms() < 12 || m.HeavyAtoms() > 30 ||
+			!usual.MatchString(m.Formula()) {
 			continue
 		}
 		drawn, err := chem.PNG(m, 300, 300)

@@ -26,10 +26,12 @@ var (
 	tritonURL  = flag.String("triton", "127.0.0.1:8701", "gRPC address of the Triton behind it")
 	publicID   = flag.String("model", "retort/molecule-reader-v3", "public id of the model")
 	entry      = flag.String("entry", "molecule_reader", "its name in Triton")
-	molecules  = flag.String("molecules", "chem/testdata/molecules.smi", "SMILES to draw, one a line; those of 12 to 30 heavy atoms are taken")
-	lone       = flag.Int("lone", 60, "answers to one conversation")
-	rounds     = flag.Int("rounds", 5, "rounds of one and of eight conversations in turn, after one that is not counted")
-	period     = flag.Duration("period", 4*time.Second, "length of a round")
+	molecules  = flag.String("molecules", "chem/testdata/molecules.smi",
+		"SMILES to draw, one a line; those of 12 to 30 heavy atoms are taken")
+	lone   = flag.Int("lone", 60, "answers to one conversation")
+	rounds = flag.Int("rounds", 5,
+		"rounds of one and of eight conversations in turn, after one that is not counted")
+	period = flag.Duration("period", 4*time.Second, "length of a round")
 )
 
 const question = "What is the SMILES of this molecule?"
@@ -67,7 +69,8 @@ func run(ctx context.Context) error {
 
 func row(name string, values []float64, unit, wanted string) {
 	slices.Sort(values)
-	fmt.Printf("| %s | %.3g %s (%.3g to %.3g) | %s |\n", name, values[len(values)/2], unit, values[0], values[len(values)-1], wanted)
+	fmt.Printf("| %s | %.3g %s (%.3g to %.3g) | %s |\n", name, values[len(values)/2], unit, values[0],
+		values[len(values)-1], wanted)
 }
 
 // first measures a lone conversation, an answer after another.

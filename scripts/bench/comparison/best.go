@@ -27,7 +27,8 @@ func Best(ctx context.Context, python, entry string, texts []string, group int, 
 	for i, plan := range plans {
 		own := Load{Texts: texts[:len(texts)/group*group], Size: group}
 		side := Side{
-			Name: fmt.Sprintf("ONNX Runtime alone, %d texts sorted by length, %d padded tokens a call", group, budgets[i]), Served: Known(bare.PID()), Own: &own,
+			Name: fmt.Sprintf("ONNX Runtime alone, %d texts sorted by length, %d padded tokens a call", group,
+				budgets[i]), Served: Known(bare.PID()), Own: &own,
 			Call: func(ctx context.Context, _ []string, lo, _ int) error {
 				for _, number := range plan[lo/group] {
 					if err := bare.Run(ctx, number); err != nil {
@@ -76,7 +77,9 @@ func sortedCalls(texts []string, group int, request func([]string) (*triton.Requ
 	for _, budget := range budgets {
 		var plan [][]int
 		for lo := 0; lo+group <= len(rows); lo += group {
-			sorted := slices.SortedStableFunc(slices.Values(rows[lo:lo+group]), func(a, b row) int { return cmp.Compare(a.length, b.length) })
+			sorted := slices.SortedStableFunc(slices.Values(rows[lo:lo+group]), func(a, b row) int {
+				return cmp.Compare(a.length, b.length)
+			})
 			var numbers []int
 			for from := 0; from < len(sorted); {
 				to := from + 1

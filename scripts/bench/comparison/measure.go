@@ -18,8 +18,8 @@ type Side struct {
 	Name   string
 	Call   func(ctx context.Context, texts []string, lo, hi int) error
 	Served Processes
-	// Own is a load of the side's own, one request at a time, where the side is not asked as the others are; nil for the
-	// workload's.
+	// Own is a load of the side's own, one request at a time, where the side is not asked as the others are; nil for
+	// the workload's.
 	Own *Load
 }
 
@@ -140,7 +140,8 @@ func (c *Comparison) round(number int, measure func(Side) (float64, int, error))
 			return nil, fmt.Errorf("%s: %s: %w", c.title, c.sides[i].Name, err)
 		}
 		spent := c.sides[i].Served.used() - used
-		taken[i] = figures{values: []float64{value}, cost: []float64{float64(spent.Microseconds()) / 1e3 / float64(texts)}}
+		taken[i] = figures{values: []float64{value},
+			cost: []float64{float64(spent.Microseconds()) / 1e3 / float64(texts)}}
 	}
 	return taken, nil
 }

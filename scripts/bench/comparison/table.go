@@ -27,8 +27,9 @@ type Table struct{ out io.Writer }
 
 // NewTable writes the head; each is what is counted.
 func NewTable(out io.Writer, each string) *Table {
-	fmt.Fprintf(out, "\n| load | gateway | against | it | gateway / it, by round | wanted | | CPU ms/%s, gateway, it | others |\n"+
-		"|---|---|---|---|---|---|---|---|---|\n", each)
+	fmt.Fprintf(out,
+		"\n| load | gateway | against | it | gateway / it, by round | wanted | | CPU ms/%s, gateway, it | others |\n"+
+			"|---|---|---|---|---|---|---|---|---|\n", each)
 	return &Table{out}
 }
 

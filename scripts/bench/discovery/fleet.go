@@ -114,7 +114,8 @@ func (f *fleet) ModelConfig(_ context.Context, r *pb.ModelConfigRequest) (*pb.Mo
 		Input:            []*pb.ModelInput{{Name: "input_ids", DataType: pb.DataType_TYPE_INT64, Dims: []int64{-1}}},
 		Output:           []*pb.ModelOutput{{Name: "embedding", DataType: pb.DataType_TYPE_FP32, Dims: []int64{384}}},
 		SchedulingChoice: &pb.ModelConfig_DynamicBatching{DynamicBatching: &pb.ModelDynamicBatching{MaxQueueDelayMicroseconds: f.delay.Load()}},
-		Parameters:       map[string]*pb.ModelParameter{"retort_api": {StringValue: "embedding"}, "model_id": {StringValue: "bench/" + r.Name}},
+		Parameters: map[string]*pb.ModelParameter{"retort_api": {StringValue: "embedding"},
+			"model_id": {StringValue: "bench/" + r.Name}},
 	}}
 	f.add(config, int64(proto.Size(answer)))
 	return answer, nil
@@ -124,8 +125,10 @@ func (f *fleet) ModelConfig(_ context.Context, r *pb.ModelConfigRequest) (*pb.Mo
 func (f *fleet) ModelMetadata(_ context.Context, r *pb.ModelMetadataRequest) (*pb.ModelMetadataResponse, error) {
 	answer := &pb.ModelMetadataResponse{
 		Name: r.Name, Versions: []string{"1"}, Platform: "onnxruntime_onnx",
-		Inputs:  []*pb.ModelMetadataResponse_TensorMetadata{{Name: "input_ids", Datatype: "INT64", Shape: []int64{-1, -1}}},
-		Outputs: []*pb.ModelMetadataResponse_TensorMetadata{{Name: "embedding", Datatype: "FP32", Shape: []int64{-1, 384}}},
+		Inputs: []*pb.ModelMetadataResponse_TensorMetadata{{Name: "input_ids", Datatype: "INT64",
+			Shape: []int64{-1, -1}}},
+		Outputs: []*pb.ModelMetadataResponse_TensorMetadata{{Name: "embedding", Datatype: "FP32",
+			Shape: []int64{-1, 384}}},
 	}
 	f.add(metadata, int64(proto.Size(answer)))
 	return answer, nil

@@ -28,8 +28,11 @@ func follow(count, models int) error {
 		registries[i] = discovery.NewRegistry(client, discovery.Config{})
 	}
 	is := map[string]func(*discovery.Snapshot) bool{
-		"ready":         func(s *discovery.Snapshot) bool { return len(s.Models) == models },
-		"version":       func(s *discovery.Snapshot) bool { m, ok := s.Model(changed); return ok && m.Version() == "2" },
+		"ready": func(s *discovery.Snapshot) bool { return len(s.Models) == models },
+		"version": func(s *discovery.Snapshot) bool {
+			m, ok := s.Model(changed)
+			return ok && m.Version() == "2"
+		},
 		"configuration": reconfigured,
 		"usage":         func(*discovery.Snapshot) bool { return true },
 	}

@@ -1,7 +1,7 @@
 // Command discovery measures what it costs many gateways to know what many Tritons serve. The Tritons are small gRPC
-// servers in this process, which answer health, indexes and descriptions of models and nothing else; the gateways are the
-// discovery of real ones (triton.Client and discovery.Registry), in a process of their own so that their memory and time can
-// be told apart.
+// servers in this process, which answer health, indexes and descriptions of models and nothing else; the gateways are
+// the discovery of real ones (triton.Client and discovery.Registry), in a process of their own so that their memory and
+// time can be told apart.
 //
 //	go run ./scripts/bench/discovery -tritons 100 -models 1000 -gateways 50
 package main
@@ -76,7 +76,8 @@ func measure(tritons, models, gateways int, steady time.Duration) error {
 		share(kind+" calls a second", "", float64(after.calls[kind]-before.calls[kind])/long)
 	}
 	share("answers' bytes a second", "B", float64(after.bytes-before.bytes)/long)
-	row("cores used", fmt.Sprintf("%.2f", (second.CPU-first.CPU)/long), fmt.Sprintf("%.3f", (second.CPU-first.CPU)/long/float64(gateways)), "")
+	row("cores used", fmt.Sprintf("%.2f", (second.CPU-first.CPU)/long),
+		fmt.Sprintf("%.3f", (second.CPU-first.CPU)/long/float64(gateways)), "")
 	row("memory", figure(second.Resident, "B"), figure(second.Resident/float64(gateways), "B"), "")
 	row("connections", fmt.Sprint(tritons*gateways), fmt.Sprint(tritons), fmt.Sprint(gateways))
 	return converge(f, g)
@@ -130,7 +131,8 @@ type usage struct {
 }
 
 func start(addresses []string, count, models int) (*gateways, error) {
-	process := exec.Command("/proc/self/exe", "-child", fmt.Sprintf("-gateways=%d", count), fmt.Sprintf("-models=%d", models))
+	process := exec.Command("/proc/self/exe", "-child", fmt.Sprintf("-gateways=%d", count),
+		fmt.Sprintf("-models=%d", models))
 	process.Stderr = os.Stderr
 	in, err := process.StdinPipe()
 	if err != nil {

@@ -25,15 +25,16 @@ var (
 	tritonURL  = flag.String("triton", "127.0.0.1:8701", "gRPC address of the Triton behind it")
 	tritonPID  = flag.Int("triton-pid", 0, "its process")
 	python     = flag.String("python", "", "a Python with onnxruntime, to measure it alone on the same graph")
-	peerURL    = flag.String("peer", "", "base URL of another server with an OpenAI style /embeddings, such as infinity")
-	peerPID    = flag.Int("peer-pid", 0, "its process")
-	peerModel  = flag.String("peer-model", "all-MiniLM-L6-v2", "the model's name at the peer")
-	publicID   = flag.String("model", "sentence-transformers/all-MiniLM-L6-v2", "public id of the model")
-	entry      = flag.String("entry", "model_repository/minilm_embed", "its folder in the model repository")
-	times      = flag.Int("rounds", 7, "rounds per measurement, after one that is not counted")
-	period     = flag.Duration("period", 2*time.Second, "length of a round of one side")
-	twin       = flag.String("twin", "", "public id of the model in int8: only it is measured, against the model")
-	only       = flag.String("only", "", "singles, batches, lone or lengths: one of the comparisons")
+	peerURL    = flag.String("peer", "",
+		"base URL of another server with an OpenAI style /embeddings, such as infinity")
+	peerPID   = flag.Int("peer-pid", 0, "its process")
+	peerModel = flag.String("peer-model", "all-MiniLM-L6-v2", "the model's name at the peer")
+	publicID  = flag.String("model", "sentence-transformers/all-MiniLM-L6-v2", "public id of the model")
+	entry     = flag.String("entry", "model_repository/minilm_embed", "its folder in the model repository")
+	times     = flag.Int("rounds", 7, "rounds per measurement, after one that is not counted")
+	period    = flag.Duration("period", 2*time.Second, "length of a round of one side")
+	twin      = flag.String("twin", "", "public id of the model in int8: only it is measured, against the model")
+	only      = flag.String("only", "", "singles, batches, lone or lengths: one of the comparisons")
 )
 
 func main() {
@@ -58,10 +59,12 @@ func run(ctx context.Context) error {
 		return err
 	}
 	b := &bench{
-		gateway:  comparison.Side{Name: "gateway", Call: (&server{*gatewayURL + "/v1/embeddings", *publicID}).embed, Served: comparison.Known(*gatewayPID, *tritonPID)},
+		gateway: comparison.Side{Name: "gateway", Call: (&server{*gatewayURL + "/v1/embeddings", *publicID}).embed,
+			Served: comparison.Known(*gatewayPID, *tritonPID)},
 		straight: &direct{client: client, tokenizer: tokenizer, model: filepath.Base(*entry)},
-		peer:     comparison.Side{Name: "peer", Call: (&server{*peerURL + "/embeddings", *peerModel}).embed, Served: comparison.Known(*peerPID)},
-		short:    shortTexts(), mixed: mixed,
+		peer: comparison.Side{Name: "peer", Call: (&server{*peerURL + "/embeddings", *peerModel}).embed,
+			Served: comparison.Known(*peerPID)},
+		short: shortTexts(), mixed: mixed,
 	}
 	return b.compare(ctx)
 }
@@ -114,7 +117,8 @@ func (b *bench) compare(ctx context.Context) error {
 // twins compares the model in int8 with the model, both served by the gateway.
 func (b *bench) twins(ctx context.Context) error {
 	t := comparison.NewTable(os.Stdout, plan().Each)
-	int8 := comparison.Side{Name: "in int8", Call: (&server{*gatewayURL + "/v1/embeddings", *twin}).embed, Served: b.gateway.Served}
+	int8 := comparison.Side{Name: "in int8", Call: (&server{*gatewayURL + "/v1/embeddings", *twin}).embed,
+		Served: b.gateway.Served}
 	fp32 := b.gateway
 	fp32.Name = "the same model in fp32, the same gateway"
 	for _, w := range []struct {
@@ -126,7 +130,8 @@ func (b *bench) twins(ctx context.Context) error {
 		{"in int8: requests of 32 short texts, 4 at once", b.short, 4, 32},
 		{"in int8: requests of 128 texts of 10 to 256 tokens, 2 at once", b.mixed, 2, 128},
 	} {
-		c, err := plan().Throughput(ctx, w.title, w.concurrency, comparison.Requests(w.texts, w.size), []comparison.Side{int8, fp32})
+		c, err := plan().Throughput(ctx, w.title, w.concurrency, comparison.Requests(w.texts, w.size),
+			[]comparison.Side{int8, fp32})
 		if err != nil {
 			return err
 		}
@@ -200,7 +205,8 @@ func (b *bench) lengths(ctx context.Context, t *comparison.Table) error {
 	}
 	defer stop()
 	sides := append([]comparison.Side{b.gateway}, straight...)
-	c, err := plan().Throughput(ctx, "requests of 128 texts of 10 to 256 tokens, 2 at once", 2, comparison.Requests(b.mixed, 128), sides)
+	c, err := plan().Throughput(ctx, "requests of 128 texts of 10 to 256 tokens, 2 at once", 2,
+		comparison.Requests(b.mixed, 128), sides)
 	if err != nil {
 		return err
 	}

@@ -48,9 +48,9 @@ func each(size int, run func(ctx context.Context, call int) error) func(context.
 	}
 }
 
-// sides are the same texts as tensors in calls of size rows, sent to the same Triton, and ONNX Runtime alone, where there
-// is a Python that has it: on the same calls, and at its best where group is not 0. request makes the tensors of the calls:
-// [direct.request] or [direct.computed]. stop ends what they started.
+// sides are the same texts as tensors in calls of size rows, sent to the same Triton, and ONNX Runtime alone, where
+// there is a Python that has it: on the same calls, and at its best where group is not 0. request makes the tensors of
+// the calls: [direct.request] or [direct.computed]. stop ends what they started.
 func (d *direct) sides(ctx context.Context, name string, texts []string, size, group int, request func([]string) (*triton.Request, error)) (sides []comparison.Side, stop func(), err error) {
 	calls, err := calls(texts, size, request)
 	if err != nil {
@@ -72,7 +72,8 @@ func (d *direct) sides(ctx context.Context, name string, texts []string, size, g
 	if err != nil {
 		return nil, nil, err
 	}
-	sides = append(sides, comparison.Side{Name: bare, Call: each(size, alone.Run), Served: comparison.Known(alone.PID())})
+	sides = append(sides,
+		comparison.Side{Name: bare, Call: each(size, alone.Run), Served: comparison.Known(alone.PID())})
 	return sides, func() { _ = alone.Close() }, nil
 }
 
@@ -102,7 +103,8 @@ func (d *direct) padded(texts []string) (*tokenizers.Batch, error) {
 	rows := make([]*tokenizers.Encoding, len(texts))
 	for i, text := range texts {
 		var err error
-		if rows[i], err = d.tokenizer.Encode(text, tokenizers.Options{MaxLength: 256, Strategy: tokenizers.OnlyFirst}); err != nil {
+		if rows[i], err = d.tokenizer.Encode(text,
+			tokenizers.Options{MaxLength: 256, Strategy: tokenizers.OnlyFirst}); err != nil {
 			return nil, err
 		}
 	}

@@ -10,12 +10,15 @@ import (
 
 // shortTexts are 120 questions of 8 to 16 tokens.
 func shortTexts() []string {
-	subjects := []string{"aspirin", "caffeine", "the liver", "a kinase", "insulin", "the river", "a bank card", "vitamin D", "an enzyme", "copper"}
-	verbs := []string{"dissolve in water", "bind to its receptor", "work so quickly", "cost more this year", "change with age", "react with acids"}
+	subjects := []string{"aspirin", "caffeine", "the liver", "a kinase", "insulin", "the river", "a bank card",
+		"vitamin D", "an enzyme", "copper"}
+	verbs := []string{"dissolve in water", "bind to its receptor", "work so quickly", "cost more this year",
+		"change with age", "react with acids"}
 	var texts []string
 	for _, s := range subjects {
 		for _, v := range verbs {
-			texts = append(texts, fmt.Sprintf("Why does %s %s?", s, v), fmt.Sprintf("When did %s first %s, and where?", s, v))
+			texts = append(texts, fmt.Sprintf("Why does %s %s?", s, v),
+				fmt.Sprintf("When did %s first %s, and where?", s, v))
 		}
 	}
 	return texts

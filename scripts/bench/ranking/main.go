@@ -135,7 +135,8 @@ func fairness(ctx context.Context, out io.Writer, gateway comparison.Side) error
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "\nOne passage: %.1f ms alone, %.1f ms among ten requests of 100 passages, which take %.0f ms each (medians)\n",
+	_, err = fmt.Fprintf(out,
+		"\nOne passage: %.1f ms alone, %.1f ms among ten requests of 100 passages, which take %.0f ms each (medians)\n",
 		comparison.Median(alone), comparison.Median(among), comparison.Median(took))
 	return err
 }

@@ -39,12 +39,14 @@ func documented(ctx context.Context, texts []string, lo, hi int) error {
 	for i := range list {
 		list[i].Text = texts[lo+i]
 	}
-	return comparison.Post(ctx, *gatewayURL+"/v1/ranking", map[string]any{"model": *publicID, "query": text{query}, "passages": list, "truncate": "END"})
+	return comparison.Post(ctx, *gatewayURL+"/v1/ranking",
+		map[string]any{"model": *publicID, "query": text{query}, "passages": list, "truncate": "END"})
 }
 
 // cohere asks the peer.
 func cohere(ctx context.Context, texts []string, lo, hi int) error {
-	return comparison.Post(ctx, *peerURL+"/rerank", map[string]any{"model": *peerModel, "query": query, "documents": texts[lo:hi]})
+	return comparison.Post(ctx, *peerURL+"/rerank",
+		map[string]any{"model": *peerModel, "query": query, "documents": texts[lo:hi]})
 }
 
 // direct sends tensors made beforehand.
@@ -110,7 +112,8 @@ func (d *direct) request(texts []string) (*triton.Request, error) {
 	rows := make([]*tokenizers.Encoding, len(texts))
 	for i, text := range texts {
 		var err error
-		if rows[i], err = d.tokenizer.EncodePair(query, text, tokenizers.Options{MaxLength: *maxLength, Strategy: tokenizers.OnlySecond}); err != nil {
+		if rows[i], err = d.tokenizer.EncodePair(query, text,
+			tokenizers.Options{MaxLength: *maxLength, Strategy: tokenizers.OnlySecond}); err != nil {
 			return nil, err
 		}
 	}

@@ -12,12 +12,13 @@ import (
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// registerAdapter starts the adapter of custom metrics and makes it a part of the API, as the manifests of such adapters
-// do.
+// registerAdapter starts the adapter of custom metrics and makes it a part of the API, as the manifests of such
+// adapters do.
 func (c *cluster) registerAdapter(ctx context.Context) error {
 	keys := filepath.Join(c.folder, "keys")
 	if err := c.start(ctx, "adapter", "--secure-port=6444", "--bind-address="+gateway,
-		"--tls-cert-file="+filepath.Join(keys, "adapter.crt"), "--tls-private-key-file="+filepath.Join(keys, "adapter.key"),
+		"--tls-cert-file="+filepath.Join(keys, "adapter.crt"), "--tls-private-key-file="+filepath.Join(keys,
+			"adapter.key"),
 		"--lister-kubeconfig="+c.kubeconfig, "--authentication-kubeconfig="+c.kubeconfig, "--authorization-kubeconfig="+c.kubeconfig,
 		"--discovery-interval=10s",
 	); err != nil {
@@ -26,7 +27,8 @@ func (c *cluster) registerAdapter(ctx context.Context) error {
 	const name = "metrics-adapter"
 	const space = "kube-system"
 	var port int32 = 6444
-	service := &core.Service{ObjectMeta: meta.ObjectMeta{Name: name}, Spec: core.ServiceSpec{Ports: []core.ServicePort{{Port: port}}}}
+	service := &core.Service{ObjectMeta: meta.ObjectMeta{Name: name},
+		Spec: core.ServiceSpec{Ports: []core.ServicePort{{Port: port}}}}
 	if _, err := c.client.CoreV1().Services(space).Create(ctx, service, meta.CreateOptions{}); err != nil {
 		return err
 	}

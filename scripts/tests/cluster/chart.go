@@ -25,7 +25,8 @@ func (s *suite) helm(ctx context.Context, verb, values string, more ...string) e
 	if err := os.WriteFile(file, []byte(values), 0o600); err != nil {
 		return err
 	}
-	arguments := append([]string{verb, release, s.chart, "--namespace", namespace, "--values", file, "--wait", "--timeout", "5m"}, more...)
+	arguments := append([]string{verb, release, s.chart, "--namespace", namespace, "--values", file, "--wait",
+		"--timeout", "5m"}, more...)
 	command := exec.CommandContext(ctx, filepath.Join(s.binaries, "helm"), arguments...)
 	command.Env = append(os.Environ(), "KUBECONFIG="+s.cluster.kubeconfig)
 	if output, err := command.CombinedOutput(); err != nil {
@@ -44,7 +45,8 @@ func (s *suite) pods(ctx context.Context) (text string) {
 		text += fmt.Sprintf("pod %s: %s %s\n", p.Name, p.Status.Phase, p.Status.Message)
 		for _, c := range p.Status.ContainerStatuses {
 			output, _ := os.ReadFile(s.cluster.node.Output(p.Name, c.Name))
-			text += fmt.Sprintf("  container %s: ready %v, %d restarts; its last lines:\n%s\n", c.Name, c.Ready, c.RestartCount, tail(string(output), 12))
+			text += fmt.Sprintf("  container %s: ready %v, %d restarts; its last lines:\n%s\n", c.Name, c.Ready,
+				c.RestartCount, tail(string(output), 12))
 		}
 	}
 	return text

@@ -51,7 +51,8 @@ func newCluster(ctx context.Context, folder, binary string, images map[string]no
 	}
 	var err error
 	c.node, err = node.New(ctx, c.client, node.Config{
-		Name: "node-1", Folder: filepath.Join(folder, "node"), Images: images, DNS: dns, Gateway: gateway, Bridge: bridge,
+		Name: "node-1", Folder: filepath.Join(folder,
+			"node"), Images: images, DNS: dns, Gateway: gateway, Bridge: bridge,
 	})
 	return c, err
 }

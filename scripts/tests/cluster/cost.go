@@ -7,8 +7,8 @@ import (
 	"retort-cluster-test/load"
 )
 
-// cost measures the processor time that one request of each kind costs the gateways and the Tritons, with four clients at
-// once and nothing else.
+// cost measures the processor time that one request of each kind costs the gateways and the Tritons, with four clients
+// at once and nothing else.
 func (s *suite) cost(ctx context.Context) error {
 	for _, kind := range load.Kinds {
 		gateway, triton, err := s.used(ctx)
@@ -28,7 +28,8 @@ func (s *suite) cost(ctx context.Context) error {
 			return err
 		}
 		count := time.Duration(max(len(results), 1))
-		s.say("cost", "%s: %d requests, each %v of a core in the gateways and %v in the Tritons", kind.Name, len(results),
+		s.say("cost", "%s: %d requests, each %v of a core in the gateways and %v in the Tritons", kind.Name,
+			len(results),
 			((gatewayAfter - gateway) / count).Round(10*time.Microsecond), ((tritonAfter - triton) / count).Round(10*time.Microsecond))
 		if err := none(results, from); err != nil {
 			return err

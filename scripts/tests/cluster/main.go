@@ -29,8 +29,10 @@ func main() {
 	defer stop()
 	s := &suite{}
 	flag.StringVar(&s.binaries, "binaries", ".cache/cluster", "folder with controlplane and helm")
-	flag.StringVar(&s.checkout, "checkout", ".", "checkout to test, with bin/retort and what scripts/triton/serve.py installs")
-	flag.StringVar(&s.triton, "triton", "", "checkout in which scripts/triton/serve.py has installed Triton; that to test by default")
+	flag.StringVar(&s.checkout, "checkout", ".",
+		"checkout to test, with bin/retort and what scripts/triton/serve.py installs")
+	flag.StringVar(&s.triton, "triton", "",
+		"checkout in which scripts/triton/serve.py has installed Triton; that to test by default")
 	flag.StringVar(&s.chart, "chart", "scripts/deploy/chart", "folder of the chart, in the checkout")
 	flag.StringVar(&s.only, "only", "", "names of the parts to run, with commas between; all by default")
 	flag.Parse()
@@ -47,8 +49,8 @@ func fail(err error) {
 // inside is the variable by which this program knows that it runs in namespaces of its own.
 const inside = "RETORT_CLUSTER_TEST_INSIDE"
 
-// apart runs this program again in namespaces of its own, as root of them: its bridge, addresses and ports are invisible
-// to the machine, and whatever it starts ends with it.
+// apart runs this program again in namespaces of its own, as root of them: its bridge, addresses and ports are
+// invisible to the machine, and whatever it starts ends with it.
 func apart() int {
 	command := exec.Command("/proc/self/exe", os.Args[1:]...)
 	command.Stdin = os.Stdin
@@ -104,7 +106,8 @@ func (s *suite) images() (map[string]node.Image, error) {
 		},
 		"retort-triton": {
 			Mounts: []sandbox.Mount{
-				{Source: s.at("scripts/tests/cluster/tritonserver"), Target: "/opt/tritonserver/bin/tritonserver", ReadOnly: true},
+				{Source: s.at("scripts/tests/cluster/tritonserver"), Target: "/opt/tritonserver/bin/tritonserver",
+					ReadOnly: true},
 			},
 			Environment: append(environment[1:], "TRITONSERVER="+server),
 		},

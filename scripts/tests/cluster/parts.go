@@ -41,7 +41,8 @@ func none(results []load.Result, since time.Time) error {
 	}
 	text := ""
 	for _, r := range failed[:min(len(failed), 5)] {
-		text += fmt.Sprintf("\n    %s begun %+.3f s, took %v: %v", r.Kind, r.Begun.Sub(since).Seconds(), r.Took.Round(time.Millisecond), r.Err)
+		text += fmt.Sprintf("\n    %s begun %+.3f s, took %v: %v", r.Kind, r.Begun.Sub(since).Seconds(),
+			r.Took.Round(time.Millisecond), r.Err)
 	}
 	return fmt.Errorf("%d of %d requests failed:%s", len(failed), len(results), text)
 }
@@ -52,7 +53,8 @@ func figures(results []load.Result) string {
 	for _, r := range results {
 		kinds[r.Kind]++
 	}
-	return fmt.Sprintf("%d requests (%d embedding, %d ranking, %d latent), %d failed, p50 %v, p99 %v, longest %v", len(results),
+	return fmt.Sprintf("%d requests (%d embedding, %d ranking, %d latent), %d failed, p50 %v, p99 %v, longest %v",
+		len(results),
 		kinds["embedding"], kinds["ranking"], kinds["latent"], len(load.Failed(results)),
 		load.Quantile(results, 0.5).Round(time.Millisecond), load.Quantile(results, 0.99).Round(time.Millisecond),
 		load.Quantile(results, 1).Round(time.Millisecond))
@@ -96,9 +98,11 @@ func (s *suite) rollout(ctx context.Context, component string) error {
 	if err != nil {
 		return err
 	}
-	patch := fmt.Sprintf(`{"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":%q}}}}}`, time.Now().Format(time.RFC3339Nano))
+	patch := fmt.Sprintf(`{"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":%q}}}}}`,
+		time.Now().Format(time.RFC3339Nano))
 	client := s.cluster.client.AppsV1().Deployments(namespace)
-	if _, err := client.Patch(ctx, d.Name, types.StrategicMergePatchType, []byte(patch), meta.PatchOptions{}); err != nil {
+	if _, err := client.Patch(ctx, d.Name, types.StrategicMergePatchType, []byte(patch),
+		meta.PatchOptions{}); err != nil {
 		return err
 	}
 	return eventually(ctx, 4*time.Minute, "the update of "+d.Name, func() error {
@@ -194,14 +198,17 @@ func (s *suite) updateModel(ctx context.Context) error {
 			return err
 		}
 		began = time.Now()
-		err := eventually(ctx, within, "version 2 is served by every Triton", func() error { return s.serves(ctx, updated, "2") })
+		err := eventually(ctx, within, "version 2 is served by every Triton", func() error {
+			return s.serves(ctx, updated, "2")
+		})
 		took = time.Since(began)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	s.say("model-update", "version 2 of %s was served everywhere %.1f s after it was there: %s", updated, took.Seconds(), figures(results))
+	s.say("model-update", "version 2 of %s was served everywhere %.1f s after it was there: %s", updated,
+		took.Seconds(), figures(results))
 	return none(results, began)
 }
 

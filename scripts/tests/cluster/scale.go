@@ -129,7 +129,8 @@ func get(ctx context.Context, p core.Pod, port, path string) (string, error) {
 			number = fmt.Sprint(named.ContainerPort)
 		}
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(p.Status.PodIP, number)+path, nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet,
+		"http://"+net.JoinHostPort(p.Status.PodIP, number)+path, nil)
 	if err != nil {
 		return "", err
 	}
@@ -149,7 +150,8 @@ func (s *suite) autoscalers(ctx context.Context) (text string) {
 		return err.Error()
 	}
 	for _, a := range found.Items {
-		text += fmt.Sprintf("autoscaler %s: %d pods, wanted %d\n", a.Name, a.Status.CurrentReplicas, a.Status.DesiredReplicas)
+		text += fmt.Sprintf("autoscaler %s: %d pods, wanted %d\n", a.Name, a.Status.CurrentReplicas,
+			a.Status.DesiredReplicas)
 		for _, c := range a.Status.Conditions {
 			text += fmt.Sprintf("  %s %s: %s\n", c.Type, c.Status, c.Message)
 		}

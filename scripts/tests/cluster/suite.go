@@ -80,7 +80,8 @@ func (s *suite) run(ctx context.Context) (err error) {
 	}
 	s.loads = []*load.Load{
 		load.Start(ctx, load.Options{Address: outside, Clients: 6, Pause: 150 * time.Millisecond, Kinds: load.Kinds}),
-		load.Start(ctx, load.Options{Address: outside, Clients: 3, Pause: 200 * time.Millisecond, Reuse: 1, Kinds: load.Kinds}),
+		load.Start(ctx,
+			load.Options{Address: outside, Clients: 3, Pause: 200 * time.Millisecond, Reuse: 1, Kinds: load.Kinds}),
 	}
 	if err := s.show(ctx, parts[1:]); err != nil {
 		return err

@@ -9,8 +9,8 @@ import (
 // come to new pods too.
 const connectionAge = 10 * time.Second
 
-// values are those of the chart: two pods of each, or the gateway under its autoscaler with room for few requests in each
-// pod. Timings are the chart's own, but for the autoscaler's patience.
+// values are those of the chart: two pods of each, or the gateway under its autoscaler with room for few requests in
+// each pod. Timings are the chart's own, but for the autoscaler's patience.
 func (s *suite) values(autoscaled bool) string {
 	settings := map[string]any{"RETORT_CONNECTION_AGE": connectionAge.String()}
 	gateway := map[string]any{"replicas": 2, "env": settings}
@@ -22,7 +22,8 @@ func (s *suite) values(autoscaled bool) string {
 		gateway["autoscaling"] = map[string]any{
 			"enabled": true, "minReplicas": 1, "maxReplicas": most, "targetWaiting": 2, "targetInFlight": 0, "targetCPU": 0,
 			"behavior": map[string]any{"scaleDown": map[string]any{
-				"stabilizationWindowSeconds": 10, "policies": []any{map[string]any{"type": "Pods", "value": 1, "periodSeconds": 10}},
+				"stabilizationWindowSeconds": 10, "policies": []any{map[string]any{"type": "Pods", "value": 1,
+					"periodSeconds": 10}},
 			}},
 		}
 	}

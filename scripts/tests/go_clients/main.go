@@ -1,9 +1,10 @@
-// Go_clients asks Retort with Go clients of OpenAI's interfaces, and prints what they make of the answers as one JSON object.
+// Go_clients asks Retort with Go clients of OpenAI's interfaces, and prints what they make of the answers as one JSON
+// object.
 //
 //	go run . URL DATA_URL
 //
-// URL is that of the main port. Run by test_go_clients.py; what fails is told as text. It is a module of its own, so that the
-// gateway does not depend on the clients.
+// URL is that of the main port. Run by test_go_clients.py; what fails is told as text. It is a module of its own, so
+// that the gateway does not depend on the clients.
 package main
 
 import (
@@ -79,7 +80,8 @@ func (a asker) models(ctx context.Context) (any, error) {
 func (a asker) embeddings(ctx context.Context) (any, error) {
 	answer, err := a.openai.Embeddings.New(ctx, openai.EmbeddingNewParams{
 		Model: oneMode,
-		Input: openai.EmbeddingNewParamsInputUnion{OfArrayOfStrings: []string{"Aspirin is an analgesic.", "Paris is in France."}},
+		Input: openai.EmbeddingNewParamsInputUnion{OfArrayOfStrings: []string{"Aspirin is an analgesic.",
+			"Paris is in France."}},
 	})
 	if err != nil {
 		return nil, err
@@ -139,17 +141,19 @@ func (a asker) responses(ctx context.Context) (any, error) {
 
 // goOpenAI asks with the client that was there before OpenAI's own.
 func (a asker) goOpenAI(ctx context.Context) (any, error) {
-	vectors, err := a.other.CreateEmbeddings(ctx, other.EmbeddingRequest{Model: oneMode, Input: []string{"Aspirin is an analgesic."}})
+	vectors, err := a.other.CreateEmbeddings(ctx,
+		other.EmbeddingRequest{Model: oneMode, Input: []string{"Aspirin is an analgesic."}})
 	if err != nil {
 		return nil, err
 	}
-	chat, err := a.other.CreateChatCompletion(ctx, other.ChatCompletionRequest{Model: talker, Messages: []other.ChatCompletionMessage{{
-		Role: "user",
-		MultiContent: []other.ChatMessagePart{
-			{Type: other.ChatMessagePartTypeImageURL, ImageURL: &other.ChatMessageImageURL{URL: a.image}},
-			{Type: other.ChatMessagePartTypeText, Text: question},
-		},
-	}}})
+	chat, err := a.other.CreateChatCompletion(ctx,
+		other.ChatCompletionRequest{Model: talker, Messages: []other.ChatCompletionMessage{{
+			Role: "user",
+			MultiContent: []other.ChatMessagePart{
+				{Type: other.ChatMessagePartTypeImageURL, ImageURL: &other.ChatMessageImageURL{URL: a.image}},
+				{Type: other.ChatMessagePartTypeText, Text: question},
+			},
+		}}})
 	if err != nil {
 		return nil, err
 	}
@@ -158,5 +162,6 @@ func (a asker) goOpenAI(ctx context.Context) (any, error) {
 	if !errors.As(err, &refused) {
 		return nil, fmt.Errorf("%T: %w", err, err)
 	}
-	return []any{len(vectors.Data[0].Embedding), chat.Choices[0].Message.Content, refused.HTTPStatusCode, refused.Code}, nil
+	return []any{len(vectors.Data[0].Embedding), chat.Choices[0].Message.Content, refused.HTTPStatusCode,
+		refused.Code}, nil
 }

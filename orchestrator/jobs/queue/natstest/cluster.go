@@ -1,4 +1,4 @@
-// Package natstest runs NATS servers with JetStream for tests, each on a folder and a port of its own.
+// Package natstest runs NATS servers with JetStream for tests. Each has its own folder and port.
 package natstest
 
 import (
@@ -16,7 +16,7 @@ import (
 // startTimeout is how long a node may take to start on a busy machine.
 const startTimeout = time.Minute
 
-// Cluster starts a cluster of that many nodes, which stop with the test.
+// Cluster starts a cluster of nodes, which stop with the test.
 func Cluster(t testing.TB, nodes int) (started []*server.Server) {
 	t.Helper()
 	var routes []*url.URL

@@ -1,6 +1,6 @@
 // Command controlplane is the control plane of a Kubernetes cluster in one binary: etcd, kube-apiserver and
-// kube-controller-manager as they are published, and an adapter of custom metrics. The first argument says which of them
-// runs; the others are its own flags.
+// kube-controller-manager as they are published, and an adapter of custom metrics. The first argument says which of
+// them runs; the others are its own flags.
 package main
 
 import (

@@ -132,7 +132,8 @@ func (c *client) renew() {
 		c.http.CloseIdleConnections()
 	}
 	dialer := &net.Dialer{Timeout: 5 * time.Second}
-	c.http = &http.Client{Timeout: 60 * time.Second, Transport: &http.Transport{DialContext: dialer.DialContext, MaxIdleConnsPerHost: 1}}
+	c.http = &http.Client{Timeout: 60 * time.Second,
+		Transport: &http.Transport{DialContext: dialer.DialContext, MaxIdleConnsPerHost: 1}}
 }
 
 // ask sends the n-th request of this client.

@@ -63,13 +63,15 @@ func (p *pods) GetMetricBySelector(ctx context.Context, namespace string, select
 	if info.GroupResource.Resource != "pods" {
 		return nil, provider.NewMetricNotFoundError(info.GroupResource, info.Metric)
 	}
-	found, err := p.client.Resource(podResource).Namespace(namespace).List(ctx, metav1.ListOptions{LabelSelector: selector.String()})
+	found, err := p.client.Resource(podResource).Namespace(namespace).List(ctx,
+		metav1.ListOptions{LabelSelector: selector.String()})
 	if err != nil {
 		return nil, err
 	}
 	values := &custom_metrics.MetricValueList{}
 	for _, object := range found.Items {
-		value, err := p.value(ctx, types.NamespacedName{Namespace: namespace, Name: object.GetName()}, object.UnstructuredContent(), info, metric)
+		value, err := p.value(ctx, types.NamespacedName{Namespace: namespace, Name: object.GetName()},
+			object.UnstructuredContent(), info, metric)
 		if err == nil {
 			values.Items = append(values.Items, *value)
 		}

@@ -14,7 +14,8 @@ import (
 // connections on: it follows the endpoints itself, and where a pod refuses a connection it tries the next one, as nginx
 // (proxy_next_upstream) and HAProxy (redispatch) do. It repeats no request.
 func NewBalancer(ctx context.Context, factory informers.SharedInformerFactory) *Proxy {
-	return &Proxy{ctx: ctx, slices: factory.Discovery().V1().EndpointSlices().Lister(), open: map[string]net.Listener{}, again: true}
+	return &Proxy{ctx: ctx, slices: factory.Discovery().V1().EndpointSlices().Lister(),
+		open: map[string]net.Listener{}, again: true}
 }
 
 // Expose opens a port on address for one port of a service.

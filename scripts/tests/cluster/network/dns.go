@@ -66,7 +66,8 @@ func (d *DNS) ServeDNS(w dns.ResponseWriter, question *dns.Msg) {
 	if q.Qtype == dns.TypeA {
 		for _, address := range addresses {
 			answer.Answer = append(answer.Answer, &dns.A{
-				Hdr: dns.RR_Header{Name: q.Name, Rrtype: dns.TypeA, Class: dns.ClassINET, Ttl: TTL}, A: net.ParseIP(address),
+				Hdr: dns.RR_Header{Name: q.Name, Rrtype: dns.TypeA, Class: dns.ClassINET,
+					Ttl: TTL}, A: net.ParseIP(address),
 			})
 		}
 	}

@@ -17,8 +17,8 @@ import (
 )
 
 // Proxy stands for kube-proxy: whoever connects to the address of a service is connected to one of its ready pods, in
-// turns, as kube-proxy with IPVS does. A connection stays with its pod. Where no pod is ready, those that are ending and
-// still serve take connections, and where there is none at all the connection is refused.
+// turns, as kube-proxy with IPVS does. A connection stays with its pod. Where no pod is ready, those that are ending
+// and still serve take connections, and where there is none at all the connection is refused.
 type Proxy struct {
 	ctx    context.Context
 	slices list.EndpointSliceLister

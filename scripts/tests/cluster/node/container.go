@@ -88,7 +88,8 @@ func (c *container) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	output, err := os.OpenFile(c.pod.node.Output(c.pod.object.Name, c.spec.Name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	output, err := os.OpenFile(c.pod.node.Output(c.pod.object.Name, c.spec.Name), os.O_CREATE|os.O_APPEND|os.O_WRONLY,
+		0o644)
 	if err != nil {
 		return err
 	}

@@ -142,8 +142,8 @@ func (n *Node) remove(ctx context.Context, object *core.Pod) {
 	}
 }
 
-// Kill sends SIGKILL to the containers of a pod, as the kernel does for want of memory, and returns when they had ended:
-// until then a process accepts connections.
+// Kill sends SIGKILL to the containers of a pod, as the kernel does for want of memory, and returns when they had
+// ended: until then a process accepts connections.
 func (n *Node) Kill(name string) (time.Time, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

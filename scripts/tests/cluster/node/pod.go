@@ -134,7 +134,8 @@ func (p *pod) tell(ctx context.Context) {
 		if holds {
 			value = core.ConditionTrue
 		}
-		status.Conditions = append(status.Conditions, core.PodCondition{Type: kind, Status: value, LastTransitionTime: now})
+		status.Conditions = append(status.Conditions,
+			core.PodCondition{Type: kind, Status: value, LastTransitionTime: now})
 	}
 	p.patch(ctx, status)
 }

@@ -142,7 +142,8 @@ func (c *container) check(ctx context.Context, p *core.Probe) error {
 var prober = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
 func (c *container) get(ctx context.Context, g *core.HTTPGetAction) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(c.pod.address, c.port(g.Port))+g.Path, nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet,
+		"http://"+net.JoinHostPort(c.pod.address, c.port(g.Port))+g.Path, nil)
 	if err != nil {
 		return err
 	}

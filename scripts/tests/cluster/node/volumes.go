@@ -103,7 +103,8 @@ func (p *pod) project(ctx context.Context, folder string, projected *core.Projec
 		case s.DownwardAPI != nil:
 			for _, item := range s.DownwardAPI.Items {
 				if item.FieldRef != nil {
-					err = os.WriteFile(filepath.Join(folder, item.Path), []byte(p.field(item.FieldRef.FieldPath)), 0o644)
+					err = os.WriteFile(filepath.Join(folder, item.Path), []byte(p.field(item.FieldRef.FieldPath)),
+						0o644)
 				}
 			}
 		}
@@ -128,7 +129,8 @@ func (p *pod) token(ctx context.Context, path, audience string) error {
 	return os.WriteFile(path, []byte(answer.Status.Token), 0o644)
 }
 
-// write writes values as files: all of them under their keys, or the items asked for. fault is how they could not be had.
+// write writes values as files: all of them under their keys, or the items asked for. fault is how they could not be
+// had.
 func write(folder string, data map[string]string, items []core.KeyToPath, fault error) error {
 	if fault != nil {
 		return fault

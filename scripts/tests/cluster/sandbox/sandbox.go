@@ -46,8 +46,8 @@ type Container struct {
 // container: it has to call Main then.
 const Argument = "sandbox"
 
-// Start starts the container; output gets what it prints. The process ends with all that it has started, since it is the
-// first one of its process namespace.
+// Start starts the container; output gets what it prints. The process ends with all that it has started, since it is
+// the first one of its process namespace.
 func Start(c Container, output *os.File) (*exec.Cmd, error) {
 	text, err := json.Marshal(c)
 	if err != nil {
@@ -65,7 +65,8 @@ func Start(c Container, output *os.File) (*exec.Cmd, error) {
 
 // Inside is the command line that runs a command within a running container.
 func Inside(pid int, command []string) []string {
-	return append([]string{"nsenter", "--target", fmt.Sprint(pid), "--mount", "--uts", "--ipc", "--net", "--pid", "--root", "--wd", "--"}, command...)
+	return append([]string{"nsenter", "--target", fmt.Sprint(pid), "--mount", "--uts", "--ipc", "--net", "--pid",
+		"--root", "--wd", "--"}, command...)
 }
 
 // Main makes the container's surroundings and becomes its program. It returns only where that fails.
