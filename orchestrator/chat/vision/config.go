@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Config are the limits on images.
+// Config has the limits on images.
 type Config struct {
 	MaxBytes     int            `default:"20971520" help:"Largest image file in bytes."`
 	MaxPixels    int            `default:"33554432" help:"Most pixels of one image, width times height."`

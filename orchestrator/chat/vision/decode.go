@@ -12,15 +12,15 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// decoding calls use with the pixels of an image, when there is room for them and for more pixels that use makes. The
-// room is counted in pixels, each of them four bytes.
-func (l *Loader) decoding(ctx context.Context, img *Image, more int, use func(image.Image) error) error {
-	size := min(int64(img.Width)*int64(img.Height)+int64(more), int64(l.config.DecodePixels))
+// decode calls use with the pixels of an image. First it waits until DecodePixels has room for them and for extra pixels
+// that use allocates, at four bytes each.
+func (l *Loader) decode(ctx context.Context, img *Image, extra int, use func(image.Image) error) error {
+	size := min(int64(img.Width)*int64(img.Height)+int64(extra), int64(l.config.DecodePixels))
 	if err := l.pixels.Acquire(ctx, size); err != nil {
 		return err
 	}
 	defer l.pixels.Release(size)
-	pixels, err := formats[img.Format].decode(&interruptible{ctx, bytes.NewReader(img.File)})
+	pixels, err := formats[img.Format].decode(&contextReader{ctx, bytes.NewReader(img.File)})
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -34,34 +34,34 @@ func (l *Loader) decoding(ctx context.Context, img *Image, more int, use func(im
 	return use(pixels)
 }
 
-// interruptible ends a decoder that works for a caller who has left.
-type interruptible struct {
+// contextReader fails when its context ends, so that a decoder stops when the client has left.
+type contextReader struct {
 	ctx context.Context
 	r   io.Reader
 }
 
-func (i *interruptible) Read(p []byte) (int, error) {
-	if err := i.ctx.Err(); err != nil {
+func (r *contextReader) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
 		return 0, err
 	}
-	return i.r.Read(p)
+	return r.r.Read(p)
 }
 
-// kept reports whether a file can be passed on as it is: engines read it as it was read here, without transparency,
-// inks or more than 8 bits a sample.
-func kept(format string, file []byte, pixels image.Image) bool {
+// isPortable reports whether engines can read a file unchanged: it has no transparency, no CMYK inks and at most 8 bits a
+// sample.
+func isPortable(format string, file []byte, pixels image.Image) bool {
 	if format == "gif" || format == "png" && pngDepth(file) > 8 {
 		return false
 	}
-	if _, ink := pixels.(*image.CMYK); ink {
+	if _, isCMYK := pixels.(*image.CMYK); isCMYK {
 		return false
 	}
-	known, ok := pixels.(interface{ Opaque() bool })
-	return ok && known.Opaque()
+	opaque, ok := pixels.(interface{ Opaque() bool })
+	return ok && opaque.Opaque()
 }
 
-// flat lays an image on white.
-func flat(pixels image.Image) *image.RGBA {
+// flatten draws an image on a white background.
+func flatten(pixels image.Image) *image.RGBA {
 	size := image.Rect(0, 0, pixels.Bounds().Dx(), pixels.Bounds().Dy())
 	out := image.NewRGBA(size)
 	draw.Draw(out, size, image.NewUniform(color.White), image.Point{}, draw.Src)

@@ -5,7 +5,11 @@
 // the images of all requests take is bounded: pixels while they are decoded, and bytes of memory (package memory) until
 // their request has been answered.
 //
-// Words: a source is a data: or http(s): URL. Flat means without transparency, which is laid on white: engines drop the
-// alpha channel, so that drawings on a transparent ground would turn black. Sizes are in bytes, pixels in width times
-// height.
+// Sizes of files are in bytes, sizes of images in pixels.
+//
+// Terms:
+//
+//	source    a data: or http(s): URL, or base64 text
+//	flatten   draw an image on a white background: engines drop the alpha channel, so that transparency would turn black
+//	budget    the memory that the images of all requests may take (package memory)
 package vision

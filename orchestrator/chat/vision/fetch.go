@@ -13,12 +13,12 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// fetcher gets image files over http. Nothing of the request that asks for them travels along, and nothing of the
-// answer but the bytes is used.
+// fetcher fetches image files over HTTP. It forwards nothing of the client's request and uses only the body of the
+// response.
 type fetcher struct {
-	client *http.Client
-	most   int
-	within time.Duration
+	client   *http.Client
+	maxBytes int
+	timeout  time.Duration
 }
 
 func newFetcher(c Config) *fetcher {
@@ -34,9 +34,9 @@ func newFetcher(c Config) *fetcher {
 		MaxResponseHeaderBytes: 64 << 10,
 	}
 	return &fetcher{
-		client: &http.Client{Transport: transport, CheckRedirect: redirects(c.FetchHops)},
-		most:   c.MaxBytes,
-		within: c.FetchTimeout,
+		client:   &http.Client{Transport: transport, CheckRedirect: redirects(c.FetchHops)},
+		maxBytes: c.MaxBytes,
+		timeout:  c.FetchTimeout,
 	}
 }
 
@@ -46,12 +46,12 @@ func redirects(most int) func(*http.Request, []*http.Request) error {
 			return fault.New(fault.Invalid, "the image's URL is redirected more than %d times", most)
 		}
 		next.Header.Del("Referer")
-		return acceptable(next.URL)
+		return checkURL(next.URL)
 	}
 }
 
-// acceptable judges a URL as it is written.
-func acceptable(u *url.URL) error {
+// checkURL refuses URLs by their text; the guard checks addresses.
+func checkURL(u *url.URL) error {
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
 		return fault.New(fault.Invalid, "images are taken from data, http and https URLs, not %q", u.Scheme)
@@ -63,17 +63,17 @@ func acceptable(u *url.URL) error {
 	return nil
 }
 
-// fetch returns the bytes at u. hold is asked before bytes are taken into memory, and may refuse. Other errors are
-// faults of the caller's request and tell nothing about networks that the caller cannot see.
-func (f *fetcher) fetch(ctx context.Context, u *url.URL, hold func(bytes int64) error) ([]byte, error) {
+// fetch returns the file at u. It calls reserve before it allocates memory for bytes. Errors are Invalid faults that reveal
+// nothing about networks that the client cannot reach, or errors of reserve.
+func (f *fetcher) fetch(ctx context.Context, u *url.URL, reserve func(bytes int64) error) ([]byte, error) {
 	fetching, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	clock := startCountdown(f.within, func() { end(errSlow) })
+	clock := startCountdown(f.timeout, func() { end(errSlow) })
 	defer clock.pause()
-	holdPaused := func(bytes int64) error { // holdPaused for memory is not the time of the image's server
+	reservePaused := func(bytes int64) error { // waiting for memory does not count as the server's time
 		clock.pause()
 		defer clock.resume()
-		return hold(bytes)
+		return reserve(bytes)
 	}
 	request, err := http.NewRequestWithContext(fetching, http.MethodGet, u.String(), nil)
 	if err != nil {
@@ -83,23 +83,23 @@ func (f *fetcher) fetch(ctx context.Context, u *url.URL, hold func(bytes int64) 
 	request.Header.Set("User-Agent", "retort")
 	response, err := f.client.Do(request)
 	if err != nil {
-		return nil, f.failed(ctx, fetching, err)
+		return nil, f.toFault(ctx, fetching, err)
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
 		return nil, fault.New(fault.Invalid, "the image could not be fetched: its server answered %d", response.StatusCode)
 	}
-	if response.ContentLength > int64(f.most) {
-		return nil, tooManyBytes(f.most)
+	if response.ContentLength > int64(f.maxBytes) {
+		return nil, tooManyBytes(f.maxBytes)
 	}
-	file, err := f.read(response, holdPaused)
+	file, err := f.read(response, reservePaused)
 	if err != nil {
-		return nil, f.failed(ctx, fetching, err)
+		return nil, f.toFault(ctx, fetching, err)
 	}
 	return file, nil
 }
 
-// countdown calls a function after a duration in which pauses do not count. It is for one goroutine.
+// countdown calls a function after a duration, not counting pauses. It is not safe for concurrent use.
 type countdown struct {
 	timer     *time.Timer
 	remaining time.Duration // at resumed
@@ -115,31 +115,30 @@ func (c *countdown) pause() {
 	c.remaining -= time.Since(c.resumed)
 }
 
-// resume goes on; if nothing remains, the function is called at once.
+// resume continues the countdown. If no time remains, it calls the function at once.
 func (c *countdown) resume() {
 	c.resumed = time.Now()
 	c.timer.Reset(c.remaining)
 }
 
-// firstPiece is how many bytes of a file without a length are read before more memory is asked for; every later piece
-// is as large as all before it.
+// firstPiece is the size in bytes of the first piece of a file of unknown length. Each later piece doubles the total.
 const firstPiece = 64 << 10
 
-// read reads a file piece by piece. One whose length is said is one piece.
-func (f *fetcher) read(response *http.Response, hold func(bytes int64) error) ([]byte, error) {
+// read reads a file in pieces. A file of known length is one piece.
+func (f *fetcher) read(response *http.Response, reserve func(bytes int64) error) ([]byte, error) {
 	var file bytes.Buffer
 	piece := int64(firstPiece)
 	if response.ContentLength >= 0 {
 		piece = response.ContentLength
 	}
 	for {
-		if err := hold(piece); err != nil {
+		if err := reserve(piece); err != nil {
 			return nil, err
 		}
 		file.Grow(int(piece) + bytes.MinRead)
 		_, err := io.CopyN(&file, response.Body, piece)
-		if file.Len() > f.most {
-			return nil, tooManyBytes(f.most)
+		if file.Len() > f.maxBytes {
+			return nil, tooManyBytes(f.maxBytes)
 		}
 		if err == io.EOF || err == nil && int64(file.Len()) == response.ContentLength {
 			return file.Bytes(), nil
@@ -147,15 +146,15 @@ func (f *fetcher) read(response *http.Response, hold func(bytes int64) error) ([
 		if err != nil {
 			return nil, err
 		}
-		piece = int64(min(file.Len(), f.most+1-file.Len()))
+		piece = int64(min(file.Len(), f.maxBytes+1-file.Len()))
 	}
 }
 
 // errSlow ends a fetch that takes too long.
 var errSlow = errors.New("the image's server is slow")
 
-// failed words an error. ctx is that of the request, fetching that of the fetch.
-func (f *fetcher) failed(ctx, fetching context.Context, err error) error {
+// toFault converts an error of a fetch. ctx is the context of the request, fetching that of the fetch.
+func (f *fetcher) toFault(ctx, fetching context.Context, err error) error {
 	var known *fault.Error
 	var slow net.Error
 	switch {
@@ -166,7 +165,7 @@ func (f *fetcher) failed(ctx, fetching context.Context, err error) error {
 	case errors.Is(err, errForbidden):
 		return fault.Wrap(fault.Invalid, err, "the image's URL leads to an address that images are not fetched from")
 	case context.Cause(fetching) == errSlow, errors.As(err, &slow) && slow.Timeout():
-		return fault.Wrap(fault.Invalid, err, "the image could not be fetched within %s", f.within)
+		return fault.Wrap(fault.Invalid, err, "the image could not be fetched within %s", f.timeout)
 	}
 	return fault.Wrap(fault.Invalid, err, "the image could not be fetched")
 }

@@ -18,33 +18,33 @@ type Image struct {
 	Format string
 	Width  int // in pixels
 	Height int
-	// place is where the request has the image, for what is wrong with it.
-	place []any
+	// path locates the image in the request, for faults.
+	path []any
 }
 
-// Base64 is the file as text, without a prefix.
+// Base64 returns the file in base64, without a prefix.
 func (i *Image) Base64() string { return base64.StdEncoding.EncodeToString(i.File) }
 
-// DataURL is the file as a data: URL.
+// DataURL returns the file as a data: URL.
 func (i *Image) DataURL() string { return "data:image/" + i.Format + ";base64," + i.Base64() }
 
-// open checks a file, lays it on white and turns it upright. rewritten says that the image's file is not the one given.
+// open checks a file, flattens it and turns it upright. rewritten is true if the image's file differs from file.
 func (l *Loader) open(ctx context.Context, file []byte) (img *Image, rewritten bool, err error) {
-	f, width, height, err := l.judge(file)
+	f, width, height, err := l.inspect(file)
 	if err != nil {
 		return nil, false, err
 	}
 	img = &Image{File: file, Format: f.name, Width: width, Height: height}
-	turned := 1
+	rotation := 1
 	if f.name == "jpeg" {
-		turned = orientation(file)
+		rotation = orientation(file)
 	}
-	err = l.decoding(ctx, img, width*height, func(pixels image.Image) error {
-		if turned == 1 && kept(f.name, file, pixels) {
+	err = l.decode(ctx, img, width*height, func(pixels image.Image) error {
+		if rotation == 1 && isPortable(f.name, file, pixels) {
 			return nil
 		}
 		rewritten = true
-		return img.rewrite(upright(flat(pixels), turned))
+		return img.rewrite(upright(flatten(pixels), rotation))
 	})
 	if err != nil {
 		return nil, false, err
@@ -52,9 +52,9 @@ func (l *Loader) open(ctx context.Context, file []byte) (img *Image, rewritten b
 	return img, rewritten, nil
 }
 
-// judge finds a file's format and size, and refuses what is too large or not one still image, before anything is
-// unpacked.
-func (l *Loader) judge(file []byte) (f *format, width, height int, err error) {
+// inspect reads a file's format and size without decompressing it. It refuses files that are too large or not one still
+// image.
+func (l *Loader) inspect(file []byte) (f *format, width, height int, err error) {
 	if f, err = sniff(file); err != nil {
 		return nil, 0, 0, err
 	}
@@ -62,7 +62,7 @@ func (l *Loader) judge(file []byte) (f *format, width, height int, err error) {
 	if err != nil {
 		return nil, 0, 0, fault.Wrap(fault.Invalid, err, "the image is broken: its header cannot be read")
 	}
-	if err := l.fits(config.Width, config.Height); err != nil {
+	if err := l.checkSize(config.Width, config.Height); err != nil {
 		return nil, 0, 0, err
 	}
 	if f.check != nil {
@@ -71,7 +71,7 @@ func (l *Loader) judge(file []byte) (f *format, width, height int, err error) {
 	return f, config.Width, config.Height, err
 }
 
-// rewrite makes a PNG file of pixels.
+// rewrite replaces the file by a PNG of pixels.
 func (i *Image) rewrite(pixels *image.RGBA) error {
 	var b bytes.Buffer
 	encoder := png.Encoder{CompressionLevel: png.BestSpeed}
@@ -83,7 +83,7 @@ func (i *Image) rewrite(pixels *image.RGBA) error {
 	return err
 }
 
-func (l *Loader) fits(width, height int) error {
+func (l *Loader) checkSize(width, height int) error {
 	c := l.config
 	switch {
 	case width < c.MinSide || height < c.MinSide:

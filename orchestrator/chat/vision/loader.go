@@ -16,7 +16,7 @@ import (
 type Loader struct {
 	config  Config
 	fetcher *fetcher
-	pixels  *semaphore.Weighted // pixels of all decoding under way
+	pixels  *semaphore.Weighted // pixels being decoded
 	memory  *memory.Budget      // of the process
 }
 
@@ -26,11 +26,11 @@ func NewLoader(c Config, budget *memory.Budget) *Loader {
 	return &Loader{config: c, fetcher: newFetcher(c), pixels: semaphore.NewWeighted(int64(c.DecodePixels)), memory: budget}
 }
 
-// file returns the file at a source.
+// file returns the image file of a source.
 func (s *Set) file(ctx context.Context, from Source) ([]byte, error) {
 	l := s.loader
 	if from.Base64 != "" && from.URL == "" {
-		return l.decoded(from.Base64)
+		return l.decodeBase64(from.Base64)
 	}
 	source := from.URL
 	scheme, rest, found := strings.Cut(source, ":")
@@ -44,16 +44,16 @@ func (s *Set) file(ctx context.Context, from Source) ([]byte, error) {
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "the image's URL is not valid")
 	}
-	if err := acceptable(u); err != nil {
+	if err := checkURL(u); err != nil {
 		return nil, err
 	}
 	if !l.config.Fetch {
 		return nil, fault.New(fault.Invalid, "images are not fetched from URLs here: send a data URL")
 	}
-	return l.fetcher.fetch(ctx, u, func(bytes int64) error { return s.holdFetched(ctx, bytes) })
+	return l.fetcher.fetch(ctx, u, func(bytes int64) error { return s.reserveFetched(ctx, bytes) })
 }
 
-// inline reads what follows data: (RFC 2397). The media type is not looked at.
+// inline decodes the part of a data: URL after the scheme (RFC 2397). It ignores the media type.
 func (l *Loader) inline(rest string) ([]byte, error) {
 	header, text, found := strings.Cut(rest, ",")
 	if !found || len(header) > 1000 {
@@ -62,11 +62,11 @@ func (l *Loader) inline(rest string) ([]byte, error) {
 	if !strings.HasSuffix(strings.ToLower(strings.TrimSpace(header)), ";base64") {
 		return nil, fault.New(fault.Invalid, "the image's data URL is not base64: it should begin with data:image/png;base64,")
 	}
-	return l.decoded(text)
+	return l.decodeBase64(text)
 }
 
-// decoded reads base64, with or without padding and line breaks.
-func (l *Loader) decoded(text string) ([]byte, error) {
+// decodeBase64 decodes base64, with or without padding and line breaks.
+func (l *Loader) decodeBase64(text string) ([]byte, error) {
 	if len(text)/4*3 > l.config.MaxBytes+l.config.MaxBytes/16 { // line breaks included
 		return nil, tooManyBytes(l.config.MaxBytes)
 	}

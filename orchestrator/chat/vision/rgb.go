@@ -20,17 +20,17 @@ func (s *Set) RGB(ctx context.Context, width, height int) (pixels []byte, w, h i
 	if !scaled {
 		width, height = canvas(images)
 	}
-	if err := s.fitsCanvas(width, height); err != nil {
+	if err := s.checkCanvas(width, height); err != nil {
 		return nil, 0, 0, err
 	}
 	size := len(images) * width * height * 3
-	if err := s.hold(ctx, tensorWeight*int64(size)); err != nil {
+	if err := s.reserve(ctx, tensorWeight*int64(size)); err != nil {
 		return nil, 0, 0, err
 	}
 	pixels = make([]byte, 0, size)
 	for _, img := range images {
-		err := s.loader.decoding(ctx, img, width*height, func(decoded image.Image) error {
-			pixels = appendRGB(pixels, sized(flat(decoded), width, height, scaled))
+		err := s.loader.decode(ctx, img, width*height, func(decoded image.Image) error {
+			pixels = appendRGB(pixels, resize(flatten(decoded), width, height, scaled))
 			return nil
 		})
 		if err != nil {
@@ -40,7 +40,7 @@ func (s *Set) RGB(ctx context.Context, width, height int) (pixels []byte, w, h i
 	return pixels, width, height, nil
 }
 
-// canvas is the size that all images fit on: the widest by the tallest.
+// canvas returns the smallest size that all images fit on: the widest by the tallest.
 func canvas(images []*Image) (width, height int) {
 	for _, img := range images {
 		width = max(width, img.Width)
@@ -49,9 +49,9 @@ func canvas(images []*Image) (width, height int) {
 	return width, height
 }
 
-// fitsCanvas refuses images that are small each, but one wide and another one tall. To blame is the first that makes
+// checkCanvas refuses images that are small each, but one wide and another one tall. To blame is the first that makes
 // the canvas of those before it too large.
-func (s *Set) fitsCanvas(width, height int) error {
+func (s *Set) checkCanvas(width, height int) error {
 	most := s.loader.config.DecodePixels
 	images := s.All()
 	if len(images)*width*height <= most {
@@ -62,23 +62,23 @@ func (s *Set) fitsCanvas(width, height int) error {
 		if pixels := len(images) * w * h; pixels > most {
 			return fault.New(fault.Invalid, "image %d of %d (%d × %d) is too large: this model takes all images in one size, "+
 				"here %d × %d, which makes %d pixels; at most %d are taken",
-				i+1, len(images), img.Width, img.Height, w, h, pixels, most).Under(img.place...)
+				i+1, len(images), img.Width, img.Height, w, h, pixels, most).Under(img.path...)
 		}
 	}
 	return fault.New(fault.Invalid, "%d images of %d × %d, as this model takes them, are more than %d pixels", len(images), width, height, most)
 }
 
-// mostScaling bounds the memory of scaling, in bytes: the filter holds a row of the image's height for each column of
+// maxScalingBytes bounds the memory of scaling, in bytes: the filter holds a row of the image's height for each column of
 // the result, at 32 bytes a pixel.
-const mostScaling = 256 << 20
+const maxScalingBytes = 256 << 20
 
-func sized(img *image.RGBA, width, height int, scaled bool) *image.RGBA {
+func resize(img *image.RGBA, width, height int, scaled bool) *image.RGBA {
 	if img.Rect.Dx() == width && img.Rect.Dy() == height {
 		return img
 	}
 	out := image.NewRGBA(image.Rect(0, 0, width, height))
 	if scaled {
-		for 32*width*img.Rect.Dy() > mostScaling && img.Rect.Dy() > 2*height {
+		for 32*width*img.Rect.Dy() > maxScalingBytes && img.Rect.Dy() > 2*height {
 			half := image.NewRGBA(image.Rect(0, 0, img.Rect.Dx(), img.Rect.Dy()/2))
 			xdraw.ApproxBiLinear.Scale(half, half.Rect, img, img.Rect, draw.Src, nil)
 			img = half

@@ -13,7 +13,7 @@ import (
 type Source struct {
 	URL    string
 	Base64 string
-	// Path is where the request has the image, as the path of a fault.
+	// Path locates the image in the request, for faults.
 	Path []any
 }
 
@@ -21,7 +21,7 @@ type Source struct {
 type Set struct {
 	loader *Loader
 	images []*Image
-	// request ends with the request: what the set holds of the memory budget is given back then.
+	// request is the context of the request. When it ends, the set releases its share of the memory budget.
 	request context.Context
 	fetched atomic.Int64 // bytes of the files that were fetched
 }
@@ -40,8 +40,8 @@ func (s *Set) All() []*Image {
 	return s.images
 }
 
-// Load returns the images of a request, checked, whole and flat, a few at a time. What is wrong with one is an Invalid
-// fault at its place. ctx must end with the request: the memory that the images take is counted until then.
+// Load loads, checks and flattens the images of a request, a few at a time. A bad image is an Invalid fault with the Path
+// of its source. ctx must end with the request: until then the images count against the memory budget.
 func (l *Loader) Load(ctx context.Context, sources []Source) (*Set, error) {
 	const atOnce = 4
 	s := &Set{loader: l, images: make([]*Image, len(sources)), request: ctx}
@@ -51,9 +51,9 @@ func (l *Loader) Load(ctx context.Context, sources []Source) (*Set, error) {
 		work.Go(fault.Guard(func() error {
 			img, err := s.load(ctx, source)
 			if err != nil {
-				return at(err, source.Path)
+				return withPath(err, source.Path)
 			}
-			img.place = source.Path
+			img.path = source.Path
 			s.images[i] = img
 			return nil
 		}))
@@ -61,10 +61,10 @@ func (l *Loader) Load(ctx context.Context, sources []Source) (*Set, error) {
 	return s, work.Wait()
 }
 
-// at adds the place of an image to what is wrong with it.
-func at(err error, place []any) error {
+// withPath prepends the path of an image to an Invalid fault.
+func withPath(err error, path []any) error {
 	if f := fault.As(err); f.Kind == fault.Invalid {
-		return f.Under(place...)
+		return f.Under(path...)
 	}
 	return err
 }
@@ -76,13 +76,13 @@ func (s *Set) load(ctx context.Context, source Source) (*Image, error) {
 	}
 	img, rewritten, err := s.loader.open(ctx, file)
 	if err == nil && rewritten {
-		err = s.hold(ctx, fileWeight*int64(len(img.File)))
+		err = s.reserve(ctx, fileWeight*int64(len(img.File)))
 	}
 	return img, err
 }
 
-// hold takes bytes of the memory budget until the request ends.
-func (s *Set) hold(ctx context.Context, bytes int64) error {
+// reserve takes bytes of the memory budget until the request ends.
+func (s *Set) reserve(ctx context.Context, bytes int64) error {
 	release, err := s.loader.memory.Acquire(ctx, bytes)
 	if err == nil {
 		context.AfterFunc(s.request, release)
@@ -90,12 +90,12 @@ func (s *Set) hold(ctx context.Context, bytes int64) error {
 	return err
 }
 
-// holdFetched takes memory for more bytes of a file that is being fetched, and refuses what is beyond the limit of one
-// request.
-func (s *Set) holdFetched(ctx context.Context, bytes int64) error {
+// reserveFetched reserves memory for more bytes of a file that is being fetched. It refuses more than FetchTotal for
+// one request.
+func (s *Set) reserveFetched(ctx context.Context, bytes int64) error {
 	most := int64(s.loader.config.FetchTotal)
 	if s.fetched.Add(bytes) > most {
 		return fault.New(fault.Invalid, "the images fetched for one request are larger than %d bytes together", most)
 	}
-	return s.hold(ctx, fileWeight*bytes)
+	return s.reserve(ctx, fileWeight*bytes)
 }

@@ -50,9 +50,9 @@ func TestScalingIsBounded(t *testing.T) {
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	out := sized(img, 2048, 1024, true)
+	out := resize(img, 2048, 1024, true)
 	runtime.ReadMemStats(&after)
-	if used := after.TotalAlloc - before.TotalAlloc; used > 2*mostScaling {
+	if used := after.TotalAlloc - before.TotalAlloc; used > 2*maxScalingBytes {
 		t.Errorf("%d MB were used", used>>20)
 	}
 	if at := out.RGBAAt(1000, 500); at.R < 198 || at.R > 202 {
