@@ -24,7 +24,7 @@ import (
 	"retort/orchestrator/triton"
 )
 
-// Config is every setting of the program, composed of the rooms' own. Each has a flag (--embedding-port), an
+// Config holds all settings of the program, including those of the packages. Each has a flag (--embedding-port), an
 // environment variable (RETORT_EMBEDDING_PORT) and a key in the YAML file (embedding-port, or port under embedding). A
 // flag wins over the environment, which wins over the file. This file is the only reader of the environment.
 type Config struct {
@@ -84,13 +84,13 @@ type Config struct {
 	Chat      Service[chat.Config]      `embed:"" prefix:"chat-" group:"Vision-language chat" set:"port=8005" set:"concurrency=64" set:"body=33554432"`
 }
 
-// Service are the settings of one API: those of every API, and its room's own.
-type Service[Room any] struct {
+// Service are the settings of one API: the common limits, and the settings of its package.
+type Service[Settings any] struct {
 	Limits gateway.Config `embed:""`
-	Room   Room           `embed:""`
+	Room   Settings       `embed:""`
 }
 
-// memoryBudget is MemoryBudget in bytes, or the default for this machine.
+// memoryBudget returns MemoryBudget in bytes, or the default for this machine.
 func (c *Config) memoryBudget() int64 {
 	if c.MemoryBudget > 0 {
 		return c.MemoryBudget
@@ -98,12 +98,12 @@ func (c *Config) memoryBudget() int64 {
 	return memory.Default()
 }
 
-// triton is where Triton is.
+// triton returns the settings of the connection to Triton.
 func (c *Config) triton() triton.Config {
 	return triton.Config{URLs: c.TritonURL, TLS: triton.TLS{Enabled: c.TritonTLS, CA: c.TritonCA}}
 }
 
-// queueDelay is the maximum queue delay of models that batch dynamically, nil for that of the repository.
+// queueDelay returns the maximum queue delay of models that batch dynamically, or nil to keep that of the repository.
 func (c *Config) queueDelay() *time.Duration {
 	if c.QueueDelay == nil {
 		return nil
@@ -118,7 +118,7 @@ func (c *Config) openToAll() bool {
 	return c.KeysFile == "" && ip != nil && ip.IsUnspecified()
 }
 
-// logFormat is pretty, json or auto.
+// logFormat returns pretty, json or auto.
 func (c *Config) logFormat() string {
 	if c.JSONLLogging {
 		return "json"
@@ -126,7 +126,7 @@ func (c *Config) logFormat() string {
 	return c.LogFormat
 }
 
-// servedNames are the further names of models: a public id by name, "" for the first model.
+// servedNames returns aliases of models: the public id by alias, "" for the first model of each API.
 func (c *Config) servedNames() map[string]string {
 	names := map[string]string{}
 	for _, pair := range c.ServedModelName {
@@ -136,7 +136,7 @@ func (c *Config) servedNames() map[string]string {
 	return names
 }
 
-// Validate is called by kong after every setting has its value.
+// Validate reports all invalid settings. Kong calls it once all settings are read.
 func (c *Config) Validate() error {
 	var errs []error
 	if (c.TLSCert == "") != (c.TLSKey == "") {
@@ -147,7 +147,7 @@ func (c *Config) Validate() error {
 		if port < -1 || port > 65535 {
 			errs = append(errs, fmt.Errorf("%s-port: %d is no port", name, port))
 		}
-		if other, taken := ports[port]; taken && port > 0 {
+		if other, duplicate := ports[port]; duplicate && port > 0 {
 			errs = append(errs, fmt.Errorf("%s-port: %d is also the port of %s", name, port, other))
 		}
 		ports[port] = name
@@ -173,7 +173,8 @@ func (c *Config) Validate() error {
 		errs = append(errs, fmt.Errorf("triton-url: %w", err))
 	}
 	if c.MemoryBudget < 0 || c.MaxConnections < 1 || c.WriteTimeout <= 0 || c.ConnectionAge < 0 {
-		errs = append(errs, errors.New("max-connections and write-timeout must be positive, memory-budget and connection-age not negative"))
+		errs = append(errs, errors.New("max-connections and write-timeout must be positive, "+
+			"memory-budget and connection-age not negative"))
 	}
 	if err := c.Chat.Room.Validate(); err != nil {
 		errs = append(errs, fmt.Errorf("chat: %w", err))
@@ -188,10 +189,12 @@ func (c *Config) Validate() error {
 		errs = append(errs, err)
 	}
 	if c.Batch.FileBytes < 1 || c.Batch.Requests < 1 || c.Batch.Concurrency < 1 || c.Batch.KeepFiles < time.Hour {
-		errs = append(errs, errors.New("jobs-file-bytes, jobs-requests and jobs-concurrency must be positive, jobs-keep-files an hour or more"))
+		errs = append(errs, errors.New("jobs-file-bytes, jobs-requests and jobs-concurrency must be positive, "+
+			"jobs-keep-files an hour or more"))
 	}
 	if o := c.Optimization; o.Searches < 1 || o.Timeout <= 0 || o.Keep <= 0 || o.MaxJobs < 1 {
-		errs = append(errs, errors.New("jobs-searches, jobs-search-timeout, jobs-keep-searches and jobs-most-searches must be positive"))
+		errs = append(errs, errors.New("jobs-searches, jobs-search-timeout, jobs-keep-searches and "+
+			"jobs-most-searches must be positive"))
 	}
 	if c.Batch.TransferRate < 0 {
 		errs = append(errs, errors.New("jobs-transfer-rate must not be negative"))

@@ -21,9 +21,10 @@ func check(t *testing.T, args ...string) string {
 	return out.String()
 }
 
-func TestAFlagWinsOverTheEnvironmentWhichWinsOverTheFile(t *testing.T) {
+func TestPrecedenceOfSettings(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "retort.yaml")
-	text := "triton-url: [a:1, b:2]\nembedding:\n  port: 9001\n  queue: 7\nranking-port: 9002\nlog_level: debug\nhost: 127.0.0.9\n"
+	text := "triton-url: [a:1, b:2]\nembedding:\n  port: 9001\n  queue: 7\n" +
+		"ranking-port: 9002\nlog_level: debug\nhost: 127.0.0.9\n"
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +33,8 @@ func TestAFlagWinsOverTheEnvironmentWhichWinsOverTheFile(t *testing.T) {
 	t.Setenv("NIM_LOG_LEVEL", "warn")
 	got := check(t, "--embedding-queue=8")
 	for _, want := range []string{
-		"embedding-port: 9003\n", "embedding-queue: 8\n", "ranking-port: 9002\n", "log-level: warn\n", "host: 127.0.0.9\n",
+		"embedding-port: 9003\n", "embedding-queue: 8\n", "ranking-port: 9002\n", "log-level: warn\n",
+		"host: 127.0.0.9\n",
 		"triton-url:\n- a:1\n- b:2\n", "embedding-body-limit: 16777216\n", "port: 8000\n",
 	} {
 		if !strings.Contains(got, want) {
@@ -41,7 +43,7 @@ func TestAFlagWinsOverTheEnvironmentWhichWinsOverTheFile(t *testing.T) {
 	}
 }
 
-// Variables of the published services are second names.
+// The environment variables of the published services are aliases.
 func TestPublishedVariables(t *testing.T) {
 	t.Setenv("NIM_HTTP_API_PORT", "9100")
 	t.Setenv("NIM_SERVED_MODEL_NAME", "mine,other=retort/minilm-embedqa-v2")
@@ -50,7 +52,8 @@ func TestPublishedVariables(t *testing.T) {
 		t.Setenv("NIM_LOG_LEVEL", level)
 		got := check(t)
 		for _, want := range []string{
-			"port: 9100\n", "jsonl-logging: true\n", "log-level: " + level + "\n", "served-model-name:\n- mine\n- other=retort/minilm-embedqa-v2\n",
+			"port: 9100\n", "jsonl-logging: true\n", "log-level: " + level + "\n",
+			"served-model-name:\n- mine\n- other=retort/minilm-embedqa-v2\n",
 		} {
 			if !strings.Contains(got, want) {
 				t.Errorf("no %q in:\n%s", want, got)
@@ -73,7 +76,7 @@ func TestModelsAnswerToServedNames(t *testing.T) {
 	}
 }
 
-func TestWrongSettingsAreNamed(t *testing.T) {
+func TestInvalidSettingsAreNamed(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "retort.yaml")
 	for text, want := range map[string]string{
 		"embeding:\n  port: 1\n":      "no such setting: embeding-port",
@@ -100,25 +103,27 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 	}
 	got := check(t, "--nats-url=nats://a:1,nats://user:secret:more/b@c:4222")
 	if !strings.Contains(got, "nats-url: address 2") || strings.Contains(got, "secret") {
-		t.Errorf("an address that cannot be read: %s", got)
+		t.Errorf("an invalid address: %s", got)
 	}
 	if got := check(t, "--no-such-flag"); !strings.HasPrefix(got, "error: ") {
-		t.Errorf("an unknown flag was taken: %s", got)
+		t.Errorf("an unknown flag was accepted: %s", got)
 	}
 	if got := check(t, "--config=/nowhere/retort.yaml"); !strings.HasPrefix(got, "error: ") {
-		t.Errorf("a missing file was taken: %s", got)
+		t.Errorf("a missing file was accepted: %s", got)
 	}
 }
 
-// What check-config prints holds no secret, however an address holds one.
+// The output of check-config contains no secret of any address.
 func TestSecretsAreNotPrinted(t *testing.T) {
 	got := check(t, "--no-jobs",
-		"--nats-url=nats://user:secret@a:4222,tls://secret@b:4222,user:secret@c:4222,nats://user:se%2Fcret@d:4222,nats://user:se@cret@e:4222",
+		"--nats-url=nats://user:secret@a:4222,tls://secret@b:4222,user:secret@c:4222,"+
+			"nats://user:se%2Fcret@d:4222,nats://user:se@cret@e:4222",
 		"--otlp-endpoint=https://user:secret@collector/v1?token=secret")
 	if strings.Contains(got, "cret") || strings.Contains(got, "user") {
 		t.Errorf("a secret in:\n%s", got)
 	}
-	want := "nats-url:\n- nats://xxxxx@a:4222\n- tls://xxxxx@b:4222\n- xxxxx@c:4222\n- nats://xxxxx@d:4222\n- nats://xxxxx@e:4222\n"
+	want := "nats-url:\n- nats://xxxxx@a:4222\n- tls://xxxxx@b:4222\n- xxxxx@c:4222\n" +
+		"- nats://xxxxx@d:4222\n- nats://xxxxx@e:4222\n"
 	for _, want := range []string{want, "otlp-endpoint: https://xxxxx@collector/v1?xxxxx\n"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in:\n%s", want, got)
@@ -126,7 +131,7 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 	}
 }
 
-// TestSettingsTable holds the table in SETTINGS.md to the code.
+// TestSettingsTable checks that the table in SETTINGS.md matches the code.
 func TestSettingsTable(t *testing.T) {
 	table := settingsTable(t)
 	text, err := os.ReadFile("SETTINGS.md")
@@ -145,7 +150,7 @@ func TestSettingsTable(t *testing.T) {
 			t.Fatal(err)
 		}
 	} else if want != string(text) {
-		t.Error("the table in SETTINGS.md is not that of the code: go test ./orchestrator -update")
+		t.Error("the table in SETTINGS.md is out of date: go test ./orchestrator -update")
 	}
 }
 

@@ -15,8 +15,7 @@ import (
 	"retort/orchestrator/jobs/queue/natstest"
 )
 
-// A cluster that is not there, or takes connections and says nothing, keeps jobs away and nothing else, until it
-// answers.
+// While the NATS cluster is missing or mute, only jobs are unavailable. They become available once it answers.
 func TestAPIsServeWithoutTheirCluster(t *testing.T) {
 	mute, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -56,8 +55,8 @@ func TestAPIsServeWithoutTheirCluster(t *testing.T) {
 	})
 }
 
-// Two gateways share a batch over three NATS nodes, one of which ends meanwhile: every line has one answer, in order.
-func TestGatewaysShareABatchOverNodesOfWhichOneEnds(t *testing.T) {
+// Two gateways share a batch over three NATS nodes. One node stops; still every line has one answer, in order.
+func TestGatewaysShareABatchWhileANodeStops(t *testing.T) {
 	const lines = 500
 	nodes := natstest.Cluster(t, 3)
 	urls := "--nats-url=" + strings.Join(natstest.URLs(nodes), ",")
@@ -71,7 +70,8 @@ func TestGatewaysShareABatchOverNodesOfWhichOneEnds(t *testing.T) {
 	}
 	var file strings.Builder
 	for n := range lines {
-		fmt.Fprintf(&file, `{"custom_id": "%d", "method": "POST", "url": "/v1/embeddings", "body": {"model": "retort/minilm-embedqa-v2", "input": "%d"}}`+"\n", n, n)
+		fmt.Fprintf(&file, `{"custom_id": "%d", "method": "POST", "url": "/v1/embeddings", `+
+			`"body": {"model": "retort/minilm-embedqa-v2", "input": "%d"}}`+"\n", n, n)
 	}
 	id := first.upload(t, file.String())
 	status, text := first.post("main", "/v1/batches",
@@ -79,23 +79,23 @@ func TestGatewaysShareABatchOverNodesOfWhichOneEnds(t *testing.T) {
 	if status != http.StatusOK {
 		t.Fatalf("%d %s", status, text)
 	}
-	about := batchOf(t, text)
-	address := "/v1/batches/" + about.ID
+	batch := batchOf(t, text)
+	address := "/v1/batches/" + batch.ID
 	state := func() batchState {
 		_, text := second.get("main", address) // which may be a 503 while the nodes choose leaders: no counts
 		return batchOf(t, text)
 	}
 	second.within(2*time.Minute, "some lines are answered", func() bool { return state().Counts.Completed > 0 })
-	t.Logf("%d lines are answered when a node ends", state().Counts.Completed)
+	t.Logf("%d lines are answered when a node stops", state().Counts.Completed)
 	nodes[1].Shutdown()
 	second.within(5*time.Minute, "the batch is completed", func() bool {
-		about = state()
-		return about.Status == "completed"
+		batch = state()
+		return batch.Status == "completed"
 	})
-	if about.Counts.Total != lines || about.Counts.Completed != lines {
-		t.Errorf("%+v", about)
+	if batch.Counts.Total != lines || batch.Counts.Completed != lines {
+		t.Errorf("%+v", batch)
 	}
-	_, output := first.get("main", "/v1/files/"+about.Output+"/content")
+	_, output := first.get("main", "/v1/files/"+batch.Output+"/content")
 	answers := strings.Split(strings.TrimSpace(output), "\n")
 	if len(answers) != lines {
 		t.Fatalf("%d answers", len(answers))
@@ -108,12 +108,12 @@ func TestGatewaysShareABatchOverNodesOfWhichOneEnds(t *testing.T) {
 	for _, p := range []*program{first, second} {
 		if _, metrics := p.get("main", "/metrics"); !strings.Contains(metrics,
 			`retort_batch_lines_total{api="embedding",outcome="ok"}`) {
-			t.Error("one gateway has answered no line")
+			t.Error("a gateway has answered no line")
 		}
 	}
 }
 
-// batchState is what a batch says of itself, empty where it is not told.
+// batchState has the fields of a batch that the tests read.
 type batchState struct {
 	ID     string `json:"id"`
 	Status string `json:"status"`

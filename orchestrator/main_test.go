@@ -28,7 +28,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expectations in testdata and the table in SETTINGS.md")
 
-// TestMain leaves the settings of whoever runs the tests out of them.
+// TestMain removes the settings of the user from the environment.
 func TestMain(m *testing.M) {
 	for _, variable := range os.Environ() {
 		name, _, _ := strings.Cut(variable, "=")
@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// console is what the program prints, read while it is written.
+// console is a buffer for the output of the program. It can be read while the program writes.
 type console struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -57,7 +57,7 @@ func (c *console) String() string {
 	return c.text.String()
 }
 
-// program is the whole program on free ports, in front of a Triton of ours.
+// program is the program on free ports in front of a test Triton.
 type program struct {
 	t      *testing.T
 	triton *tritontest.Server
@@ -65,7 +65,7 @@ type program struct {
 	ports  map[string]string // URL by listener: "main", "embedding", …
 }
 
-// start runs the program with the embedding models of the real repository and a toy in the place of their graphs.
+// start runs the program with the embedding models of the real repository, whose graphs are replaced by a toy.
 func start(t *testing.T, args ...string) *program {
 	t.Helper()
 	p := &program{t: t, ports: map[string]string{}}
@@ -73,8 +73,8 @@ func start(t *testing.T, args ...string) *program {
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	args = append([]string{
-		"serve", "--host=127.0.0.1", "--port=-1", "--triton-url=" + p.triton.URL(), "--model-repository=../model_repository",
-		"--discovery=50ms", "--log-format=json", "--log-level=debug", "--no-jobs",
+		"serve", "--host=127.0.0.1", "--port=-1", "--triton-url=" + p.triton.URL(),
+		"--model-repository=../model_repository", "--discovery=50ms", "--log-format=json", "--log-level=debug", "--no-jobs",
 	}, args...)
 	for _, s := range services {
 		args = append(args, "--"+s.name+"-port=-1")
@@ -97,7 +97,7 @@ func start(t *testing.T, args ...string) *program {
 
 var opened = regexp.MustCompile(`"listener":"(\w+)","address":"([^"]+)"`)
 
-// secure says that the program under test speaks TLS.
+// secure is true while the program under test speaks TLS.
 var secure bool
 
 func scheme() string {
@@ -119,11 +119,11 @@ func (p *program) eventually(what string, holds func() bool) {
 	p.within(20*time.Second, what, holds)
 }
 
-func (p *program) within(patience time.Duration, what string, holds func() bool) {
+func (p *program) within(timeout time.Duration, what string, holds func() bool) {
 	p.t.Helper()
-	for until := time.Now().Add(patience); !holds(); time.Sleep(10 * time.Millisecond) {
+	for until := time.Now().Add(timeout); !holds(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(until) {
-			p.t.Fatalf("%s: not within %v\n%s", what, patience, p.out.String())
+			p.t.Fatalf("%s: not within %v\n%s", what, timeout, p.out.String())
 		}
 	}
 }
@@ -186,8 +186,8 @@ func entry(t *testing.T, name string) tritontest.Model {
 			for row := range rows {
 				normalize(out[row*384 : (row+1)*384])
 			}
-			return &triton.Response{Outputs: []triton.Tensor{triton.Float32s("sentence_embedding", []int64{rows, 384},
-				out)}}, nil
+			vectors := triton.Float32s("sentence_embedding", []int64{rows, 384}, out)
+			return &triton.Response{Outputs: []triton.Tensor{vectors}}, nil
 		},
 	}
 }
@@ -220,10 +220,10 @@ func (p *program) converse(t *testing.T, file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var now strings.Builder
+	var replay strings.Builder
 	for block := range strings.SplitSeq(strings.TrimSpace(string(text)), "\n\n") {
-		said, _, _ := strings.Cut(block, "\n< ")
-		head, body, _ := strings.Cut(said, "\n")
+		request, _, _ := strings.Cut(block, "\n< ")
+		head, body, _ := strings.Cut(request, "\n")
 		var port, method, path string
 		if _, err := fmt.Sscanf(head, "> %s %s %s", &port, &method, &path); err != nil {
 			t.Fatalf("%q: %v", head, err)
@@ -234,9 +234,9 @@ func (p *program) converse(t *testing.T, file string) {
 		} else {
 			status, answer = p.post(port, path, body)
 		}
-		fmt.Fprintf(&now, "%s\n< %d %s\n\n", said, status, shortened(answer))
+		fmt.Fprintf(&replay, "%s\n< %d %s\n\n", request, status, shortened(answer))
 	}
-	got := strings.TrimSpace(now.String()) + "\n"
+	got := strings.TrimSpace(replay.String()) + "\n"
 	if *update {
 		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
@@ -244,14 +244,14 @@ func (p *program) converse(t *testing.T, file string) {
 		return
 	}
 	if got != string(text) {
-		t.Errorf("%s: the answers differ (go test -update rewrites them); now:\n%s", file,
+		t.Errorf("%s: the answers differ (go test -update rewrites them); replay:\n%s", file,
 			firstDifference(got, string(text)))
 	}
 }
 
 var vector = regexp.MustCompile(`\[-?\d[^\]]{40,}\]|"[A-Za-z0-9+/=]{200,}"`)
 
-// shortened leaves vectors out of an answer.
+// shortened replaces the vectors in an answer by an ellipsis.
 func shortened(answer string) string {
 	return strings.TrimSpace(vector.ReplaceAllString(answer, `"…"`))
 }
@@ -352,7 +352,10 @@ func distance(a, b []float32) (most float64) {
 
 func TestModelsComeAndGo(t *testing.T) {
 	p := start(t)
-	const one, two = `{"model":"sentence-transformers/all-MiniLM-L6-v2","input":"a"}`, `{"model":"retort/minilm-embedqa-v2-query","input":"a"}`
+	const (
+		one = `{"model":"sentence-transformers/all-MiniLM-L6-v2","input":"a"}`
+		two = `{"model":"retort/minilm-embedqa-v2-query","input":"a"}`
+	)
 	answers := func(body string, status int) func() bool {
 		return func() bool { got, _ := p.post("embedding", "/v1/embeddings", body); return got == status }
 	}
@@ -366,7 +369,7 @@ func TestModelsComeAndGo(t *testing.T) {
 	p.triton.Unload("minilm_embed_qa")
 	p.eventually("the second model is gone", answers(two, 404))
 	if !answers(one, 200)() {
-		t.Error("the first model went too")
+		t.Error("the first model is gone too")
 	}
 	p.triton.Load("minilm_embed_qa")
 	p.eventually("the second model is back", answers(two, 200))
@@ -395,7 +398,8 @@ func TestEveryRequestIsLoggedAndCounted(t *testing.T) {
 	for _, want := range []string{
 		`retort_http_requests_total{api="embedding",method="POST",route="/v1/embeddings",status="200"} 1`,
 		`retort_tokens_total{api="embedding"} 6`, `retort_batch_rows_count{api="embedding"}`, `retort_triton_up 1`,
-		`retort_http_waiting{api="ranking"} 0`, `retort_http_refused_total{api="chat"} 0`, `retort_models_ready{api="embedding"} 2`, `retort_http_own_seconds_count{api="embedding",route="/v1/embeddings"} 1`,
+		`retort_http_waiting{api="ranking"} 0`, `retort_http_refused_total{api="chat"} 0`,
+		`retort_models_ready{api="embedding"} 2`, `retort_http_own_seconds_count{api="embedding",route="/v1/embeddings"} 1`,
 	} {
 		if !strings.Contains(metrics, want) {
 			t.Errorf("metrics lack %s", want)
@@ -416,7 +420,7 @@ func TestAPageOfLinks(t *testing.T) {
 		t.Errorf("the page for people: %d", status)
 	}
 	if status, _ := p.get("main", "/page/assets/none.js"); status != 404 {
-		t.Errorf("an asset that there is not: %d", status)
+		t.Errorf("an unknown asset: %d", status)
 	}
 	for _, s := range services {
 		if status, _ := p.get("main", "/"+s.name+"/openapi.json"); status != 200 {
@@ -433,10 +437,10 @@ func TestAPageOfLinks(t *testing.T) {
 func TestDrainLetsRequestsEnd(t *testing.T) {
 	slow := entry(t, "minilm_embed")
 	answer := slow.Infer
-	began := make(chan struct{}, 1)
+	started := make(chan struct{}, 1)
 	draining := make(chan struct{})
 	slow.Infer = func(ctx context.Context, r *triton.Request) (*triton.Response, error) {
-		began <- struct{}{}
+		started <- struct{}{}
 		<-draining
 		return answer(ctx, r)
 	}
@@ -461,7 +465,7 @@ func TestDrainLetsRequestsEnd(t *testing.T) {
 			`{"model":"sentence-transformers/all-MiniLM-L6-v2","input":"a"}`)
 		status <- got
 	}()
-	<-began
+	<-started
 	stop()
 	p.eventually("new requests are refused", func() bool {
 		res, err := http.Get(p.ports["embedding"] + "/v1/health/live")
@@ -472,7 +476,7 @@ func TestDrainLetsRequestsEnd(t *testing.T) {
 	})
 	close(draining)
 	if got := <-status; got != 200 {
-		t.Errorf("the request under way was answered with %d", got)
+		t.Errorf("the request in flight was answered with %d", got)
 	}
 	http.DefaultClient.CloseIdleConnections()
 	if err := <-ended; err != nil {

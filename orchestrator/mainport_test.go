@@ -10,7 +10,7 @@ import (
 )
 
 // A panic in one of the main port's own routes is answered, logged and counted like one in any other route.
-func TestAPanicOfALocalRoute(t *testing.T) {
+func TestPanicOfALocalRoute(t *testing.T) {
 	var out console
 	a := assemble(t, tritontest.Start(t, entry(t, "minilm_embed")), &out)
 	awaitModels(t, a, "embedding", 1)
@@ -39,7 +39,7 @@ func TestAPanicOfALocalRoute(t *testing.T) {
 		return response.StatusCode, string(body), response.Header.Get("X-Request-Id")
 	}
 	gateways := a.gateways
-	a.gateways = nil // which those routes ask
+	a.gateways = nil // which these routes use
 	ids := map[string]string{}
 	for _, path := range []string{"/v1/models", "/models", "/v1/models/lab/model", "/apis"} {
 		status, text, id := get(path)

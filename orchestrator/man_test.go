@@ -7,7 +7,7 @@ import (
 	"retort/orchestrator/command"
 )
 
-// Every command has a page with each of its flags, and the settings of the gateway are not among them.
+// Every command has a manual page with its flags and without the settings of the gateway.
 func TestManualPages(t *testing.T) {
 	parser, err := newParser(&commandLine{})
 	if err != nil {
@@ -25,7 +25,7 @@ func TestManualPages(t *testing.T) {
 		page := strings.ReplaceAll(pages[name], `\-`, "-")
 		for _, flag := range flags {
 			if !strings.Contains(strings.ToLower(page), strings.ToLower(flag)) {
-				t.Errorf("%s does not tell of %s:\n%s", name, flag, page)
+				t.Errorf("%s does not mention %s:\n%s", name, flag, page)
 			}
 		}
 		if strings.Contains(page, "triton-url") {
@@ -40,7 +40,7 @@ func TestManualPages(t *testing.T) {
 		}
 		for _, flag := range node.Flags {
 			if !flag.Hidden && !strings.Contains(page, flag.Name) {
-				t.Errorf("%s does not tell of --%s", name, flag.Name)
+				t.Errorf("%s does not mention --%s", name, flag.Name)
 			}
 		}
 	}

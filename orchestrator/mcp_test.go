@@ -15,13 +15,13 @@ import (
 	"retort/orchestrator/triton/tritontest"
 )
 
-// What a caller of the program's own asks for ends when the caller leaves, and counts as a request of the API.
-func TestAskingAnAPIEndsWithItsCaller(t *testing.T) {
+// A request from inside the program ends when its caller leaves, and counts as a request of the API.
+func TestInternalRequestEndsWithItsCaller(t *testing.T) {
 	slow := entry(t, "minilm_embed")
-	began := make(chan struct{}, 8)
+	started := make(chan struct{}, 8)
 	ended := make(chan struct{}, 8)
 	slow.Infer = func(ctx context.Context, _ *triton.Request) (*triton.Response, error) {
-		began <- struct{}{}
+		started <- struct{}{}
 		<-ctx.Done()
 		ended <- struct{}{}
 		return nil, ctx.Err()
@@ -36,12 +36,12 @@ func TestAskingAnAPIEndsWithItsCaller(t *testing.T) {
 		status, _ := a.ask(caller, "embedding", "POST", "/embed", []byte(`{"inputs":"a"}`))
 		answered <- status
 	}()
-	<-began
+	<-started
 	leave()
 	select {
 	case <-ended:
 	case <-time.After(10 * time.Second):
-		t.Fatal("the work went on")
+		t.Fatal("the work continued")
 	}
 	if status := <-answered; status != 499 {
 		t.Errorf("answered with %d", status)
@@ -69,8 +69,8 @@ func TestImageModels(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	for _, card := range a.modelCards() {
-		if taken := card.ID == "lab/b-reader" || card.ID == "lab/d-reader"; card.Images != taken {
-			t.Errorf("the list says of %s that it takes images: %v", card.ID, card.Images)
+		if want := card.ID == "lab/b-reader" || card.ID == "lab/d-reader"; card.Images != want {
+			t.Errorf("in the list, images of %s is %v", card.ID, card.Images)
 		}
 	}
 }

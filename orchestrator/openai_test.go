@@ -8,31 +8,37 @@ import (
 	"testing"
 )
 
-// TestOpenAIFormByASetting holds that an API's own port words errors, and reads input_type, as the main port's /v1 does
-// where it is set so.
+// TestOpenAIFormByASetting checks that with these settings the port of an API renders errors and reads input_type as
+// the /v1 of the main port does.
 func TestOpenAIFormByASetting(t *testing.T) {
 	p := start(t, "--embedding-errors=openai", "--ranking-errors=openai", "--embedding-input-type=lenient",
 		"--embedding-tokens=refuse")
 	for _, test := range []struct {
 		port, path, body string
 		status           int
-		says             string
+		want             string
 	}{
 		{"embedding", "/v1/embeddings", `{"model":"nobody/nothing","input":"a"}`, 404, `"code":"model_not_found"`},
 		{"embedding", "/v1/embeddings", `{"model":"retort/minilm-embedqa-v2","input":"a"}`, 200, `"object":"list"`},
-		{"embedding", "/v1/embeddings", `{"model":"sentence-transformers/all-MiniLM-L6-v2","input":"a","input_type":"query"}`, 200, `"object":"list"`},
-		{"embedding", "/v1/embeddings", `{"model":"sentence-transformers/all-MiniLM-L6-v2","input":[[2170]]}`, 400,
-			`"param":"input[0]"`},
+		{
+			"embedding", "/v1/embeddings",
+			`{"model":"sentence-transformers/all-MiniLM-L6-v2","input":"a","input_type":"query"}`,
+			200, `"object":"list"`,
+		},
+		{
+			"embedding", "/v1/embeddings", `{"model":"sentence-transformers/all-MiniLM-L6-v2","input":[[2170]]}`,
+			400, `"param":"input[0]"`,
+		},
 		{"ranking", "/v1/ranking", `{"query":"q","passages":[]}`, 400, `"code":"invalid_type"`},
 	} {
 		status, text := p.post(test.port, test.path, test.body)
-		if status != test.status || !strings.Contains(text, test.says) {
+		if status != test.status || !strings.Contains(text, test.want) {
 			t.Errorf("%s %s: %d %s", test.port, test.body, status, text)
 		}
 	}
 }
 
-// TestKeysOpenTheMainPort holds that the base address for OpenAI's clients asks for keys too, in OpenAI's words.
+// TestKeysOpenTheMainPort checks that the base address for OpenAI's clients requires keys too, with OpenAI's errors.
 func TestKeysOpenTheMainPort(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "keys")
 	if err := os.WriteFile(file, []byte("alpha\n"), 0o600); err != nil {
@@ -58,7 +64,7 @@ func TestKeysOpenTheMainPort(t *testing.T) {
 		}
 		res.Body.Close()
 		if got := res.Header.Get("Access-Control-Allow-Origin"); got != "https://lab.example" {
-			t.Errorf("%s: a browser's question is answered with origin %q", path, got)
+			t.Errorf("%s: the preflight request is answered with origin %q", path, got)
 		}
 	}
 }

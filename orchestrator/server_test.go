@@ -12,16 +12,16 @@ import (
 	"retort/orchestrator/gateway/httpserver"
 )
 
-// Before the time to drain is over, work that can answer with what it has found is told to, while all else goes on.
-func TestDrainTellsSearchesToEnd(t *testing.T) {
+// Shortly before the drain timeout, searches are stopped and answer with the molecules found so far.
+func TestDrainStopsSearches(t *testing.T) {
 	s := &server{application: &application{resources: &resources{
 		config:   &Config{DrainTimeout: time.Second},
 		logger:   zerolog.Nop(),
 		lifetime: newLifetime(t.Context()),
 	}}}
-	begun := make(chan struct{})
+	started := make(chan struct{})
 	port := httpserver.New(func(c *fasthttp.RequestCtx) {
-		close(begun)
+		close(started)
 		<-s.stopping.Done()
 		if s.life.Err() != nil {
 			c.SetStatusCode(http.StatusServiceUnavailable)
@@ -44,12 +44,12 @@ func TestDrainTellsSearchesToEnd(t *testing.T) {
 		res.Body.Close()
 		status <- res.StatusCode
 	}()
-	<-begun
+	<-started
 	s.drain()
 	if got := <-status; got != http.StatusOK {
-		t.Errorf("the request under way was answered with %d", got)
+		t.Errorf("the request in flight was answered with %d", got)
 	}
 	if s.life.Err() == nil {
-		t.Error("work goes on after the drain")
+		t.Error("work continues after the drain")
 	}
 }
