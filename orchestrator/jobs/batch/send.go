@@ -23,8 +23,8 @@ type Reply struct {
 const (
 	// maxTries is how often a line is sent whose failure may be temporary.
 	maxTries = 3
-	// busyTries is how often a line is sent that the API refuses for now. Its chunk is then put back, so that other chunks
-	// get its worker.
+	// busyTries is how often a line is sent that the API refuses for now. Its chunk is then put back, so that other
+	// chunks get its worker.
 	busyTries = 5
 	// maxRefused is how often a chunk is put back while its API answers other lines. After that the refusal is the
 	// answer: its cause is the line itself, for example an oracle that cannot score its molecule.

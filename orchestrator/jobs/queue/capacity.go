@@ -16,7 +16,8 @@ const (
 	Input Use = iota
 	// Work is the tasks and answers of accepted work.
 	Work
-	// Outcome is the results and records that end work, so that its input can be deleted, and the tasks that write them.
+	// Outcome is the results and records that end work, so that its input can be deleted, and the tasks that write
+	// them.
 	Outcome
 )
 

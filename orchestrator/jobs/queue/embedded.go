@@ -138,8 +138,8 @@ func (e *embedded) watch() {
 	}
 }
 
-// restartIfStalled restarts JetStream if it has stopped or a stream is stalled. It waits until the disk has room and the
-// pause since the last restart is over.
+// restartIfStalled restarts JetStream if it has stopped or a stream is stalled. It waits until the disk has room and
+// the pause since the last restart is over.
 func (e *embedded) restartIfStalled() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
