@@ -47,6 +47,9 @@ func (t *Template) setGiven(fragments []string) error {
 // explain adds the position in the template to an error of chem about the text.
 func (r *templateReader) explain(err error) error {
 	reason, position := chem.Reason(err)
+	if valence, ok := errors.AsType[*chem.ValenceError](err); ok {
+		reason = "atom " + valence.Symbol + ": " + reason
+	}
 	// Ring numbers written <1> change their length before chem parses the text, so positions are unknown.
 	if strings.Contains(string(r.text), "<") || position < 0 || position >= len(r.offsets) {
 		return fmt.Errorf("the template is not SMILES or SAFE: %s", reason)
