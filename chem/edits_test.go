@@ -6,15 +6,13 @@ import (
 	"os"
 	"reflect"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"retort/chem"
-	"retort/chem/cores"
+	"retort/chem/cores/corestest"
 )
 
 // corpus returns the molecules of testdata.
@@ -316,7 +314,7 @@ func TestFewParentsOfManyMoleculesWaitForASlot(t *testing.T) {
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			free := takeCores(t)
+			free := corestest.TakeAll(t)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			if c.waits {
 				ctx, cancel = context.WithTimeout(t.Context(), 20*time.Millisecond)
@@ -331,30 +329,5 @@ func TestFewParentsOfManyMoleculesWaitForASlot(t *testing.T) {
 				t.Errorf("afterwards: %v, %v", offspring, err)
 			}
 		})
-	}
-}
-
-// takeCores takes all cores until free is called.
-func takeCores(t *testing.T) (free func()) {
-	t.Helper()
-	var running, ended sync.WaitGroup
-	release := make(chan struct{})
-	for range runtime.GOMAXPROCS(0) {
-		running.Add(1)
-		ended.Go(func() {
-			_, err := cores.Run(t.Context(), func(context.Context) (struct{}, error) {
-				running.Done()
-				<-release
-				return struct{}{}, nil
-			})
-			if err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	running.Wait()
-	return func() {
-		close(release)
-		ended.Wait()
 	}
 }

@@ -23,7 +23,7 @@ var arrows = map[string][]string{
 	"orchestrator/memory":     {"orchestrator/fault"},
 	"orchestrator/unfinished": {"orchestrator/fault"},
 	"orchestrator/gateway": {
-		"orchestrator/fault", "orchestrator/gateway/admission", "orchestrator/gateway/bind",
+		"orchestrator/fault", "orchestrator/filewatch", "orchestrator/gateway/admission", "orchestrator/gateway/bind",
 		"orchestrator/gateway/description", "orchestrator/gateway/httpserver", "orchestrator/memory",
 		"orchestrator/telemetry", "orchestrator/unfinished",
 	},
@@ -78,6 +78,7 @@ var arrows = map[string][]string{
 	"orchestrator/chat/vision": {"orchestrator/fault", "orchestrator/memory"},
 	"chem":                     {"chem/cores", "chem/rdkit", "chem/smiles"},
 	"chem/cores":               {},
+	"chem/cores/corestest":     {"chem/cores"},
 	"chem/safe":                {"chem", "chem/rdkit", "chem/smiles"},
 	"chem/smiles":              {},
 	"chem/rdkit":               {},

@@ -9,51 +9,49 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"sync/atomic"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
 	"retort/orchestrator/fault"
+	"retort/orchestrator/filewatch"
 )
 
 // Keys are the bearer keys that give access to the APIs. They are read from a file with one key a line; empty lines and
 // lines that start with # are ignored. Reload replaces them, so that keys can be rotated without a restart.
-type Keys struct {
-	path    string
-	digests atomic.Pointer[[][sha256.Size]byte]
-}
+type Keys struct{ *filewatch.Value[[]digest] }
+
+// digest is the SHA-256 of a key.
+type digest [sha256.Size]byte
 
 // ReadKeys reads the keys of a file.
 func ReadKeys(path string) (*Keys, error) {
-	k := &Keys{path: path}
-	return k, k.Reload()
+	value, err := filewatch.Read(func() ([]digest, error) { return readDigests(path) })
+	return &Keys{value}, err
 }
 
-// Reload reads the file again. After an error the previous keys stay valid.
-func (k *Keys) Reload() error {
-	text, err := os.ReadFile(k.path)
+func readDigests(path string) ([]digest, error) {
+	text, err := os.ReadFile(path)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	var digests [][sha256.Size]byte
+	var digests []digest
 	for line := range bytes.Lines(text) {
 		if key := bytes.TrimSpace(line); len(key) > 0 && key[0] != '#' {
 			digests = append(digests, sha256.Sum256(key))
 		}
 	}
 	if len(digests) == 0 {
-		return fmt.Errorf("%s holds no key", k.path)
+		return nil, fmt.Errorf("%s holds no key", path)
 	}
-	k.digests.Store(&digests)
-	return nil
+	return digests, nil
 }
 
 // has reports whether key is one of the keys, in a time that depends neither on key nor on which one it equals.
 func (k *Keys) has(key string) bool {
 	given := sha256.Sum256([]byte(key))
 	found := 0
-	for _, digest := range *k.digests.Load() {
+	for _, digest := range *k.Get() {
 		found |= subtle.ConstantTimeCompare(given[:], digest[:])
 	}
 	return found == 1

@@ -3,13 +3,11 @@ package search_test
 import (
 	"context"
 	"errors"
-	"runtime"
-	"sync"
 	"testing"
 	"time"
 
 	"retort/chem"
-	"retort/chem/cores"
+	"retort/chem/cores/corestest"
 	"retort/orchestrator/latent/search"
 	"retort/orchestrator/latent/search/toy"
 )
@@ -94,7 +92,7 @@ func TestAPathFromAMoleculeToItself(t *testing.T) {
 // NewPath waits for a core, even between equal ends, and gives it back.
 func TestAPathHoldsACore(t *testing.T) {
 	model := reader{toy.New()}
-	release := takeCores(t)
+	release := corestest.TakeAll(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	_, err := search.NewPath(ctx, model, end(t, benzene), end(t, benzene))
@@ -105,30 +103,5 @@ func TestAPathHoldsACore(t *testing.T) {
 	if _, err := search.NewPath(t.Context(), model, end(t, gefitinib), end(t, erlotinib)); err != nil {
 		t.Error(err)
 	}
-	takeCores(t)()
-}
-
-// takeCores takes all cores until release is called.
-func takeCores(t *testing.T) (release func()) {
-	t.Helper()
-	var running, ended sync.WaitGroup
-	released := make(chan struct{})
-	for range runtime.GOMAXPROCS(0) {
-		running.Add(1)
-		ended.Go(func() {
-			_, err := cores.Run(t.Context(), func(context.Context) (struct{}, error) {
-				running.Done()
-				<-released
-				return struct{}{}, nil
-			})
-			if err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	running.Wait()
-	return func() {
-		close(released)
-		ended.Wait()
-	}
+	corestest.TakeAll(t)()
 }
