@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from rdkit import Chem
 
 from . import comparison, functional_groups, properties
-from .conversation import COMPARING, PAIR, Question, TurnPlan
+from .conversation import Question, TurnPlan
 from .functional_groups import display_name
-from .intents import Intent
-from .named_molecules import NamedMolecule, common_name
+from .intents import COMPARING, PAIR, Intent, NamedMolecule
+from .named_molecules import common_name
 from .properties import COUNTS, ELEMENTS, MEASURES, element_counts, format_measure
 from .reading import Reading
 from .wording import Parts, Smiles, counted, join_and, lower_first, plural, upper_first

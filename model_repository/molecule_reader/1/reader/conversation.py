@@ -13,17 +13,13 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from .intents import Intent, ParsedText
+from .intents import COMPARING, PAIR, Intent, ParsedText
 
 TURN = re.compile(r"<\|(system|user|assistant)\|>(.*?)(<\|end\|>|\Z)", re.DOTALL)
 IMAGE = "<|image|>"
 
 NO_DRAWING = {"greeting", "thanks", "help", "style", "beyond", "again", "drawings"}
 """Families of questions that are not about a drawing."""
-PAIR = {"same", "difference"}
-"""Families that compare two drawings."""
-COMPARING = {"more", "fewer", "equal"}
-"""Modes that compare two drawings."""
 MAX_QUESTIONS = 8
 """The most questions of a turn that are answered."""
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")

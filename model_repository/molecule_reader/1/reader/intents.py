@@ -25,7 +25,7 @@ import numpy as np
 from .networks import load_session
 
 if TYPE_CHECKING:
-    from .named_molecules import NamedMolecule
+    from rdkit import Chem
 
 WORD = re.compile(r"[^\W\d_]+|\d+|[^\w\s]|_")
 MAX_WORDS = 64
@@ -38,6 +38,10 @@ WORD_FEATURES = 26
 """The most features of a word: itself, its shape, its 3- and 4-grams."""
 HEADS = ("family", "element", "group", "mode", "drawing")
 """The heads of phrases.onnx, in the order of its outputs after the first."""
+PAIR = {"same", "difference"}
+"""Families that compare two drawings."""
+COMPARING = {"more", "fewer", "equal"}
+"""Modes that compare two drawings."""
 BOUNDS = ("more_than", "less_than", "at_least", "at_most", "exactly")
 
 NUMBERS = {
@@ -62,6 +66,17 @@ NUMBERS = {
     "twenty": 20,
     "thirty": 30,
 }
+
+
+@dataclass(frozen=True)
+class NamedMolecule:
+    """A molecule that a text names or gives as SMILES: named_molecules.py finds them."""
+
+    name: str
+    """What an answer calls it."""
+    molecule: Chem.Mol
+    any_stereo: bool = False
+    """Whether the name is used without regard to stereochemistry."""
 
 
 @dataclass

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 from rdkit import Chem, RDLogger
 
-from .conversation import COMPARING, PAIR
-from .intents import Intent, ParsedText
+from .intents import COMPARING, PAIR, Intent, NamedMolecule, ParsedText
 from .properties import canonical_smiles
 
 MAX_SMILES = 400
@@ -46,15 +45,6 @@ THAN = re.compile(
 SEVERAL = re.compile(r"\b(?:they|these|those|them|both|which)\b", re.IGNORECASE)
 
 RDLogger.DisableLog("rdApp.*")
-
-
-@dataclass(frozen=True)
-class NamedMolecule:
-    name: str
-    """What an answer calls it."""
-    molecule: Chem.Mol
-    any_stereo: bool = False
-    """Whether the name is used without regard to stereochemistry."""
 
 
 @cache
