@@ -64,6 +64,12 @@ def data(tmp_path_factory):
     return folder
 
 
+TINY = (
+    "--name tiny --preset tiny --samples 32 --batch 8 --seed 5 --threads 1 --device cpu --precision fp32 --evaluate 2"
+).split()
+"""Options of a training of a few steps."""
+
+
 def call(monkeypatch, main, *arguments):
     monkeypatch.setattr(sys, "argv", ["program", *map(str, arguments)])
     monkeypatch.setattr(sys, "orig_argv", ["python", "-m", "program", *map(str, arguments)])
@@ -73,97 +79,17 @@ def call(monkeypatch, main, *arguments):
 @pytest.fixture
 def latent_run(data, tmp_path, monkeypatch):
     monkeypatch.setattr(latent.corpus.mixed, "__defaults__", (64,))
-    call(
-        monkeypatch,
-        latent.main,
-        "--data",
-        data,
-        "--runs",
-        tmp_path,
-        "--name",
-        "tiny",
-        "--preset",
-        "tiny",
-        "--merges",
-        3,
-        "--samples",
-        32,
-        "--batch",
-        8,
-        "--seed",
-        5,
-        "--threads",
-        1,
-        "--device",
-        "cpu",
-        "--precision",
-        "fp32",
-        "--evaluate",
-        2,
-    )
-    call(
-        monkeypatch,
-        latent_report.main,
-        "--run",
-        tmp_path / "tiny",
-        "--data",
-        data,
-        "--molecules",
-        4,
-        "--seeds",
-        2,
-        "--threads",
-        1,
-    )
+    call(monkeypatch, latent.main, "--data", data, "--runs", tmp_path, "--merges", 3, *TINY)
+    report = f"--run {tmp_path}/tiny --data {data} --molecules 4 --seeds 2 --threads 1"
+    call(monkeypatch, latent_report.main, *report.split())
     return tmp_path / "tiny"
 
 
 @pytest.fixture
 def masked_run(data, tmp_path, monkeypatch):
-    call(
-        monkeypatch,
-        masked.main,
-        "--data",
-        data,
-        "--runs",
-        tmp_path,
-        "--name",
-        "tiny",
-        "--preset",
-        "tiny",
-        "--merges",
-        5,
-        "--samples",
-        32,
-        "--batch",
-        8,
-        "--seed",
-        5,
-        "--threads",
-        1,
-        "--device",
-        "cpu",
-        "--precision",
-        "fp32",
-        "--evaluate",
-        2,
-        "--qed",
-        0.1,
-    )
-    call(
-        monkeypatch,
-        masked_report.main,
-        "--run",
-        tmp_path / "tiny",
-        "--data",
-        data,
-        "--samples",
-        4,
-        "--settings",
-        1,
-        "--threads",
-        1,
-    )
+    call(monkeypatch, masked.main, "--data", data, "--runs", tmp_path, "--merges", 5, *TINY, "--qed", 0.1)
+    report = f"--run {tmp_path}/tiny --data {data} --samples 4 --settings 1 --threads 1"
+    call(monkeypatch, masked_report.main, *report.split())
     return tmp_path / "tiny"
 
 
