@@ -24,7 +24,7 @@ import (
 
 type serveCommand struct{}
 
-// Run serves until the process is told to end, then drains.
+// Run serves until SIGINT or SIGTERM, then drains.
 func (serveCommand) Run(p *command.Process, config *Config) error {
 	memory.TuneGC()
 	logger, err := telemetry.NewLogger(p.Stdout, config.LogLevel, config.logFormat())

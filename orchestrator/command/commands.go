@@ -12,6 +12,8 @@
 //   - kept column: a column of the input that --keep copies to the output.
 package command
 
+import "github.com/alecthomas/kong"
+
 // Commands are the commands that read rows or ask a question.
 type Commands struct {
 	Optimize  Optimize  `cmd:"" group:"Molecules" help:"Search for better molecules near given ones."`
@@ -23,4 +25,27 @@ type Commands struct {
 	EmbedText EmbedText `cmd:"" group:"Texts and pictures" help:"Vectors of texts."`
 	Rank      Rank      `cmd:"" group:"Texts and pictures" help:"Order passages for a query."`
 	Chat      Chat      `cmd:"" group:"Texts and pictures" help:"Ask about pictures."`
+}
+
+// settingsCommands are the commands whose --help lists the gateway's settings, which are more than a hundred.
+var settingsCommands = map[string]bool{
+	"serve": true, "check-config": true, "healthcheck": true, "model": true, "import": true,
+}
+
+// PrintHelp prints the help of the program or of a command.
+func PrintHelp(options kong.HelpOptions, ctx *kong.Context) error {
+	selected := ctx.Selected()
+	if selected == nil || !settingsCommands[selected.Name] {
+		hideSettings(ctx.Model)
+	}
+	return kong.DefaultHelpPrinter(options, ctx)
+}
+
+// hideSettings hides the settings from help. They are still accepted.
+func hideSettings(app *kong.Application) {
+	for _, flag := range app.Flags {
+		if flag.Name != "help" {
+			flag.Hidden = true
+		}
+	}
 }

@@ -166,9 +166,9 @@ def scale(post: Post, seed: str, deviation: float, noise: int) -> dict[str, floa
 
 
 def interpolated(post: Post, pairs: list[tuple[str, str]]) -> dict[str, float]:
-    """STEPS points on the line between two molecules: distinct molecules in the mean over the pairs, and how
-    steadily they turn from the one into the other: rank correlation of the step with the similarity to the
-    beginning (falling) and the end."""
+    """Decodes STEPS points on the line between the two molecules of each pair. Returns averages over the pairs: the
+    number of distinct molecules, and the rank correlations of the step with the similarity to the first molecule
+    (negative) and to the last."""
     rows = []
     for first, last in pairs:
         a, b = latent_space.hidden(post, [first, last])

@@ -3,7 +3,7 @@ one JSON object.
 
     python newest_client.py MAIN_URL RANKING_URL DATA_URL
 
-Run by test_newest_clients.py in an environment of its own; what fails is told as text.
+Run by test_newest_clients.py in an environment of its own; failures are printed as text.
 """
 
 from __future__ import annotations

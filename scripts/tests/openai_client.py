@@ -2,7 +2,7 @@
 
     python openai_client.py URL DATA_URL
 
-URL is that of the main port. Run by test_openai_clients.py in an environment of its own; what fails is told as text.
+URL is that of the main port. Run by test_openai_clients.py in an environment of its own; failures are printed as text.
 """
 
 from __future__ import annotations

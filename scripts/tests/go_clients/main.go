@@ -3,7 +3,7 @@
 //
 //	go run . URL DATA_URL
 //
-// URL is that of the main port. Run by test_go_clients.py; what fails is told as text. It is a module of its own, so
+// URL is that of the main port. Run by test_go_clients.py; failures are printed as text. It is a module of its own, so
 // that the gateway does not depend on the clients.
 package main
 
