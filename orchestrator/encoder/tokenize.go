@@ -39,7 +39,7 @@ func Tokenize(
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for from := 0; from < n; from += rowsAtOnce {
-		group.Go(fault.Guard(func() error { return tokenize(ctx, from, min(from+rowsAtOnce, n)) }))
+		group.Go(fault.WithRecover(func() error { return tokenize(ctx, from, min(from+rowsAtOnce, n)) }))
 	}
 	return rows, group.Wait()
 }

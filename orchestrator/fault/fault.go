@@ -182,9 +182,9 @@ func KindOf(err error) Kind {
 	return Internal
 }
 
-// Guard wraps f so that a panic becomes an Internal error with the stack. Goroutines that a request starts need it: the
-// gateway recovers only the panics of its handlers, errgroup none, and any other ends the process.
-func Guard(f func() error) func() error {
+// WithRecover wraps f so that a panic becomes an Internal error with the stack. Goroutines that a request starts need it:
+// the gateway recovers only the panics of its handlers, errgroup none, and any other ends the process.
+func WithRecover(f func() error) func() error {
 	return func() (err error) {
 		defer func() {
 			if p := recover(); p != nil {

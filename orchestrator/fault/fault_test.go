@@ -146,7 +146,7 @@ func TestClipped(t *testing.T) {
 
 func TestAPanicBecomesAnError(t *testing.T) {
 	var ids []int
-	err := Guard(func() error {
+	err := WithRecover(func() error {
 		ids[3]++
 		return nil
 	})()
@@ -158,7 +158,7 @@ func TestAPanicBecomesAnError(t *testing.T) {
 	}
 	left := errors.New("left")
 	for _, want := range []error{nil, left} {
-		if err := Guard(func() error { return want })(); err != want {
+		if err := WithRecover(func() error { return want })(); err != want {
 			t.Errorf("%v, want %v", err, want)
 		}
 	}

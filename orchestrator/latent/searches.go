@@ -98,7 +98,7 @@ func (s *searches) run(ctx, last context.Context) error {
 	group.SetLimit(maxSearches)
 	for k, one := range s.list {
 		one.Last = last
-		group.Go(fault.Guard(func() error {
+		group.Go(fault.WithRecover(func() error {
 			found, err := algorithm(one, ctx)
 			result := &s.results[s.rows[k]]
 			if found != nil {

@@ -132,7 +132,7 @@ func (g *generation) unmask(ctx context.Context, drafts []*draft) ([]*candidate,
 	candidates := make([][]*candidate, len(parts))
 	group, ctx := errgroup.WithContext(ctx)
 	for i, part := range parts {
-		group.Go(fault.Guard(func() (err error) {
+		group.Go(fault.WithRecover(func() (err error) {
 			candidates[i], err = g.unmaskPart(ctx, part)
 			return err
 		}))

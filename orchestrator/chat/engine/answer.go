@@ -31,7 +31,7 @@ func Answer(ctx context.Context, e Engine, p Prompt) iter.Seq2[Chunk, error] {
 		chunks := make(chan Chunk)
 		work, ctx := errgroup.WithContext(ctx)
 		for i := range p.Sampling.N {
-			work.Go(fault.Guard(func() error { return forward(ctx, e, p, i, chunks) }))
+			work.Go(fault.WithRecover(func() error { return forward(ctx, e, p, i, chunks) }))
 		}
 		ended := make(chan error, 1)
 		go func() { ended <- work.Wait(); close(chunks) }()

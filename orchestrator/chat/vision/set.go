@@ -48,7 +48,7 @@ func (l *Loader) Load(ctx context.Context, sources []Source) (*Set, error) {
 	work, ctx := errgroup.WithContext(ctx)
 	work.SetLimit(atOnce)
 	for i, source := range sources {
-		work.Go(fault.Guard(func() error {
+		work.Go(fault.WithRecover(func() error {
 			img, err := s.load(ctx, source)
 			if err != nil {
 				return withPath(err, source.Path)

@@ -158,7 +158,7 @@ func (s *Service) answerChunk(ctx context.Context, st *stores, r record, c chunk
 			return 0, errors.Join(err, lines.Wait())
 		}
 		l.text = bytes.Clone(l.text)
-		lines.Go(fault.Guard(func() error {
+		lines.Go(fault.WithRecover(func() error {
 			ok, err := s.ensureAnswer(ctx, st, r, c, n, l, attempt)
 			if ok {
 				goodLines.Add(1)

@@ -59,7 +59,7 @@ func (b *Batcher[Row, Result]) runObserved(batch *batch[Row, Result]) ([]Result,
 // runGuarded runs one batch. A panic of run, which no caller could recover here, and a wrong number of results become
 // errors.
 func (b *Batcher[Row, Result]) runGuarded(batch *batch[Row, Result]) (results []Result, err error) {
-	err = fault.Guard(func() (err error) {
+	err = fault.WithRecover(func() (err error) {
 		results, err = b.run(batch.ctx, batch.values())
 		return err
 	})()
