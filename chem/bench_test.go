@@ -25,7 +25,7 @@ func benchmarkBatch(b *testing.B, facts chem.Facts) {
 		batch = append(batch, drugs...)
 	}
 	for b.Loop() {
-		if _, err := chem.Evaluate(context.Background(), batch, chem.Options{Facts: facts}); err != nil {
+		if _, err := chem.Evaluate(context.Background(), batch, facts); err != nil {
 			b.Fatal(err)
 		}
 	}

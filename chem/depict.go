@@ -9,6 +9,14 @@ import (
 // maxSide is the upper bound of the width and the height of a picture, in pixels.
 const maxSide = 2000
 
+// bounded returns a size: its default if it is not positive, and at most maxSide.
+func bounded(size, fallback int) int {
+	if size <= 0 {
+		return fallback
+	}
+	return min(size, maxSide)
+}
+
 // Depiction describes how a molecule is drawn as SVG. The zero value is 300 x 250 pixels on white without marks.
 type Depiction struct {
 	Width       int  // pixels; default 300, at most 2000
@@ -31,8 +39,8 @@ type Drawn struct {
 // Draw draws a molecule.
 func (d Depiction) Draw(m *Molecule) (Drawn, error) {
 	canvas := rdkit.Canvas{
-		Width:       bounded(d.Width, 300, maxSide),
-		Height:      bounded(d.Height, 250, maxSide),
+		Width:       bounded(d.Width, 300),
+		Height:      bounded(d.Height, 250),
 		Transparent: d.Transparent,
 		Dark:        d.Dark,
 	}
@@ -55,7 +63,7 @@ func (d Depiction) Draw(m *Molecule) (Drawn, error) {
 // PNG draws a molecule on white, without marks. The size is in pixels; the defaults and bounds are those of
 // [Depiction].
 func PNG(m *Molecule, width, height int) ([]byte, error) {
-	picture, err := rdkit.PNG(m.text, bounded(width, 300, maxSide), bounded(height, 250, maxSide))
+	picture, err := rdkit.PNG(m.text, bounded(width, 300), bounded(height, 250))
 	if err != nil {
 		return nil, Explain(m.text, err)
 	}

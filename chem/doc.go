@@ -19,8 +19,8 @@
 //
 // # Limits
 //
-// RDKit cannot be interrupted and overflows the C stack on extreme input. So every text is checked against [Limits]
-// first.
+// RDKit cannot be interrupted and overflows the C stack on extreme input. So [Check] refuses
+// texts of more than 512 bytes, 200 atoms or 64 rings, and every function calls it first.
 //
 // # Text
 //

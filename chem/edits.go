@@ -28,7 +28,7 @@ const roundSize = 32
 const maxBarrenRounds = 3
 
 // Offspring returns the offspring of many parents, on all cores. The i-th result belongs to the i-th parents; parents
-// that are not molecules within the default [Limits] have no offspring. The error is the error of ctx.
+// that are not molecules within the limits have no offspring. The error is the error of ctx.
 //
 // A mutation is one small random change of the graph: an atom is replaced, added, inserted or deleted; two atoms are
 // exchanged; the order of a bond changes; a ring is closed, opened, widened or narrowed; a substituent is added,
@@ -59,13 +59,13 @@ func (p Parents) limit() int { return min(p.Count, MaxOffspring) }
 
 // offspring requests a few molecules per round until there are enough or there seem to be no more.
 func (p Parents) offspring(ctx context.Context) []*Molecule {
-	first, err := Limits{}.Check(p.First)
+	first, err := Check(p.First)
 	if err != nil {
 		return nil
 	}
 	second := ""
 	if p.Second != "" {
-		if second, err = (Limits{}).Check(p.Second); err != nil {
+		if second, err = Check(p.Second); err != nil {
 			return nil
 		}
 	}

@@ -68,7 +68,7 @@ func offspring(t *testing.T, parents ...chem.Parents) [][]string {
 		for _, m := range molecules {
 			texts[i] = append(texts[i], m.SMILES())
 		}
-		read, err := chem.Evaluate(t.Context(), texts[i], chem.Options{Facts: chem.FactFingerprint})
+		read, err := chem.Evaluate(t.Context(), texts[i], chem.FactFingerprint)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,7 +8,7 @@ import (
 	"retort/chem/smiles"
 )
 
-// Sentinels for errors.Is. The limits are those of [Limits].
+// Sentinels for errors.Is.
 var (
 	ErrEmpty        = errors.New("empty molecule")
 	ErrTooLong      = errors.New("text too long")
@@ -60,7 +60,7 @@ func (e *KekulizeError) Error() string {
 	return fmt.Sprintf("aromaticity in %q: %s", e.Text, e.Reason)
 }
 
-// LimitError says which of the [Limits] a text exceeds. It unwraps to ErrTooLong, ErrTooManyAtoms or ErrTooManyRings.
+// LimitError says which limit a text exceeds. It unwraps to ErrTooLong, ErrTooManyAtoms or ErrTooManyRings.
 type LimitError struct {
 	Got, Limit int
 	Cause      error

@@ -13,6 +13,7 @@ type Facts = rdkit.Want
 
 // The facts that a batch can compute. It always computes canonical SMILES and the counts.
 const (
+	NoFacts         Facts = 0
 	FactFormula     Facts = rdkit.Formula
 	FactLogP        Facts = rdkit.LogP
 	FactTPSA        Facts = rdkit.TPSA
@@ -21,25 +22,19 @@ const (
 	FactFingerprint Facts = rdkit.Morgan
 )
 
-// Options are the settings of a batch. The zero value is ready to use.
-type Options struct {
-	Facts  Facts  // computed in advance
-	Limits Limits // of each text
-}
-
 // Result is one row of a batch: a molecule or an error.
 type Result struct {
 	Molecule *Molecule
 	Err      error
 }
 
-// Evaluate reads SMILES on all cores. The i-th result belongs to the i-th text, and a text that is not a molecule is an
+// Evaluate reads SMILES on all cores and computes the facts of each molecule. The i-th result belongs to the i-th text, and a text that is not a molecule is an
 // error of its row only. When ctx ends, Evaluate stops after the current chunks of up to 64 molecules and returns the
 // error of ctx, which is also the error of each row without a result.
-func Evaluate(ctx context.Context, smiles []string, o Options) ([]Result, error) {
+func Evaluate(ctx context.Context, smiles []string, facts Facts) ([]Result, error) {
 	results := make([]Result, len(smiles))
 	err := cores.Chunks(ctx, len(smiles), nil, func(_ context.Context, from, to int) error {
-		evaluate(smiles[from:to], results[from:to], o)
+		evaluate(smiles[from:to], results[from:to], facts|rdkit.Canonical)
 		return nil
 	})
 	if err != nil {
@@ -52,11 +47,11 @@ func Evaluate(ctx context.Context, smiles []string, o Options) ([]Result, error)
 	return results, err
 }
 
-func evaluate(smiles []string, results []Result, o Options) {
+func evaluate(smiles []string, results []Result, facts Facts) {
 	texts := make([]string, 0, len(smiles))
 	rows := make([]int, 0, len(smiles))
 	for i, s := range smiles {
-		text, err := o.Limits.Check(s)
+		text, err := Check(s)
 		if err != nil {
 			results[i].Err = err
 			continue
@@ -64,10 +59,9 @@ func evaluate(smiles []string, results []Result, o Options) {
 		texts = append(texts, text)
 		rows = append(rows, i)
 	}
-	want := o.Facts | rdkit.Canonical
-	for i, p := range rdkit.Profiles(texts, want) {
+	for i, p := range rdkit.Profiles(texts, facts) {
 		r := &results[rows[i]]
-		r.Molecule, r.Err = newMolecule(smiles[rows[i]], texts[i], p, want)
+		r.Molecule, r.Err = newMolecule(smiles[rows[i]], texts[i], p, facts)
 	}
 }
 

@@ -45,9 +45,7 @@ func ExampleParse_errors() {
 
 func ExampleEvaluate() {
 	smiles := []string{"CCO", "not a molecule", "c1ccccc1O"}
-	results, err := chem.Evaluate(context.Background(), smiles, chem.Options{
-		Facts: chem.FactQED | chem.FactLogP,
-	})
+	results, err := chem.Evaluate(context.Background(), smiles, chem.FactQED|chem.FactLogP)
 	if err != nil {
 		fmt.Println(err) // the context ended
 	}

@@ -26,7 +26,7 @@ var calls = []struct {
 	do   func(text string)
 }{
 	{"Evaluate", func(s string) {
-		o := chem.Options{Facts: allFacts}
+		o := allFacts
 		if _, err := chem.Evaluate(context.Background(), []string{s}, o); err != nil {
 			panic(err)
 		}

@@ -18,13 +18,10 @@ type Molecule struct {
 // identity are the properties that Parse computes.
 const identity = rdkit.Canonical | rdkit.Formula
 
-// Parse reads SMILES within the default [Limits]. It accepts the same SMILES as RDKit, but no names and extensions
-// after them. The error is a [*SyntaxError], a [*ValenceError], a [*KekulizeError], a [*LimitError] or ErrEmpty.
-func Parse(smiles string) (*Molecule, error) { return Limits{}.Parse(smiles) }
-
-// Parse reads SMILES within these limits.
-func (l Limits) Parse(smiles string) (*Molecule, error) {
-	text, err := l.Check(smiles)
+// Parse reads SMILES within the limits. It accepts the same SMILES as RDKit, but no names and extensions after them.
+// The error is a [*SyntaxError], a [*ValenceError], a [*KekulizeError], a [*LimitError] or ErrEmpty.
+func Parse(smiles string) (*Molecule, error) {
+	text, err := Check(smiles)
 	if err != nil {
 		return nil, err
 	}

@@ -107,7 +107,7 @@ func TestErrorsNameAtomsAsWritten(t *testing.T) {
 			"Parse":           func(s string) error { _, err := chem.Parse(s); return err },
 			"LargestFragment": func(s string) error { _, err := chem.LargestFragment(s); return err },
 			"Evaluate": func(s string) error {
-				results, _ := chem.Evaluate(t.Context(), []string{"C", s}, chem.Options{})
+				results, _ := chem.Evaluate(t.Context(), []string{"C", s}, chem.NoFacts)
 				return results[1].Err
 			},
 		} {
@@ -144,26 +144,20 @@ func TestValencesOfNewerVersions(t *testing.T) {
 
 func TestLimits(t *testing.T) {
 	for _, c := range []struct {
-		limits chem.Limits
-		text   string
-		want   error
+		text string
+		want error
 	}{
-		{chem.Limits{}, strings.Repeat("C", 200), nil},
-		{chem.Limits{}, strings.Repeat("C", 201), chem.ErrTooManyAtoms},
-		{chem.Limits{}, strings.Repeat("[CH2]", 102) + "CC", nil},
-		{chem.Limits{}, strings.Repeat("[CH2]", 103), chem.ErrTooLong},
-		{chem.Limits{}, "C" + strings.Repeat("1", 129), chem.ErrTooManyRings},
-		{chem.Limits{Atoms: 5}, "CCCCCC", chem.ErrTooManyAtoms},
-		{chem.Limits{Bytes: 5}, "CCCCCC", chem.ErrTooLong},
-		{chem.Limits{Rings: 1}, "C1CC1C1CC1", chem.ErrTooManyRings},
-		{chem.Limits{Atoms: 1 << 40, Bytes: 1 << 40}, strings.Repeat("C", 301), chem.ErrTooManyAtoms},
-		{chem.Limits{Atoms: 1 << 40, Bytes: 1 << 40}, strings.Repeat("C", 1025), chem.ErrTooLong},
-		{chem.Limits{}, "", chem.ErrEmpty},
-		{chem.Limits{}, " \t\r\n", chem.ErrEmpty},
+		{strings.Repeat("C", 200), nil},
+		{strings.Repeat("C", 201), chem.ErrTooManyAtoms},
+		{strings.Repeat("[CH2]", 102) + "CC", nil},
+		{strings.Repeat("[CH2]", 103), chem.ErrTooLong},
+		{"C" + strings.Repeat("1", 129), chem.ErrTooManyRings},
+		{"", chem.ErrEmpty},
+		{" \t\r\n", chem.ErrEmpty},
 	} {
-		_, err := c.limits.Parse(c.text)
+		_, err := chem.Parse(c.text)
 		if !errors.Is(err, c.want) {
-			t.Errorf("%+v, %d bytes: %v, want %v", c.limits, len(c.text), err, c.want)
+			t.Errorf("%d bytes: %v, want %v", len(c.text), err, c.want)
 		}
 	}
 }
@@ -176,7 +170,7 @@ func TestBatchKeepsRowsApart(t *testing.T) {
 			smiles[i] = "C1CC"
 		}
 	}
-	results, err := chem.Evaluate(context.Background(), smiles, chem.Options{Facts: chem.FactLogP})
+	results, err := chem.Evaluate(context.Background(), smiles, chem.FactLogP)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +187,7 @@ func TestBatchKeepsRowsApart(t *testing.T) {
 func TestBatchEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	results, err := chem.Evaluate(ctx, []string{"C", "CC"}, chem.Options{})
+	results, err := chem.Evaluate(ctx, []string{"C", "CC"}, chem.NoFacts)
 	if !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
@@ -202,7 +196,7 @@ func TestBatchEndsWithItsContext(t *testing.T) {
 			t.Errorf("row %d: %v, %v", i, r.Molecule, r.Err)
 		}
 	}
-	if results, err := chem.Evaluate(context.Background(), nil, chem.Options{}); len(results) != 0 || err != nil {
+	if results, err := chem.Evaluate(context.Background(), nil, chem.NoFacts); len(results) != 0 || err != nil {
 		t.Errorf("nothing: %v, %v", results, err)
 	}
 }

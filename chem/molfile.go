@@ -10,25 +10,27 @@ import (
 	"retort/chem/rdkit"
 )
 
-// maxMolfile is the upper bound of a mol block, in bytes. 300 atoms take about 40 KB.
-const maxMolfile = 256 << 10
+const (
+	maxMolfileBytes = 256 << 10 // 300 atoms take about 40 KB
+	maxMolfileAtoms = 300       // explicit hydrogens included
+)
 
 // ErrMolfile says that a text is not a molecule in MDL format.
 var ErrMolfile = errors.New("not a mol block")
 
 // ParseMolfile reads a mol block (MDL V2000 or V3000): the part of an SD record before its data. It may have up to 300
-// atoms, explicit hydrogens included, and its SMILES must be within the default [Limits]. The error is an [ErrMolfile]
+// atoms, explicit hydrogens included, and its SMILES must be within the limits. The error is an [ErrMolfile]
 // or an error of [Parse].
 func ParseMolfile(block string) (*Molecule, error) {
-	if len(block) > maxMolfile {
-		return nil, &LimitError{Got: len(block), Limit: maxMolfile, Cause: ErrTooLong}
+	if len(block) > maxMolfileBytes {
+		return nil, &LimitError{Got: len(block), Limit: maxMolfileBytes, Cause: ErrTooLong}
 	}
 	atoms, err := molfileAtoms(block)
 	if err != nil {
 		return nil, err
 	}
-	if atoms > ceilings.Atoms {
-		return nil, &LimitError{Got: atoms, Limit: ceilings.Atoms, Cause: ErrTooManyAtoms}
+	if atoms > maxMolfileAtoms {
+		return nil, &LimitError{Got: atoms, Limit: maxMolfileAtoms, Cause: ErrTooManyAtoms}
 	}
 	smiles, err := rdkit.ReadMolfile(block)
 	var failure *rdkit.Failure

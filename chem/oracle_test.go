@@ -197,7 +197,7 @@ func TestOracle(t *testing.T) {
 	for i, row := range rows {
 		smiles[i] = row.SMILES
 	}
-	results, err := chem.Evaluate(context.Background(), smiles, chem.Options{Facts: allFacts})
+	results, err := chem.Evaluate(context.Background(), smiles, allFacts)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -72,7 +72,7 @@ func (p *Panel) add(m Measure) error {
 	text := m.About
 	if m.Kind <= SameScaffold {
 		var err error
-		if text, err = (Limits{}).Check(m.About); err != nil {
+		if text, err = Check(m.About); err != nil {
 			return err
 		}
 	}

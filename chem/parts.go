@@ -23,10 +23,10 @@ func Halves(smiles string, count int, seed uint64) ([]string, error) {
 	})
 }
 
-// checked calls work with a text within the default limits and explains its error.
+// checked calls work with a text within the limits and explains its error.
 func checked[T any](smiles string, work func(text string) (T, error)) (T, error) {
 	var zero T
-	text, err := Limits{}.Check(smiles)
+	text, err := Check(smiles)
 	if err != nil {
 		return zero, err
 	}

@@ -13,10 +13,9 @@ import (
 
 // DecodeOptions select how SAFE is read. With the zero value hydrogen closes open numbers, as in the reference.
 type DecodeOptions struct {
-	Strict   bool        // an open number is an error
-	Repair   bool        // drop fragments that do not decode on their own
-	KeepOpen bool        // an open number n becomes [n*]
-	Limits   chem.Limits // of the SAFE string
+	Strict   bool // an open number is an error
+	Repair   bool // drop fragments that do not decode on their own
+	KeepOpen bool // an open number n becomes [n*]
 }
 
 // Decode reads a SAFE string, plain or with brackets, bonds its fragments where a number occurs in two of them, and
@@ -28,7 +27,7 @@ func Decode(safe string, o DecodeOptions) (string, error) {
 	if o.Repair {
 		safe = o.repaired(safe)
 	}
-	checked, err := o.Limits.Check(safe)
+	checked, err := chem.Check(safe)
 	if err != nil {
 		return "", err
 	}
@@ -42,8 +41,8 @@ func Decode(safe string, o DecodeOptions) (string, error) {
 		return "", &chem.SyntaxError{Text: text, Position: open[0].Start, Reason: reason}
 	}
 	text = closeNumbers(text)
-	if err := o.checkAtoms(text); err != nil {
-		return "", err
+	if atoms, _ := smiles.Count(text); atoms > chem.MaxAtoms { // with the dummies
+		return "", &chem.LimitError{Got: atoms, Limit: chem.MaxAtoms, Cause: chem.ErrTooManyAtoms}
 	}
 	canonical, _, err := rdkit.Join(text[start:], !o.KeepOpen)
 	if err != nil {
@@ -52,19 +51,9 @@ func Decode(safe string, o DecodeOptions) (string, error) {
 	return canonical, nil
 }
 
-// checkAtoms checks the atoms of a text with added dummies. Its bytes are not checked, because the dummies are not the
-// caller's.
-func (o DecodeOptions) checkAtoms(text string) error {
-	l := o.Limits.WithDefaults()
-	if atoms, _ := smiles.Count(text); atoms > l.Atoms {
-		return &chem.LimitError{Got: atoms, Limit: l.Atoms, Cause: chem.ErrTooManyAtoms}
-	}
-	return nil
-}
-
 // repaired drops the fragments that do not decode on their own.
 func (o DecodeOptions) repaired(safe string) string {
-	if len(safe) > o.Limits.WithDefaults().Bytes {
+	if len(safe) > chem.MaxBytes {
 		return safe // too long: Decode refuses it
 	}
 	o.Repair = false

@@ -34,7 +34,7 @@ type EncodeOptions struct {
 // the end of a bond ("*", "[3*]", "[*:3]") is an open position and becomes a number that occurs once: "*c1ccccc1" is
 // "c12ccccc1". The errors are those of [chem.Parse].
 func Encode(molecule string, o EncodeOptions) (string, error) {
-	text, err := chem.Limits{}.Check(molecule)
+	text, err := chem.Check(molecule)
 	if err != nil {
 		return "", err
 	}

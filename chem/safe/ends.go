@@ -26,7 +26,7 @@ type End struct {
 // ring, the fragments of a component form a tree. Open positions and stereo are treated as in [Encode]. A molecule
 // without cuts and open positions has no ends.
 func Ends(molecule string, slicer Slicer) ([]End, error) {
-	text, err := chem.Limits{}.Check(molecule)
+	text, err := chem.Check(molecule)
 	if err != nil {
 		return nil, err
 	}

@@ -56,9 +56,8 @@ func (c *Describe) Run(p *Process) error {
 }
 
 func describe(ctx context.Context, panel *chem.Panel, rows []inputRow) ([]answer, error) {
-	results, err := chem.Evaluate(ctx, texts(rows), chem.Options{
-		Facts: chem.FactFormula | chem.FactLogP | chem.FactTPSA | chem.FactQED | chem.FactSA,
-	})
+	facts := chem.FactFormula | chem.FactLogP | chem.FactTPSA | chem.FactQED | chem.FactSA
+	results, err := chem.Evaluate(ctx, texts(rows), facts)
 	if err != nil {
 		return nil, err
 	}

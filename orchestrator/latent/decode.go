@@ -163,7 +163,7 @@ func seedOfPoint(hidden []float32) int64 {
 
 // canonicalise returns the canonical SMILES of each text, "" if it is not a molecule.
 func canonicalise(ctx context.Context, texts []string) ([]string, error) {
-	results, err := chem.Evaluate(ctx, texts, chem.Options{})
+	results, err := chem.Evaluate(ctx, texts, chem.NoFacts)
 	if err != nil {
 		return nil, err
 	}

@@ -38,7 +38,7 @@ func (s *Service) readSeeds(ctx context.Context, smiles []string, path func(i in
 	if err != nil {
 		return seeds{}, err
 	}
-	results, err := chem.Evaluate(ctx, smiles, chem.Options{Facts: chem.FactFingerprint})
+	results, err := chem.Evaluate(ctx, smiles, chem.FactFingerprint)
 	if err != nil {
 		return seeds{}, err
 	}

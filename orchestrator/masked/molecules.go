@@ -23,7 +23,7 @@ type candidate struct {
 // readWarmStarts parses and scores the molecules that the rounds start from. A text that is not a molecule is Invalid.
 // Molecules without a given fragment or without a score are dropped.
 func (g *generation) readWarmStarts(ctx context.Context) error {
-	results, err := chem.Evaluate(ctx, g.request.Smi, chem.Options{Facts: g.facts})
+	results, err := chem.Evaluate(ctx, g.request.Smi, g.facts)
 	if err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func (g *generation) read(ctx context.Context, drafts []*draft, rows [][]int32) 
 	for i, d := range all {
 		smiles[i] = d.smiles
 	}
-	results, err := chem.Evaluate(ctx, smiles, chem.Options{Facts: g.facts})
+	results, err := chem.Evaluate(ctx, smiles, g.facts)
 	if err != nil {
 		return nil, err
 	}

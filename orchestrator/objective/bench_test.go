@@ -43,7 +43,7 @@ func BenchmarkTerms(b *testing.B) {
 				batch = append(batch, druglike...)
 			}
 			for b.Loop() {
-				options := chem.Options{Facts: opened.Facts() | chem.FactFingerprint}
+				options := opened.Facts() | chem.FactFingerprint
 				results, err := chem.Evaluate(context.Background(), batch, options)
 				if err != nil {
 					b.Fatal(err)

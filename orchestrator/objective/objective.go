@@ -86,7 +86,7 @@ const probe = "CC(=O)Oc1ccccc1C(=O)O"
 // fault.Invalid with the path of the term, unless ctx ended or the oracle is overloaded.
 func (o *Objective) Probe(ctx context.Context) error {
 	for _, oracle := range o.oracles {
-		results, err := chem.Evaluate(ctx, []string{probe}, chem.Options{Facts: oracle.Facts()})
+		results, err := chem.Evaluate(ctx, []string{probe}, oracle.Facts())
 		if err != nil {
 			return err
 		}

@@ -36,7 +36,7 @@ func open(t testing.TB, text string, oracles ...objective.Oracle) *objective.Obj
 
 func read(t testing.TB, facts chem.Facts, smiles ...string) []*chem.Molecule {
 	t.Helper()
-	results, err := chem.Evaluate(t.Context(), smiles, chem.Options{Facts: facts})
+	results, err := chem.Evaluate(t.Context(), smiles, facts)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,7 +40,7 @@ func (s *Service) Describe(ctx context.Context, r Describe) (Described, error) {
 		depiction.Highlight = query
 	}
 	facts := chem.FactFormula | chem.FactLogP | chem.FactTPSA | chem.FactQED | chem.FactSA | chem.FactFingerprint
-	rows, err := chem.Evaluate(ctx, r.Molecules, chem.Options{Facts: facts})
+	rows, err := chem.Evaluate(ctx, r.Molecules, facts)
 	if err != nil {
 		return Described{}, err
 	}

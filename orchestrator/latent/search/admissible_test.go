@@ -46,7 +46,7 @@ func TestAdmits(t *testing.T) {
 
 func read(t *testing.T, text string) *chem.Molecule {
 	t.Helper()
-	results, err := chem.Evaluate(t.Context(), []string{text}, chem.Options{})
+	results, err := chem.Evaluate(t.Context(), []string{text}, chem.NoFacts)
 	if err != nil || results[0].Err != nil {
 		t.Fatalf("%s: %v %v", text, err, results[0].Err)
 	}

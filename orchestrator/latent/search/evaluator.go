@@ -66,7 +66,7 @@ func (e *evaluator) evaluate(ctx context.Context, texts []string) (molecules []*
 // score adds texts and their molecules to known. It scores each molecule once. If the objective fails, the molecules
 // that it has scored stay and the texts of the others are removed.
 func (e *evaluator) score(ctx context.Context, texts []string) error {
-	results, err := chem.Evaluate(ctx, texts, chem.Options{Facts: e.goal.Objective.Facts() | chem.FactFingerprint})
+	results, err := chem.Evaluate(ctx, texts, e.goal.Objective.Facts()|chem.FactFingerprint)
 	if err != nil {
 		for _, text := range texts {
 			delete(e.known, text)

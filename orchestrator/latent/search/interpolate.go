@@ -109,7 +109,7 @@ func findChords(ctx context.Context, model Model, points []Point, texts []string
 // readSeeds returns a seed with its hidden state for each text that is a molecule which the model can read.
 func readSeeds(ctx context.Context, model Model, texts []string) (map[string]Seed, error) {
 	distinct := slices.Compact(slices.Sorted(slices.Values(texts)))
-	results, err := chem.Evaluate(ctx, distinct, chem.Options{Facts: chem.FactFingerprint})
+	results, err := chem.Evaluate(ctx, distinct, chem.FactFingerprint)
 	if err != nil {
 		return nil, err
 	}

@@ -152,7 +152,7 @@ func addFingerprints(ctx context.Context, candidates []parent) ([]parent, error)
 	for i, c := range candidates {
 		smiles[i] = c.smiles
 	}
-	results, err := chem.Evaluate(ctx, smiles, chem.Options{Facts: chem.FactFingerprint})
+	results, err := chem.Evaluate(ctx, smiles, chem.FactFingerprint)
 	if err != nil {
 		return nil, err
 	}

@@ -155,7 +155,7 @@ func (s *Sampling) decode(ctx context.Context, points []Point) ([][]string, erro
 // variantsOf reads the texts of each point as variants of its seed. A variant is empty if the text is no molecule, or
 // one that the seed does not admit.
 func variantsOf(ctx context.Context, beams [][]string, seeds []*Seed) ([][]variant, error) {
-	results, err := chem.Evaluate(ctx, slices.Concat(beams...), chem.Options{Facts: chem.FactFingerprint})
+	results, err := chem.Evaluate(ctx, slices.Concat(beams...), chem.FactFingerprint)
 	if err != nil {
 		return nil, err
 	}

@@ -98,7 +98,7 @@ func reachable(t testing.TB, s search.Search) (scores []float64) {
 // everything returns all molecules of the toy space, with fingerprints and the facts of QED.
 var everything = sync.OnceValue(func() (molecules []*chem.Molecule) {
 	smiles := slices.Sorted(maps.Keys(toy.Steps()))
-	options := chem.Options{Facts: chem.FactFingerprint | chem.FactQED}
+	options := chem.FactFingerprint | chem.FactQED
 	results, err := chem.Evaluate(context.Background(), smiles, options)
 	if err != nil {
 		panic(err)

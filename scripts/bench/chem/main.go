@@ -76,7 +76,7 @@ func cpu() float64 {
 const set = chem.FactQED | chem.FactLogP | chem.FactSA | chem.FactFingerprint
 
 func evaluate(smiles []string) ([]*chem.Molecule, error) {
-	results, err := chem.Evaluate(context.Background(), smiles, chem.Options{Facts: set})
+	results, err := chem.Evaluate(context.Background(), smiles, set)
 	if err != nil {
 		return nil, err
 	}

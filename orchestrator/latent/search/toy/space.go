@@ -54,7 +54,7 @@ var Steps = sync.OnceValue(func() map[string][4]int {
 		texts = append(texts, Molecule(step))
 		steps = append(steps, step)
 	}
-	results, err := chem.Evaluate(context.Background(), texts, chem.Options{})
+	results, err := chem.Evaluate(context.Background(), texts, chem.NoFacts)
 	if err != nil {
 		panic(err)
 	}
