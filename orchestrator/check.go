@@ -63,7 +63,7 @@ func (c *Config) certificate() (*filewatch.Value[tls.Certificate], error) {
 }
 
 type healthcheckCommand struct {
-	API string `name:"api" placeholder:"NAME" help:"Ask one API (embedding, …); by default the process."`
+	API string `name:"api" placeholder:"NAME" help:"Check one API (embedding, …); by default the process."`
 }
 
 // healthcheckTimeout bounds a health check.

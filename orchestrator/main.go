@@ -26,11 +26,11 @@ import (
 // version is set by the linker: -X main.version=….
 var version = "0.1.0"
 
-const description = "Molecules, texts and pictures through five inference APIs " +
+const description = "Retort serves five inference APIs for molecules, texts and images " +
 	"in front of a Triton Inference Server. " +
-	"Without a command it serves the APIs: retort serve --help has the settings. " +
-	"The other commands ask a running service, at http://127.0.0.1:8000 unless --url or RETORT_URL says otherwise. " +
-	"retort COMMAND --help tells more about each."
+	"Without a command it serves the APIs; retort serve --help lists the settings. " +
+	"Most other commands call a running service, at http://127.0.0.1:8000 unless --url or RETORT_URL names another. " +
+	"retort COMMAND --help describes each command."
 
 // commandLine is the command line. Commands that read Config are in this package, all others in package command.
 type commandLine struct {
@@ -39,14 +39,14 @@ type commandLine struct {
 	command.Commands `embed:""`
 
 	Serve       serveCommand       `cmd:"" default:"withargs" help:"Serve the APIs (the default)."`
-	Model       command.Model      `cmd:"" help:"Work on the model repository."`
-	Jobs        command.Jobs       `cmd:"" help:"Batches and searches that a running retort keeps."`
+	Model       command.Model      `cmd:"" help:"Add entries to the model repository."`
+	Jobs        command.Jobs       `cmd:"" help:"List, show and cancel batches and searches."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`
 	CheckConfig checkConfigCommand `cmd:"" help:"Check the settings and print them."`
-	Healthcheck healthcheckCommand `cmd:"" help:"Exit 0 if a running retort is ready, for container probes."`
+	Healthcheck healthcheckCommand `cmd:"" help:"Exit with 0 if the gateway on this machine is ready; for container probes."`
 
-	Completion kongcompletion.Completion `cmd:"" help:"Completion for bash, zsh or fish."`
-	Man        command.Man               `cmd:"" help:"Print the manual page of a command, or write those of all."`
+	Completion kongcompletion.Completion `cmd:"" help:"Print the completion script for bash, zsh or fish."`
+	Man        command.Man               `cmd:"" help:"Print the manual page of a command, or write the pages of all commands."`
 }
 
 func main() {

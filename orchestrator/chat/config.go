@@ -9,7 +9,7 @@ import (
 // Config has the settings of this API beyond its listener and limits.
 type Config struct {
 	MaxMessages int           `default:"1024" help:"Most messages in one conversation."`
-	MaxChoices  int           `default:"16" help:"Most answers to one request (n)."`
+	MaxChoices  int           `default:"16" help:"Most answers to one request (its n)."`
 	Image       vision.Config `embed:"" prefix:"image-"`
 }
 

@@ -16,20 +16,20 @@ import (
 
 // Chat is retort chat.
 type Chat struct {
-	Question []string `arg:"" optional:"" help:"What to ask; without one it is read from standard input, on a terminal a line at a time."`
+	Question []string `arg:"" optional:"" help:"Question to ask. Without one, it is read from standard input; on a terminal, every line is a question."`
 
 	Service `embed:"" group:"Service"`
 
-	Image       []string `short:"i" env:"-" type:"existingfile" placeholder:"FILE" help:"Picture to ask about (PNG, JPEG, WebP, GIF); several may be given."`
-	Model       string   `env:"-" placeholder:"ID" help:"Model; by default the first of the service or, with pictures, the first that takes pictures."`
+	Image       []string `short:"i" env:"-" type:"existingfile" placeholder:"FILE" help:"Image to ask about (PNG, JPEG, WebP or GIF). May be repeated."`
+	Model       string   `env:"-" placeholder:"ID" help:"Model to use; by default the first one of the service or, with images, the first one that takes images."`
 	MaxTokens   int      `env:"-" placeholder:"N" help:"Longest answer, in tokens."`
-	Temperature *float64 `env:"-" placeholder:"N" help:"0 for the likeliest answer."`
-	System      string   `env:"-" placeholder:"TEXT" help:"What the model is told before the conversation."`
+	Temperature *float64 `env:"-" placeholder:"N" help:"Sampling temperature; 0 always picks the likeliest token."`
+	System      string   `env:"-" placeholder:"TEXT" help:"System message, which precedes the conversation."`
 }
 
 // Help returns the longer text of --help.
 func (Chat) Help() string {
-	return "Asks about pictures, and prints the answer while it comes.\n\n" +
+	return "Asks a question, also about images, and prints the answer while it arrives.\n\n" +
 		"  retort chat 'Which molecule is this?' --image drawing.png"
 }
 

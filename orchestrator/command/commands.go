@@ -17,14 +17,14 @@ import "github.com/alecthomas/kong"
 // Commands are the commands that read rows or ask a question.
 type Commands struct {
 	Optimize  Optimize  `cmd:"" group:"Molecules" help:"Search for better molecules near given ones."`
-	Sample    Sample    `cmd:"" group:"Molecules" help:"Draw molecules around given ones."`
-	Embed     Embed     `cmd:"" group:"Molecules" help:"Vectors or hidden states of molecules."`
-	Decode    Decode    `cmd:"" group:"Molecules" help:"Molecules of hidden states."`
-	Fill      Fill      `cmd:"" group:"Molecules" help:"Fill templates with masks."`
-	Describe  Describe  `cmd:"" group:"Molecules" help:"Properties of molecules; needs no service."`
-	EmbedText EmbedText `cmd:"" group:"Texts and pictures" help:"Vectors of texts."`
-	Rank      Rank      `cmd:"" group:"Texts and pictures" help:"Order passages for a query."`
-	Chat      Chat      `cmd:"" group:"Texts and pictures" help:"Ask about pictures."`
+	Sample    Sample    `cmd:"" group:"Molecules" help:"Sample molecules around given ones."`
+	Embed     Embed     `cmd:"" group:"Molecules" help:"Compute vectors or hidden states of molecules."`
+	Decode    Decode    `cmd:"" group:"Molecules" help:"Decode hidden states to molecules."`
+	Fill      Fill      `cmd:"" group:"Molecules" help:"Fill the masks of templates."`
+	Describe  Describe  `cmd:"" group:"Molecules" help:"Compute properties of molecules, without a service."`
+	EmbedText EmbedText `cmd:"" group:"Texts and images" help:"Compute vectors of texts."`
+	Rank      Rank      `cmd:"" group:"Texts and images" help:"Rank passages by relevance to a query."`
+	Chat      Chat      `cmd:"" group:"Texts and images" help:"Ask questions, also about images."`
 }
 
 // settingsCommands are the commands whose --help lists the gateway's settings, which are more than a hundred.

@@ -9,7 +9,7 @@ import (
 
 // Decode is retort decode.
 type Decode struct {
-	States []string `arg:"" optional:"" name:"file" help:"File of hidden states: JSONL with the members hidden and mask, as retort embed --hidden writes it. Without one, standard input."`
+	States []string `arg:"" optional:"" name:"file" help:"File of hidden states: JSONL with the members hidden and mask, as retort embed --hidden writes it. Without one, standard input is read."`
 
 	Input   `embed:"" group:"Input"`
 	Output  `embed:"" group:"Output"`
@@ -18,7 +18,7 @@ type Decode struct {
 
 // Help returns the longer text of --help.
 func (Decode) Help() string {
-	return "Turns hidden states into molecules.\n\n  retort embed --hidden CCO c1ccccc1 | retort decode --format csv"
+	return "Decodes hidden states to molecules.\n\n  retort embed --hidden CCO c1ccccc1 | retort decode --format csv"
 }
 
 // hiddenState is a row of the input.

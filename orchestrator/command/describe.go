@@ -16,8 +16,8 @@ type Describe struct {
 
 // Help returns the longer text of --help.
 func (Describe) Help() string {
-	return "Gives the canonical SMILES and properties of molecules, as RDKit defines them. " +
-		"It works without a service.\n\n" +
+	return "Prints the canonical SMILES and properties of molecules, as RDKit defines them. " +
+		"It needs no service.\n\n" +
 		"  retort describe 'CC(=O)Oc1ccccc1C(=O)O'\n  retort describe library.sdf --format csv"
 }
 

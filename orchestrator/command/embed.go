@@ -15,12 +15,12 @@ type Embed struct {
 	Output  `embed:"" group:"Output"`
 	Service `embed:"" group:"Service"`
 
-	Hidden bool `env:"-" help:"The hidden states, which retort decode turns into molecules again, in place of one vector."`
+	Hidden bool `env:"-" help:"Return hidden states, which retort decode turns into molecules again, instead of one vector per molecule."`
 }
 
 // Help returns the longer text of --help.
 func (Embed) Help() string {
-	return "Gives the vector of each molecule in the latent space of the model.\n\n" +
+	return "Computes the vector of each molecule in the latent space of the model.\n\n" +
 		"  retort embed molecules.csv -o vectors.jsonl\n  retort embed --hidden molecules.smi | retort decode"
 }
 

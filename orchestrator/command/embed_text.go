@@ -13,15 +13,15 @@ type EmbedText struct {
 	Output  `embed:"" group:"Output"`
 	Service `embed:"" group:"Service"`
 
-	Model      string `env:"-" placeholder:"ID" help:"Model; by default the first of the service."`
-	Type       string `env:"-" enum:"passage,query" default:"passage" help:"What the texts are: passage or query. Models with one mode do not distinguish."`
-	Dimensions int    `env:"-" placeholder:"N" help:"Shorter vectors, of models that have them."`
-	Truncate   string `env:"-" enum:"NONE,START,END" default:"NONE" help:"What becomes of texts that are too long: NONE refuses them, START and END cut there."`
+	Model      string `env:"-" placeholder:"ID" help:"Model to use; by default the first one of the service."`
+	Type       string `env:"-" enum:"passage,query" default:"passage" help:"Kind of texts: passage or query. Models with one mode ignore it."`
+	Dimensions int    `env:"-" placeholder:"N" help:"Length of the vectors, for models that support shorter ones."`
+	Truncate   string `env:"-" enum:"NONE,START,END" default:"NONE" help:"How to treat texts that are too long: NONE refuses them, START and END cut off that end."`
 }
 
 // Help returns the longer text of --help.
 func (EmbedText) Help() string {
-	return "Gives the vector of each text.\n\n" +
+	return "Computes the vector of each text.\n\n" +
 		"  retort embed-text passages.txt -o vectors.jsonl\n  retort embed-text 'What eases pain?' --type query"
 }
 

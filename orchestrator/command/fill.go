@@ -15,18 +15,18 @@ type Fill struct {
 	Output  `embed:"" group:"Output"`
 	Service `embed:"" group:"Service"`
 
-	Objective   string  `env:"-" default:"QED" placeholder:"WHAT" help:"What molecules are ranked by: a name, several with commas between them, JSON, or a file of JSON (ORACLES.md and /masked/docs describe it)."`
-	Count       int     `short:"n" env:"-" default:"10" help:"Molecules to draw for each template."`
-	Rounds      int     `env:"-" default:"0" help:"Rounds of improvement of the best ones that follow the first generation."`
-	Temperature float64 `env:"-" default:"1" help:"Divides the logits: more is more varied."`
-	Noise       float64 `env:"-" default:"0" help:"Added to the confidence in tokens: more is more varied."`
-	Unique      bool    `env:"-" default:"true" negatable:"" help:"Each molecule once."`
-	Seed        *int64  `env:"-" placeholder:"N" help:"Seed of the random numbers, for the same molecules again."`
+	Objective   string  `env:"-" default:"QED" placeholder:"WHAT" help:"How to score the molecules: by a name, several names separated by commas, JSON, or a JSON file. ORACLES.md and /masked/docs describe objectives."`
+	Count       int     `short:"n" env:"-" default:"10" help:"Molecules to generate for each template."`
+	Rounds      int     `env:"-" default:"0" help:"Rounds that improve the best molecules after the first generation."`
+	Temperature float64 `env:"-" default:"1" help:"Sampling temperature: higher is more varied."`
+	Noise       float64 `env:"-" default:"0" help:"Noise on the confidence in tokens: higher is more varied."`
+	Unique      bool    `env:"-" default:"true" negatable:"" help:"Return each molecule only once."`
+	Seed        *int64  `env:"-" placeholder:"N" help:"Seed of the random numbers, to get the same molecules again."`
 }
 
 // Help returns the longer text of --help.
 func (Fill) Help() string {
-	return "Fills the masks of templates; given fragments stay.\n\n" +
+	return "Fills the masks of templates and keeps the given fragments.\n\n" +
 		"  retort fill 'C124CN3C1.S3(=O)(=O)CC.C4C#N.[*{20-20}]' --count 5\n" +
 		"  retort fill '[*{20-30}]' -n 100 -o new.sdf"
 }

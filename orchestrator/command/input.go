@@ -45,11 +45,11 @@ func texts(rows []inputRow) []string {
 
 // Input says where rows come from.
 type Input struct {
-	File        string   `name:"input" short:"i" env:"-" placeholder:"FILE" help:"File to read, - for standard input. A file may also be given in the place of a molecule or text."`
-	InputFormat string   `name:"input-format" env:"-" enum:"auto,smi,csv,tsv,jsonl,sdf,lines" default:"auto" help:"smi (SMILES, then a name), csv or tsv (with a header), jsonl, sdf, or lines (each a text); auto goes by the file's name, or else by how it begins."`
-	Column      string   `env:"-" placeholder:"NAME" help:"Column of a CSV, or member of JSONL, to take; by default one of a usual name, such as smiles or text."`
-	NameColumn  string   `env:"-" placeholder:"NAME" help:"Column, member or SDF field with names for the output; by default name, id or title."`
-	Keep        []string `env:"-" placeholder:"NAME,..." help:"Columns of a table, members of JSONL or fields of an SDF that go into the output as well; all for every column of a table."`
+	File        string   `name:"input" short:"i" env:"-" placeholder:"FILE" help:"Input file; - for standard input. A file may also be given in place of a molecule or text."`
+	InputFormat string   `name:"input-format" env:"-" enum:"auto,smi,csv,tsv,jsonl,sdf,lines" default:"auto" help:"Format of the input: smi (SMILES, then a name), csv or tsv (with a header), jsonl, sdf, or lines (one text per line). auto chooses by the name of the file, or else by its content."`
+	Column      string   `env:"-" placeholder:"NAME" help:"Column of a table, or member of JSONL, with the molecules or texts; by default one with a usual name, such as smiles or text."`
+	NameColumn  string   `env:"-" placeholder:"NAME" help:"Column, member or SDF field with the names of the rows; by default name, id or title."`
+	Keep        []string `env:"-" placeholder:"NAME" help:"Columns, members or SDF fields to copy to the output; all for every column of a table."`
 }
 
 // kind is what the rows of a command are.

@@ -11,17 +11,17 @@ import (
 
 // Jobs is retort jobs: the batches and searches of a running gateway.
 type Jobs struct {
-	List   listJobs  `cmd:"" help:"List batches and searches, newest first: a table on a terminal, elsewhere a line of JSON each."`
-	Show   showJob   `cmd:"" help:"Print one as JSON."`
-	Cancel cancelJob `cmd:"" help:"End one with what it has so far, and print it as JSON."`
+	List   listJobs  `cmd:"" help:"List batches and searches, newest first."`
+	Show   showJob   `cmd:"" help:"Print a job as JSON."`
+	Cancel cancelJob `cmd:"" help:"Cancel a job, which keeps its results so far, and print it as JSON."`
 }
 
 type listJobs struct {
 	Remote `embed:"" group:"Service"`
 
 	Limit  int    `default:"100" env:"-" help:"Most jobs to list."`
-	Format string `short:"f" enum:"auto,table,jsonl" default:"auto" env:"-" help:"table or jsonl; auto is table on a terminal, and jsonl elsewhere."`
-	JSON   bool   `name:"json" env:"-" help:"The same as --format jsonl."`
+	Format string `short:"f" enum:"auto,table,jsonl" default:"auto" env:"-" help:"table or jsonl; auto is table on a terminal and jsonl elsewhere."`
+	JSON   bool   `name:"json" env:"-" help:"Short for --format jsonl."`
 }
 
 func (c listJobs) Run(p *Process) error {

@@ -13,8 +13,8 @@ import (
 
 // Man is retort man.
 type Man struct {
-	Command []string `arg:"" optional:"" help:"Command, such as sample or jobs list; without one the program itself."`
-	Folder  string   `env:"-" type:"path" placeholder:"DIR" help:"Write the pages of all commands into a folder, such as ~/.local/share/man/man1."`
+	Command []string `arg:"" optional:"" help:"Command, such as sample or jobs list; without one, the program itself."`
+	Folder  string   `env:"-" type:"path" placeholder:"DIR" help:"Write the pages of all commands to a folder, such as ~/.local/share/man/man1."`
 }
 
 // Help returns the examples of --help.

@@ -19,28 +19,28 @@ type Repository struct {
 
 // Model is retort model. The flags of its commands are not settings: they have no environment variables.
 type Model struct {
-	Import   importModel   `cmd:"" help:"Make an entry of the model repository of a published model's folder."`
-	Quantize quantizeModel `cmd:"" help:"Make a second entry of an entry that computes in int8: about twice as fast on processors with VNNI, a little less exact."`
+	Import   importModel   `cmd:"" help:"Create an entry of the model repository from a published model."`
+	Quantize quantizeModel `cmd:"" help:"Create an int8 version of an entry: about twice as fast on processors with VNNI, slightly less exact."`
 }
 
 type importModel struct {
 	Folder string `arg:"" type:"existingdir" help:"Folder with config.json, tokenizer.json and weights (model.safetensors or model.onnx)."`
 
-	API        string `name:"api" required:"" enum:"embedding,ranking" env:"-" help:"API that the model is for: embedding or ranking."`
-	ID         string `name:"id" required:"" placeholder:"NAME" env:"-" help:"Public id, which clients send in model."`
-	Name       string `placeholder:"ENTRY" env:"-" help:"Name of the entry's folder; by default made of the id."`
-	Repository string `type:"path" placeholder:"DIR" env:"-" help:"Model repository to put the entry in; by default --model-repository."`
-	Force      bool   `env:"-" help:"Replace an entry of that name."`
-	OwnedBy    string `placeholder:"NAME" env:"-" help:"Owner in /v1/models; by default the id's part before the slash."`
-	Weights    string `enum:",safetensors,onnx" default:"" env:"-" help:"safetensors or onnx; by default safetensors where the folder has them."`
-	Precision  string `enum:",fp32,fp16,int8" default:"" env:"-" help:"fp16 (by default) or fp32 for weights of safetensors, which are computed in fp32; int8 computes in integers."`
+	API        string `name:"api" required:"" enum:"embedding,ranking" env:"-" help:"API of the model: embedding or ranking."`
+	ID         string `name:"id" required:"" placeholder:"NAME" env:"-" help:"Public id, which clients send as model."`
+	Name       string `placeholder:"ENTRY" env:"-" help:"Name of the entry's folder; by default derived from the id."`
+	Repository string `type:"path" placeholder:"DIR" env:"-" help:"Model repository that receives the entry; by default --model-repository."`
+	Force      bool   `env:"-" help:"Replace an existing entry."`
+	OwnedBy    string `placeholder:"NAME" env:"-" help:"Owner in model lists; by default the part of the id before the slash."`
+	Weights    string `enum:",safetensors,onnx" default:"" env:"-" help:"Weights to use: safetensors or onnx; by default safetensors if the folder has them."`
+	Precision  string `enum:",fp32,fp16,int8" default:"" env:"-" help:"Precision of the weights: fp16 (the default) or fp32 for safetensors, which are computed in fp32; int8 computes in integers."`
 
-	MaxLength       int     `placeholder:"TOKENS" env:"-" help:"Longest row; by default what the folder says."`
-	Pooling         string  `enum:",mean,cls" default:"" env:"-" help:"mean or cls, for a folder without modules.json."`
+	MaxLength       int     `placeholder:"TOKENS" env:"-" help:"Longest row, in tokens; by default as the folder says."`
+	Pooling         string  `enum:",mean,cls" default:"" env:"-" help:"Pooling, mean or cls, for a folder without modules.json."`
 	Normalize       *bool   `negatable:"" env:"-" help:"Divide vectors by their length; by default as modules.json says, and yes without one."`
-	QueryPrefix     *string `placeholder:"TEXT" env:"-" help:"Put before queries; by default the prompt of config_sentence_transformers.json."`
-	PassagePrefix   *string `placeholder:"TEXT" env:"-" help:"Put before passages; by default the prompt passage or document of the same file."`
-	LeastDimensions int     `placeholder:"N" env:"-" help:"Shortest vector that clients may ask for, of a model trained for shorter ones."`
+	QueryPrefix     *string `placeholder:"TEXT" env:"-" help:"Text to put before queries; by default the query prompt in config_sentence_transformers.json."`
+	PassagePrefix   *string `placeholder:"TEXT" env:"-" help:"Text to put before passages; by default the passage or document prompt in the same file."`
+	LeastDimensions int     `placeholder:"N" env:"-" help:"Length of the shortest vector that clients may request, for models trained for shorter ones."`
 }
 
 func (c importModel) Run(p *Process, repository Repository) error {
@@ -70,12 +70,12 @@ func (c importModel) Run(p *Process, repository Repository) error {
 }
 
 type quantizeModel struct {
-	Entry string `arg:"" help:"Name of an entry of the embedding or ranking API in the repository."`
+	Entry string `arg:"" help:"Name of an entry of the embedding or ranking API."`
 
-	ID         string `name:"id" required:"" placeholder:"NAME" env:"-" help:"Public id of the new entry, which clients send in model."`
-	Name       string `placeholder:"ENTRY" env:"-" help:"Name of the new entry's folder; by default the old one's with _int8."`
-	Repository string `type:"path" placeholder:"DIR" env:"-" help:"Model repository; by default --model-repository."`
-	Force      bool   `env:"-" help:"Replace an entry of that name."`
+	ID         string `name:"id" required:"" placeholder:"NAME" env:"-" help:"Public id of the new entry, which clients send as model."`
+	Name       string `placeholder:"ENTRY" env:"-" help:"Name of the new entry's folder; by default the old name with _int8."`
+	Repository string `type:"path" placeholder:"DIR" env:"-" help:"Model repository with both entries; by default --model-repository."`
+	Force      bool   `env:"-" help:"Replace an existing entry."`
 }
 
 func (c quantizeModel) Run(p *Process, repository Repository) error {

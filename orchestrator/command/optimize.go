@@ -10,26 +10,26 @@ import (
 
 // Optimize is retort optimize.
 type Optimize struct {
-	Molecules []string `arg:"" optional:"" name:"molecule" help:"SMILES to begin with, or a file of them: each is a search of its own."`
+	Molecules []string `arg:"" optional:"" name:"molecule" help:"SMILES to start from, or a file of them; each starts a search of its own."`
 
 	Input   `embed:"" group:"Input"`
 	Output  `embed:"" group:"Output"`
 	Service `embed:"" group:"Service"`
 
-	Objective     string   `env:"-" default:"QED" placeholder:"WHAT" help:"What to improve: a name (QED, plogP, SA, an oracle), several with commas between them, JSON, or a file of JSON (ORACLES.md and /latent/docs describe it)."`
-	Minimize      bool     `env:"-" help:"Look for low values."`
-	Count         int      `short:"n" env:"-" default:"10" help:"Molecules to return for each, best first."`
-	MinSimilarity *float64 `env:"-" placeholder:"0…1" help:"Least Tanimoto similarity to the molecule begun with; by default 0.7, as the API."`
-	Iterations    int      `env:"-" default:"10" help:"Generations of the search."`
-	Particles     int      `env:"-" default:"30" help:"Molecules evaluated in each generation."`
-	Radius        float64  `env:"-" default:"1" help:"Of the first generation around the molecule."`
-	Seed          *int64   `env:"-" placeholder:"N" help:"Seed of the random numbers, for the same molecules again."`
-	FromNothing   bool     `env:"-" help:"Begin with molecules that the model draws itself, and take no input."`
+	Objective     string   `env:"-" default:"QED" placeholder:"WHAT" help:"What to optimize: a name (QED, plogP, SA, an oracle), several names separated by commas, JSON, or a JSON file. ORACLES.md and /latent/docs describe objectives."`
+	Minimize      bool     `env:"-" help:"Search for low values instead of high ones."`
+	Count         int      `short:"n" env:"-" default:"10" help:"Molecules to return for each search, best first."`
+	MinSimilarity *float64 `env:"-" placeholder:"0…1" help:"Lowest Tanimoto similarity to the starting molecule; by default 0.7, as in the API."`
+	Iterations    int      `env:"-" default:"10" help:"Generations of each search."`
+	Particles     int      `env:"-" default:"30" help:"Molecules in each generation."`
+	Radius        float64  `env:"-" default:"1" help:"Radius of the first generation around the starting molecule."`
+	Seed          *int64   `env:"-" placeholder:"N" help:"Seed of the random numbers, to get the same molecules again."`
+	FromNothing   bool     `env:"-" help:"Start from molecules that the model samples, without input."`
 }
 
 // Help returns the longer text of --help.
 func (Optimize) Help() string {
-	return "Searches for better molecules near each given one, and shows the best score while it does.\n\n" +
+	return "Searches for better molecules near each given one, and shows the best score during the search.\n\n" +
 		"  retort optimize 'CC(C)Cc1ccc(C(C)C(=O)O)cc1' --min-similarity 0.4\n" +
 		"  retort optimize seeds.smi --objective goal.json --iterations 50 -o better.sdf"
 }

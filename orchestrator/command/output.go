@@ -10,10 +10,10 @@ import (
 
 // Output says where records go, and in which form.
 type Output struct {
-	Format string `short:"f" env:"-" enum:"auto,table,csv,jsonl,sdf" default:"auto" help:"table, csv, jsonl or sdf (molecules with 2D coordinates, the rest as data fields). auto goes by the name of the output file; else it is table on a terminal, and jsonl elsewhere."`
-	File   string `name:"output" short:"o" env:"-" placeholder:"FILE" help:"File to write; by default standard output."`
-	Resume bool   `env:"-" help:"Go on after the last complete row of the output file, where an earlier run with the same input was interrupted. Without such a file, begin."`
-	Force  bool   `env:"-" help:"Write over the output file."`
+	Format string `short:"f" env:"-" enum:"auto,table,csv,jsonl,sdf" default:"auto" help:"Format of the output: table, csv, jsonl or sdf (molecules with 2D coordinates, everything else as data fields). auto chooses by the name of the output file; without one, it is table on a terminal and jsonl elsewhere."`
+	File   string `name:"output" short:"o" env:"-" placeholder:"FILE" help:"Output file; by default standard output."`
+	Resume bool   `env:"-" help:"Continue an interrupted run with the same input after the last complete row of the output file. Without such a file, start from the beginning."`
+	Force  bool   `env:"-" help:"Overwrite the output file."`
 }
 
 // writer writes records in one form. flush is called after each batch, so that nothing that is done gets lost. Only

@@ -12,22 +12,22 @@ import (
 
 // Rank is retort rank.
 type Rank struct {
-	Query    string   `arg:"" help:"What passages are ranked for."`
+	Query    string   `arg:"" help:"Query to rank the passages for."`
 	Passages []string `arg:"" optional:"" name:"passage" help:"Texts, or a file of them."`
 
 	Input   `embed:"" group:"Input"`
 	Output  `embed:"" group:"Output"`
 	Service `embed:"" group:"Service"`
 
-	Model     string `env:"-" placeholder:"ID" help:"Model; by default the first of the service."`
-	Truncate  string `env:"-" enum:"NONE,END" default:"END" help:"What becomes of passages that are too long: NONE refuses them, END cuts there."`
-	Top       int    `env:"-" placeholder:"N" help:"Only the best so many."`
-	KeepOrder bool   `env:"-" help:"Write passages in the order of the input, as they are answered, so that a run can be gone on with by --resume; by default the best comes first, once all are answered."`
+	Model     string `env:"-" placeholder:"ID" help:"Model to use; by default the first one of the service."`
+	Truncate  string `env:"-" enum:"NONE,END" default:"END" help:"How to treat passages that are too long: NONE refuses them, END cuts off their end."`
+	Top       int    `env:"-" placeholder:"N" help:"Return only the best N passages."`
+	KeepOrder bool   `env:"-" help:"Write passages in the order of the input as they are scored, which --resume requires. By default the best come first, once all are scored."`
 }
 
 // Help returns the longer text of --help.
 func (Rank) Help() string {
-	return "Orders passages by how well they answer a query. The logit is unbounded: more is better.\n\n" +
+	return "Ranks passages by how well they answer a query. The logit is unbounded; higher is better.\n\n" +
 		"  retort rank 'What eases pain?' passages.txt --top 5"
 }
 

@@ -14,16 +14,16 @@ type Sample struct {
 	Output  `embed:"" group:"Output"`
 	Service `embed:"" group:"Service"`
 
-	Count  int     `short:"n" env:"-" default:"10" help:"Molecules to draw around each."`
-	Radius float64 `env:"-" default:"0.7" help:"How far: 0.1 gives close relatives, 1 and more others."`
-	Beam   int     `env:"-" default:"1" help:"Beams of the decoder."`
-	Seed   *int64  `env:"-" placeholder:"N" help:"Seed of the random numbers, for the same molecules again."`
+	Count  int     `short:"n" env:"-" default:"10" help:"Molecules to sample around each one."`
+	Radius float64 `env:"-" default:"0.7" help:"Distance from the given molecule: 0.1 gives close relatives, 1 and more gives others."`
+	Beam   int     `env:"-" default:"1" help:"Beam size of the decoder."`
+	Seed   *int64  `env:"-" placeholder:"N" help:"Seed of the random numbers, to get the same molecules again."`
 }
 
 // Help returns the longer text of --help.
 func (Sample) Help() string {
-	return "Draws molecules around each given one in the latent space of the model, " +
-		"with their Tanimoto similarity to it (Morgan, radius 2).\n\n" +
+	return "Samples molecules around each given one in the latent space of the model, " +
+		"and adds their Tanimoto similarity to it (Morgan, radius 2).\n\n" +
 		"  retort sample CCOc1ccccc1 --count 5\n  retort sample seeds.smi -o around.sdf"
 }
 

@@ -15,15 +15,15 @@ import (
 
 // Remote says where the service is.
 type Remote struct {
-	URL     string `name:"url" env:"RETORT_URL" default:"http://127.0.0.1:8000" help:"Main port of the service."`
-	KeyFile string `name:"api-key-file" env:"RETORT_API_KEY_FILE" type:"path" placeholder:"FILE" help:"File with the key, where the service asks for one."`
-	Key     string `name:"api-key" env:"RETORT_API_KEY" placeholder:"KEY" help:"The key itself; in the environment or a file other users of the machine do not see it, on the command line they do."`
+	URL     string `name:"url" env:"RETORT_URL" default:"http://127.0.0.1:8000" help:"Address of the main port of the service."`
+	KeyFile string `name:"api-key-file" env:"RETORT_API_KEY_FILE" type:"path" placeholder:"FILE" help:"File with the API key, if the service requires one."`
+	Key     string `name:"api-key" env:"RETORT_API_KEY" placeholder:"KEY" help:"The API key itself. Other users of the machine can see it on the command line, but not in the environment or a file."`
 }
 
 // Service says where the service is, and how often a request is retried.
 type Service struct {
 	Remote   `embed:""`
-	Attempts uint `env:"-" default:"8" help:"How often a request is made that the service has no room for, or that does not reach it."`
+	Attempts uint `env:"-" default:"8" help:"How often to send a request while the service is overloaded or unreachable."`
 }
 
 // maxKey bounds a file with a key, in bytes.

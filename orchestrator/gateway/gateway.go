@@ -55,11 +55,11 @@ type API interface {
 // Config are the settings of one API's listener and limits. The defaults depend on the API and are set by the
 // orchestrator's Config.
 type Config struct {
-	Port        int           `default:"${port}" help:"Port of its own for this API (0: none, -1: any free one)."`
-	Concurrency int           `default:"${concurrency}" help:"Requests served at once; the rest wait."`
+	Port        int           `default:"${port}" help:"Port for this API alone (0: none, -1: any free one)."`
+	Concurrency int           `default:"${concurrency}" help:"Requests served at once; others wait."`
 	Queue       int           `default:"1024" help:"Requests that may wait; more are refused with Retry-After."`
-	BodyLimit   int           `default:"${body}" help:"Largest request body in bytes."`
-	Timeout     time.Duration `default:"120s" help:"Longest time for one request, a stream included."`
+	BodyLimit   int           `default:"${body}" help:"Largest request body, in bytes."`
+	Timeout     time.Duration `default:"120s" help:"Longest time for one request, including its stream."`
 }
 
 // Options are one API's limits and what all APIs share.

@@ -11,8 +11,8 @@ import (
 
 // Config has the settings of all oracles.
 type Config struct {
-	Timeout time.Duration `default:"60s" help:"How long an oracle may take for one call."`
-	Calls   int           `default:"100000" help:"Most molecules that one request may have oracles score."`
+	Timeout time.Duration `default:"60s" help:"Longest time for one call of an oracle."`
+	Calls   int           `default:"100000" help:"Most molecules that the oracles may score for one request."`
 }
 
 // Oracles are the oracles that Triton currently serves.

@@ -8,16 +8,16 @@ import (
 
 // Config has the limits on images.
 type Config struct {
-	MaxBytes     int            `default:"20971520" help:"Largest image file in bytes."`
+	MaxBytes     int            `default:"20971520" help:"Largest image file, in bytes."`
 	MaxPixels    int            `default:"33554432" help:"Most pixels of one image, width times height."`
-	MaxSide      int            `default:"16384" help:"Longest side of an image in pixels."`
-	MinSide      int            `default:"8" help:"Shortest side of an image in pixels."`
-	DecodePixels int            `default:"33554432" help:"Pixels being decoded at once, of all requests; more wait. Also the most pixels of all images of a request, for models that take pixels."`
+	MaxSide      int            `default:"16384" help:"Longest side of an image, in pixels."`
+	MinSide      int            `default:"8" help:"Shortest side of an image, in pixels."`
+	DecodePixels int            `default:"33554432" help:"Most pixels decoded at once for all requests; more wait. Also limits the pixels of all images of one request, for models that take pixels."`
 	Fetch        bool           `default:"true" negatable:"" help:"Fetch images from http and https URLs."`
-	FetchTotal   int            `default:"50331648" help:"Largest sum of the image files fetched for one request, in bytes."`
-	FetchTimeout time.Duration  `default:"10s" help:"Longest time that the servers of one image may take, redirects included."`
-	FetchHops    int            `default:"3" help:"Redirects followed for one image."`
-	FetchAllow   []netip.Prefix `placeholder:"CIDR,…" help:"Private, loopback or link-local networks that images may be fetched from; none by default."`
+	FetchTotal   int            `default:"50331648" help:"Largest total size of the image files fetched for one request, in bytes."`
+	FetchTimeout time.Duration  `default:"10s" help:"Longest time to fetch one image, redirects included."`
+	FetchHops    int            `default:"3" help:"Most redirects followed for one image."`
+	FetchAllow   []netip.Prefix `placeholder:"CIDR" help:"Private, loopback or link-local networks from which images may be fetched; none by default."`
 }
 
 // Validate reports settings that make no sense.
