@@ -19,10 +19,11 @@ import math
 import os
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+from ir_measures import nDCG
 
 from scripts import sections
 from scripts.eval import retrieval_models as models
@@ -38,18 +39,20 @@ MINILM, EMBEDDING, RANKER = (
 )
 
 
-def ndcg(gains: Sequence[float], best: Sequence[float], depth: int = 10) -> float:
-    """Normalised discounted cumulative gain with linear gains, as in trec_eval.
+def ndcg(judged: Sequence[Mapping[str, int]], ranked: Sequence[Sequence[str]]) -> list[float]:
+    """Normalised discounted cumulative gain at rank 10 of each query, with linear gains, as in trec_eval.
 
-    gains: of the results, best first; best: of all relevant items. Written out because this environment has no
-    ir_measures.
+    judged: the grade of each relevant item of a query, by id; ranked: the ids of the results, best first.
     """
+    qrels = {str(query): grades for query, grades in enumerate(judged)}
+    run = {str(query): {item: -float(rank) for rank, item in enumerate(ids)} for query, ids in enumerate(ranked)}
+    values = {result.query_id: result.value for result in (nDCG @ 10).iter_calc(qrels, run)}
+    return [values[query] for query in run]
 
-    def total(row):
-        return sum(g / math.log2(place + 2) for place, g in enumerate(row[:depth]))
 
-    ideal = total(sorted(best, reverse=True))
-    return total(gains) / ideal if ideal else 0.0
+def best(scores: np.ndarray, count: int) -> np.ndarray:
+    """The indexes of the highest scores, best first."""
+    return np.argsort(-scores, kind="stable")[:count]
 
 
 def retrieval_set(collection: corpora.Collection, baseline, embedding, ranker, args) -> dict[str, float]:
@@ -62,11 +65,8 @@ def retrieval_set(collection: corpora.Collection, baseline, embedding, ranker, a
     asked = [q.text for q in chosen]
 
     def measure(scores: np.ndarray) -> list[float]:
-        values = []
-        for query, row in zip(chosen, scores):
-            order = np.argsort(-row, kind="stable")[:10]
-            values.append(ndcg([float(pids[i] in query.positives) for i in order], [1.0] * len(query.positives)))
-        return values
+        judged = [dict.fromkeys(q.positives, 1) for q in chosen[: len(scores)]]
+        return ndcg(judged, [[pids[i] for i in best(row, 10)] for row in scores])
 
     passages, queries = embedding.vectors(texts, "passage"), embedding.vectors(asked, "query")
     scores = queries @ passages.T
@@ -100,7 +100,8 @@ def graded_set(lists: list[corpora.GradedList], baseline, embedding, ranker, arg
     texts, asked = [t for g in lists for t in g.texts], [g.query for g in lists]
 
     def measure(scores: list[np.ndarray]) -> list[float]:
-        return [ndcg([g.gains[i] for i in np.argsort(-s, kind="stable")], g.gains) for g, s in zip(lists, scores)]
+        judged = [{str(i): gain for i, gain in enumerate(g.gains)} for g in lists]
+        return ndcg(judged, [[str(i) for i in best(row, len(row))] for row in scores])
 
     def by(queries: np.ndarray, passages: np.ndarray) -> list[float]:
         return measure([passages[a:b] @ q for q, a, b in zip(queries, starts, starts[1:])])
@@ -144,10 +145,10 @@ def cut(vectors: np.ndarray, size: int) -> np.ndarray:
 
 def reranked(scores: np.ndarray, asked: list[str], texts: list[str], ranker, top: int) -> np.ndarray:
     """Returns scores that rank the best `top` passages of each query by the ranker, before all others."""
-    best = [np.argsort(-row, kind="stable")[:top] for row in scores]
-    logits = ranker.logits([(q, [texts[i] for i in rows]) for q, rows in zip(asked, best)])
+    chosen = [best(row, top) for row in scores]
+    logits = ranker.logits([(q, [texts[i] for i in rows]) for q, rows in zip(asked, chosen)])
     out = np.full_like(scores, -np.inf)
-    for line, rows, found in zip(out, best, logits):
+    for line, rows, found in zip(out, chosen, logits):
         line[rows] = found
     return out
 

@@ -46,10 +46,11 @@ def served():
         yield SimpleNamespace(url=url, asked=asked)
 
 
-def test_ndcg_is_that_of_a_worked_example():
-    found = ndcg([0, 2, 0, 1], [2, 1])
-    assert found == pytest.approx((2 / math.log2(3) + 1 / math.log2(5)) / (2 + 1 / math.log2(3)))
-    assert ndcg([1.0], [1.0, 1.0]) == pytest.approx(1 / (1 + 1 / math.log2(3)))
+def test_ndcg_of_a_worked_example():
+    first = (2 / math.log2(3) + 1 / math.log2(5)) / (2 + 1 / math.log2(3))
+    second = 1 / (1 + 1 / math.log2(3))
+    found = ndcg([{"b": 2, "d": 1}, {"a": 1, "b": 1}, {"a": 1}], [["a", "b", "c", "d"], ["a"], ["b"]])
+    assert found == pytest.approx([first, second, 0])
 
 
 def test_reranking_moves_only_the_best():
