@@ -32,7 +32,7 @@ func CheckContent(role string, parts []Part) *fault.Error {
 
 // CheckSampling checks settings against vLLM's bounds, in its wording. It passes add one value for each bound, nil if the
 // setting is within it.
-func CheckSampling(add func(...*fault.Error), s *engine.Sampling) {
+func CheckSampling(add func(...*fault.Error), s engine.Sampling) {
 	add(
 		AtLeast(s.MaxTokens, 1, "max_tokens"),
 		AtLeast(&s.N, 1, "n"),
@@ -42,9 +42,9 @@ func CheckSampling(add func(...*fault.Error), s *engine.Sampling) {
 		within(s.PresencePenalty, "presence_penalty", "[-2, 2]", func(v float64) bool { return v >= -2 && v <= 2 }),
 		within(s.FrequencyPenalty, "frequency_penalty", "[-2, 2]", func(v float64) bool { return v >= -2 && v <= 2 }),
 		within(s.RepetitionPenalty, "repetition_penalty", "(0, 2]", func(v float64) bool { return v > 0 && v <= 2 }),
-		checkTemperature(s),
+		checkTemperature(&s),
 		checkTopK(s.TopK),
-		checkMinTokens(s),
+		checkMinTokens(&s),
 	)
 }
 

@@ -6,18 +6,14 @@ import (
 	"retort/orchestrator/chat"
 )
 
-// Request is the body of POST /v1/chat/completions.
-type Request struct {
-	Model    string    `json:"model" bind:"required"`
-	Messages []Message `json:"messages" bind:"required"`
-
-	// MaxTokens bounds each answer; default: as many as fit. MaxCompletionTokens is its newer name and wins.
-	MaxTokens           *int `json:"max_tokens"`
-	MaxCompletionTokens *int `json:"max_completion_tokens"`
-	MinTokens           *int `json:"min_tokens"`
-	// N is the number of answers, default 1.
-	N      *int `json:"n"`
-	BestOf *int `json:"best_of"`
+// Parameters are the members that POST /v1/chat/completions and /v1/completions share.
+type Parameters struct {
+	Model     string `json:"model" bind:"required"`
+	MaxTokens *int   `json:"max_tokens"` // maximum tokens of each answer
+	MinTokens *int   `json:"min_tokens"`
+	N         *int   `json:"n"`       // number of answers, default 1
+	BestOf    *int   `json:"best_of"` // refused if it is not N
+	Echo      *bool  `json:"echo"`    // prepends the prompt to the answer; refused for conversations
 
 	Temperature       *float64 `json:"temperature"`        // 0 selects the likeliest token
 	TopP              *float64 `json:"top_p"`              // (0, 1]
@@ -34,35 +30,48 @@ type Request struct {
 	IncludeStop       *bool            `json:"include_stop_str_in_output"`
 	SkipSpecialTokens *bool            `json:"skip_special_tokens"`
 
-	Logprobs    *bool `json:"logprobs"`
-	TopLogprobs *int  `json:"top_logprobs"` // 0 to 20
+	LogitBias chat.NonEmptyObject `json:"logit_bias"` // refused
 
 	Stream        *bool          `json:"stream"`
 	StreamOptions *StreamOptions `json:"stream_options"`
 
+	// Constraints on the answer; refused if the model's engine cannot apply them.
+	ResponseFormat    *ResponseFormat `json:"response_format"`
+	GuidedJSON        json.RawMessage `json:"guided_json"`
+	GuidedRegex       json.RawMessage `json:"guided_regex"`
+	GuidedChoice      json.RawMessage `json:"guided_choice"`
+	GuidedGrammar     json.RawMessage `json:"guided_grammar"`
+	StructuredOutputs json.RawMessage `json:"structured_outputs"`
+
+	// Accepted and ignored, because they have no effect here.
+	User     json.RawMessage `json:"user"`
+	Metadata json.RawMessage `json:"metadata"`
+}
+
+// Request is the body of POST /v1/chat/completions.
+type Request struct {
+	Parameters
+	Messages []Message `json:"messages" bind:"required"`
+
+	MaxCompletionTokens *int  `json:"max_completion_tokens"` // newer name of MaxTokens, wins
+	Logprobs            *bool `json:"logprobs"`
+	TopLogprobs         *int  `json:"top_logprobs"` // 0 to 20
+
 	AddGenerationPrompt  *bool `json:"add_generation_prompt"`
 	ContinueFinalMessage *bool `json:"continue_final_message"`
 
-	// Tools and constraints on the answer; refused if the model's engine cannot apply them.
-	Tools             Tools               `json:"tools"`
-	ToolChoice        json.RawMessage     `json:"tool_choice"`
-	Functions         chat.NonEmptyList   `json:"functions"`
-	FunctionCall      json.RawMessage     `json:"function_call"`
-	ResponseFormat    *ResponseFormat     `json:"response_format"`
-	GuidedJSON        json.RawMessage     `json:"guided_json"`
-	GuidedRegex       json.RawMessage     `json:"guided_regex"`
-	GuidedChoice      json.RawMessage     `json:"guided_choice"`
-	GuidedGrammar     json.RawMessage     `json:"guided_grammar"`
-	StructuredOutputs json.RawMessage     `json:"structured_outputs"`
-	NVExt             json.RawMessage     `json:"nvext"`
-	LogitBias         chat.NonEmptyObject `json:"logit_bias"`
-	PromptLogprobs    *int                `json:"prompt_logprobs"`
-	Echo              *bool               `json:"echo"`
-	Modalities        []string            `json:"modalities"`
+	// Refused if the model's engine cannot apply them.
+	Tools      Tools           `json:"tools"`
+	ToolChoice json.RawMessage `json:"tool_choice"`
+	NVExt      json.RawMessage `json:"nvext"` // guided_* within an object
+
+	// Refused.
+	Functions      chat.NonEmptyList `json:"functions"`
+	FunctionCall   json.RawMessage   `json:"function_call"`
+	PromptLogprobs *int              `json:"prompt_logprobs"`
+	Modalities     []string          `json:"modalities"` // other than "text"
 
 	// Accepted and ignored, because they have no effect here.
-	User              json.RawMessage `json:"user"`
-	Metadata          json.RawMessage `json:"metadata"`
 	Store             json.RawMessage `json:"store"`
 	ServiceTier       json.RawMessage `json:"service_tier"`
 	ParallelToolCalls json.RawMessage `json:"parallel_tool_calls"`

@@ -9,7 +9,7 @@ import (
 )
 
 // Streams reports whether the request is for a stream.
-func (r Request) Streams() bool { return isTrue(r.Stream) }
+func (p Parameters) Streams() bool { return isTrue(p.Stream) }
 
 func isTrue(b *bool) bool { return b != nil && *b }
 
@@ -53,27 +53,33 @@ func (m *Message) chatMessage(member string, path ...any) chat.Message {
 }
 
 func (r *Request) sampling() engine.Sampling {
-	s := engine.Sampling{
-		N:                 *cmp.Or(r.N, new(1)),
-		MaxTokens:         cmp.Or(r.MaxCompletionTokens, r.MaxTokens),
-		MinTokens:         r.MinTokens,
-		Temperature:       r.Temperature,
-		TopP:              r.TopP,
-		TopK:              r.TopK,
-		MinP:              r.MinP,
-		PresencePenalty:   r.PresencePenalty,
-		FrequencyPenalty:  r.FrequencyPenalty,
-		RepetitionPenalty: r.RepetitionPenalty,
-		Seed:              r.Seed,
-		Stop:              r.Stop,
-		StopTokenIDs:      r.StopTokenIDs,
-		IgnoreEOS:         r.IgnoreEOS,
-		IncludeStop:       isTrue(r.IncludeStop),
-		SkipSpecialTokens: r.SkipSpecialTokens,
-		Guide:             r.plan().guide,
-	}
+	s := r.Parameters.sampling()
+	s.MaxTokens = cmp.Or(r.MaxCompletionTokens, r.MaxTokens)
+	s.Guide = r.plan().guide
 	if isTrue(r.Logprobs) {
 		s.Logprobs = cmp.Or(r.TopLogprobs, new(0))
 	}
 	return s
+}
+
+// sampling returns the engine's settings without log probabilities and guide.
+func (p *Parameters) sampling() engine.Sampling {
+	return engine.Sampling{
+		N:                 *cmp.Or(p.N, new(1)),
+		MaxTokens:         p.MaxTokens,
+		MinTokens:         p.MinTokens,
+		Temperature:       p.Temperature,
+		TopP:              p.TopP,
+		TopK:              p.TopK,
+		MinP:              p.MinP,
+		PresencePenalty:   p.PresencePenalty,
+		FrequencyPenalty:  p.FrequencyPenalty,
+		RepetitionPenalty: p.RepetitionPenalty,
+		Seed:              p.Seed,
+		Stop:              p.Stop,
+		StopTokenIDs:      p.StopTokenIDs,
+		IgnoreEOS:         p.IgnoreEOS,
+		IncludeStop:       isTrue(p.IncludeStop),
+		SkipSpecialTokens: p.SkipSpecialTokens,
+	}
 }

@@ -13,10 +13,10 @@ import (
 // answer.
 const maxGuideBytes = 64 << 10
 
-// guides returns the guides of the request's members response_format, structured_outputs, nvext and guided_*. A valid
-// request has at most one. Tools that must be called are guides too: see plan.
-func (r *Request) guides() (guides []*engine.Guide, problem *fault.Error) {
-	if f := r.ResponseFormat; f != nil {
+// guides returns the guides of the members response_format, structured_outputs and guided_*, and of nvext, which may hold
+// guided_* too. A valid request has at most one. Tools that must be called are guides too: see plan.
+func (p *Parameters) guides(nvext json.RawMessage) (guides []*engine.Guide, problem *fault.Error) {
+	if f := p.ResponseFormat; f != nil {
 		switch {
 		case f.Type == "json_object":
 			guides = append(guides, &engine.Guide{Field: "response_format", Object: true})
@@ -30,7 +30,7 @@ func (r *Request) guides() (guides []*engine.Guide, problem *fault.Error) {
 	for _, member := range []struct {
 		field string
 		raw   json.RawMessage
-	}{{"structured_outputs", r.StructuredOutputs}, {"nvext", r.NVExt}} {
+	}{{"structured_outputs", p.StructuredOutputs}, {"nvext", nvext}} {
 		if !chat.IsSet(member.raw) {
 			continue
 		}
@@ -44,7 +44,7 @@ func (r *Request) guides() (guides []*engine.Guide, problem *fault.Error) {
 			return nil, problem
 		}
 	}
-	outer := guideMembers{JSON: r.GuidedJSON, Regex: r.GuidedRegex, Choice: r.GuidedChoice, Grammar: r.GuidedGrammar}
+	outer := guideMembers{JSON: p.GuidedJSON, Regex: p.GuidedRegex, Choice: p.GuidedChoice, Grammar: p.GuidedGrammar}
 	return outer.appendTo(guides, "")
 }
 

@@ -74,7 +74,7 @@ type plan struct {
 
 // plan returns the plan of a valid request. A tool that must be called is a guide: the schema of its parameters.
 func (r *Request) plan() plan {
-	if guides, _ := r.guides(); len(guides) > 0 {
+	if guides, _ := r.guides(r.NVExt); len(guides) > 0 {
 		return plan{guide: guides[0]}
 	}
 	return planTools(r.Tools, r.ToolChoice)

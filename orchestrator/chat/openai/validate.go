@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"encoding/json"
 	"slices"
 
 	"retort/orchestrator/chat"
@@ -17,10 +18,10 @@ func (r *Request) Validate() error {
 		}
 		return nil
 	})
-	if r.MaxCompletionTokens != nil { // otherwise checkSampling checks max_tokens
+	if r.MaxCompletionTokens != nil { // otherwise CheckSampling checks max_tokens
 		problems.Add(chat.AtLeast(r.MaxTokens, 1, "max_tokens"))
 	}
-	r.checkSampling(&problems)
+	chat.CheckSampling(problems.Add, r.sampling())
 	problems.Add(r.checkLogprobs(), r.Stop.Check())
 	r.checkUnsupported(&problems)
 	refuseIf := refuser(&problems)
@@ -37,11 +38,6 @@ func refuser(problems *fault.Problems) func(refused bool, field, format string, 
 			problems.Add(chat.Refuse(nil, []any{field}, format, args...))
 		}
 	}
-}
-
-func (r *Request) checkSampling(problems *fault.Problems) {
-	sampling := r.sampling()
-	chat.CheckSampling(problems.Add, &sampling)
 }
 
 func (r *Request) checkLogprobs() *fault.Error {
@@ -86,19 +82,19 @@ const (
 func (r *Request) checkUnsupported(problems *fault.Problems) {
 	refuseIf := refuser(problems)
 	r.checkTools(problems)
-	r.checkGuides(problems)
+	r.checkGuides(problems, r.NVExt)
 	refuseIf(bool(r.LogitBias), "logit_bias", unsupported, "logit_bias")
 	refuseIf(r.PromptLogprobs != nil, "prompt_logprobs", unsupported, "prompt_logprobs")
 	refuseIf(isTrue(r.Echo), "echo", unsupported, "echo")
-	refuseIf(isBestOf(r.BestOf, r.N), "best_of", unsupported, "best_of")
+	refuseIf(r.hasBestOf(), "best_of", unsupported, "best_of")
 	for _, m := range r.Modalities {
 		refuseIf(m != "text", "modalities", "modality %q is not supported by this service", m)
 	}
 }
 
-// isBestOf reports whether more answers are requested than are to be returned.
-func isBestOf(bestOf, n *int) bool {
-	return bestOf != nil && *bestOf > 1 && (n == nil || *bestOf != *n)
+// hasBestOf reports whether the answers to return are to be chosen from more.
+func (p *Parameters) hasBestOf() bool {
+	return p.BestOf != nil && *p.BestOf > 1 && (p.N == nil || *p.BestOf != *p.N)
 }
 
 // checkTools refuses a tool_choice that is none of the tools, and tools that are not functions.
@@ -128,8 +124,8 @@ func (r *Request) checkTools(problems *fault.Problems) {
 }
 
 // checkGuides refuses a malformed guide, and more than one.
-func (r *Request) checkGuides(problems *fault.Problems) {
-	guides, problem := r.guides()
+func (p *Parameters) checkGuides(problems *fault.Problems, nvext json.RawMessage) {
+	guides, problem := p.guides(nvext)
 	problems.Add(problem)
 	if problem == nil && len(guides) > 1 {
 		problems.Add(chat.Refuse(nil, []any{guides[1].Field},

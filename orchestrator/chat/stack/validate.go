@@ -59,7 +59,7 @@ func (s *Sampling) check(problems *fault.Problems) {
 			}
 		}
 	}
-	chat.CheckSampling(add, &engine.Sampling{
+	chat.CheckSampling(add, engine.Sampling{
 		N:                 1,
 		Temperature:       s.temperature(),
 		TopP:              s.topP(),

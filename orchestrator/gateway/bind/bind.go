@@ -10,6 +10,8 @@
 //   - bind:"open", on a field named _: unknown members are skipped. Without it they are a problem.
 //   - oneof:"a b": the string must be one of these values.
 //
+// The members of an embedded struct are members of the object, as with encoding/json.
+//
 // A type with UnmarshalJSON decodes itself and may return a *wire.Mismatch. Any other tag, or a field of a type that
 // the package cannot decode, is a programming error: see MustSupport.
 package bind

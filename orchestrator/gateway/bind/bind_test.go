@@ -182,6 +182,27 @@ func TestJSONKeepsDefaultsAndCopies(t *testing.T) {
 	}
 }
 
+func TestJSONFillsEmbeddedStructs(t *testing.T) {
+	type address struct {
+		Street string `json:"street" bind:"required"`
+		Number int    `json:"number"`
+	}
+	type resident struct {
+		Name string `json:"name" bind:"required"`
+		address
+	}
+	var r resident
+	if err := JSON([]byte(`{"number":5,"name":"abc","street":"s"}`), &r); err != nil {
+		t.Fatal(err)
+	}
+	if want := (resident{"abc", address{"s", 5}}); r != want {
+		t.Errorf("got %+v, want %+v", r, want)
+	}
+	if got := describe(JSON([]byte(`{"number":"five"}`), &resident{})); got != "int_type @ number; missing @ name; missing @ street" {
+		t.Error(got)
+	}
+}
+
 func TestJSONReportsAFewOfMany(t *testing.T) {
 	body := `{"name":"a","rows":[[` + strings.TrimSuffix(strings.Repeat(`"x",`, 100000), ",") + `]]}`
 	var p person

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// layout holds the fields of a struct type by the name of their JSON member.
+// layout holds the fields of a struct type, embedded structs included, by the name of their JSON member.
 type layout struct {
 	fields map[string]member
 	order  []string // names in the order of the fields
@@ -17,7 +17,8 @@ type layout struct {
 
 // member is what the tags of a field say.
 type member struct {
-	index    int
+	index    []int // of the field, which may belong to an embedded struct
+	position int   // in the order of the layout
 	required bool
 	nullable bool     // null is allowed though the member is required
 	sparse   bool     // items may be null
@@ -32,15 +33,15 @@ func layoutOf(t reflect.Type) *layout {
 		return known.(*layout)
 	}
 	l := &layout{fields: map[string]member{}}
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for _, f := range reflect.VisibleFields(t) {
 		m, open := readTags(t, f)
 		l.open = l.open || open
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if name == "" || name == "-" {
 			continue
 		}
-		m.index = i
+		m.index = f.Index
+		m.position = len(l.order)
 		l.order = append(l.order, name)
 		l.fields[name] = m
 	}
@@ -110,7 +111,7 @@ func checkType(t reflect.Type, path string, enclosing []reflect.Type) {
 	case reflect.Struct:
 		l := layoutOf(t)
 		for _, name := range l.order {
-			checkType(t.Field(l.fields[name].index).Type, path+"."+name, enclosing)
+			checkType(t.FieldByIndex(l.fields[name].index).Type, path+"."+name, enclosing)
 		}
 	case reflect.Pointer, reflect.Slice:
 		checkType(t.Elem(), path, enclosing)

@@ -20,7 +20,7 @@ func (b *binder) object(v reflect.Value) error {
 		return err
 	}
 	layout := layoutOf(v.Type())
-	seen := make([]bool, v.NumField())
+	seen := make([]bool, len(layout.order))
 	for b.dec.PeekKind() != '}' {
 		name, err := b.dec.ReadToken()
 		if err != nil {
@@ -35,8 +35,8 @@ func (b *binder) object(v reflect.Value) error {
 	if _, err := b.dec.ReadToken(); err != nil {
 		return err
 	}
-	for _, name := range layout.order {
-		if field := layout.fields[name]; field.required && !seen[field.index] && !b.problems.Full() {
+	for i, name := range layout.order {
+		if layout.fields[name].required && !seen[i] && !b.problems.Full() {
 			b.problems.Add(fault.Field("missing", nil, append(b.currentPath(), name), "Field required"))
 		}
 	}
@@ -52,18 +52,18 @@ func (b *binder) member(v reflect.Value, layout *layout, seen []bool) error {
 		}
 		return b.mismatch(&wire.Mismatch{Rule: "extra_forbidden", Message: "Extra inputs are not permitted"})
 	}
-	seen[field.index] = true
+	seen[field.position] = true
 	if b.dec.PeekKind() == 'n' && (field.nullable || !field.required) {
 		return b.dec.SkipValue()
 	}
 	if field.oneOf != nil {
-		return b.literal(v.Field(field.index), field.oneOf)
+		return b.literal(v.FieldByIndex(field.index), field.oneOf)
 	}
 	if field.sparse {
 		b.sparse = len(b.path)
 		defer func() { b.sparse = 0 }()
 	}
-	return b.value(v.Field(field.index))
+	return b.value(v.FieldByIndex(field.index))
 }
 
 // literal decodes a string that must be one of the allowed values. A value of another type breaks the same rule.
