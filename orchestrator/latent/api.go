@@ -213,12 +213,12 @@ type Progress struct {
 
 // Models is the answer of GET /v1/models.
 type Models struct {
-	Object string   `json:"object"` // "list"
-	Data   []Listed `json:"data"`
+	Object string       `json:"object"` // "list"
+	Data   []ModelEntry `json:"data"`
 }
 
-// Listed is one entry of the model list.
-type Listed struct {
+// ModelEntry is one entry of the model list.
+type ModelEntry struct {
 	ID      string `json:"id"`
 	Object  string `json:"object"`  // "model"
 	Created int64  `json:"created"` // Unix time in seconds

@@ -8,29 +8,29 @@ import (
 	"retort/orchestrator/triton/batching"
 )
 
-// batch creates the batchers of the encoder and the decoder.
-func (n *network) batch(encoder, decoder *triton.Model, o batching.Options) {
+// createBatchers creates the batchers of the encoder and the decoder.
+func (m *tritonModel) createBatchers(encoder, decoder *triton.Model, o batching.Options) {
 	o.MaxRows = max(1, encoder.Config.MaxBatch)
 	length := func(row []int32) int { return len(row) }
-	n.encoding = batching.New(length, func(ctx context.Context, rows [][]int32) ([][]float32, error) {
-		return n.encode(ctx, rows, tensorHiddens, n.space.Size())
+	m.encoding = batching.New(length, func(ctx context.Context, rows [][]int32) ([][]float32, error) {
+		return m.encode(ctx, rows, tensorHiddens, m.space.Size())
 	}, o)
-	if n.vectorSize > 0 {
-		n.embedding = batching.New(length, func(ctx context.Context, rows [][]int32) ([][]float32, error) {
-			return n.encode(ctx, rows, tensorEmbedding, n.vectorSize)
+	if m.vectorSize > 0 {
+		m.embedding = batching.New(length, func(ctx context.Context, rows [][]int32) ([][]float32, error) {
+			return m.encode(ctx, rows, tensorEmbedding, m.vectorSize)
 		}, o)
 	}
 	o = decoderOptions(decoder, o)
 	o.MaxTokens = o.MaxRows
-	n.decoding = batching.New(func(search.Point) int { return 1 }, n.decode, o)
+	m.decoding = batching.New(func(search.Point) int { return 1 }, m.decode, o)
 }
 
-// batchBeams creates the batcher of the beam decoder. A row counts as one token per beam.
-func (n *network) batchBeams(beams *triton.Model, o batching.Options) {
-	n.beamDecoder = beams.Name
+// createBeamBatcher creates the batcher of the beam decoder. A row counts as one token per beam.
+func (m *tritonModel) createBeamBatcher(beams *triton.Model, o batching.Options) {
+	m.beamDecoder = beams.Name
 	o = decoderOptions(beams, o)
 	o.MaxTokens = max(maxBeamSize, o.MaxRows)
-	n.beams = batching.New(func(row beamRow) int { return row.size }, n.search, o)
+	m.beams = batching.New(func(row beamRow) int { return row.size }, m.searchBeams, o)
 }
 
 // decoderOptions returns the options for a decoder. Decoding is a loop over all tokens of a molecule, so a call takes

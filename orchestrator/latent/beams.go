@@ -14,20 +14,20 @@ type beamRow struct {
 	size   int // number of beams
 }
 
-// minBeamScore is below the score of any beam, a sum of log-probabilities. All rows of a call have as many beams as the
-// row with the most; the beam decoder gives surplus beams a lower score.
+// minBeamScore is a lower bound of the scores of beams, which are sums of log-probabilities. All rows of a call have as
+// many beams as the largest row; the beam decoder gives surplus beams a lower score.
 const minBeamScore = -5e8
 
-// search calls the beam decoder once and returns the texts of each row, the likeliest first.
-func (n *network) search(ctx context.Context, rows []beamRow) ([][]string, error) {
+// searchBeams calls the beam decoder once and returns the texts of each row, the likeliest first.
+func (m *tritonModel) searchBeams(ctx context.Context, rows []beamRow) ([][]string, error) {
 	sizes := make([]int64, len(rows))
 	for i, row := range rows {
 		sizes[i] = int64(row.size)
 	}
-	response, err := n.client.Infer(ctx, &triton.Request{
-		Model: n.beamDecoder, Outputs: []string{tensorTokens, tensorScore},
+	response, err := m.client.Infer(ctx, &triton.Request{
+		Model: m.beamDecoder, Outputs: []string{tensorTokens, tensorScore},
 		Inputs: []triton.Tensor{
-			hiddenStates(rows, n.space.Size(), func(row beamRow) []float32 { return row.hidden }),
+			hiddenStates(rows, m.space.Size(), func(row beamRow) []float32 { return row.hidden }),
 			triton.Int64s(tensorBeamSize, []int64{int64(len(rows)), 1}, sizes),
 		},
 	})
@@ -42,12 +42,12 @@ func (n *network) search(ctx context.Context, rows []beamRow) ([][]string, error
 	if err != nil {
 		return nil, err
 	}
-	return n.beamTexts(rows, scores, tokens)
+	return m.beamTexts(rows, scores, tokens)
 }
 
 // beamTexts returns the texts of each row of a beam search. tokens has one row per beam; the beams of a row are
 // adjacent.
-func (n *network) beamTexts(rows []beamRow, scores [][]float32, tokens [][]int64) ([][]string, error) {
+func (m *tritonModel) beamTexts(rows []beamRow, scores [][]float32, tokens [][]int64) ([][]string, error) {
 	texts := make([][]string, len(rows))
 	for i, row := range rows {
 		count := 0
@@ -55,7 +55,7 @@ func (n *network) beamTexts(rows []beamRow, scores [][]float32, tokens [][]int64
 			score := float64(scores[i][count])
 			if math.IsNaN(score) || math.IsInf(score, 1) {
 				return nil, fault.New(fault.Internal, "model %s answered %v as the score of a beam",
-					n.beamDecoder, score)
+					m.beamDecoder, score)
 			}
 			if score < minBeamScore {
 				break
@@ -63,11 +63,11 @@ func (n *network) beamTexts(rows []beamRow, scores [][]float32, tokens [][]int64
 			count++
 		}
 		if count == 0 {
-			return nil, fault.New(fault.Internal, "model %s answered no beam for a row", n.beamDecoder)
+			return nil, fault.New(fault.Internal, "model %s answered no beam for a row", m.beamDecoder)
 		}
 		first := i * len(scores[i])
 		var err error
-		if texts[i], err = n.texts(n.beamDecoder, tokens[first:first+count]); err != nil {
+		if texts[i], err = m.texts(m.beamDecoder, tokens[first:first+count]); err != nil {
 			return nil, err
 		}
 	}

@@ -73,13 +73,13 @@ func decode(ctx context.Context, model Model, points []search.Point) ([]string, 
 }
 
 const (
-	// rescueBeams and rescueDraws are how many texts of a point are tried if the first is not a molecule: first the
+	// rescueBeams and rescueDraws are the numbers of further texts of a point if the first is not a molecule: first the
 	// beams of a beam search, then texts of drawn tokens.
 	rescueBeams = 8
 	rescueDraws = 8
 	// rescueTemperature is the temperature for drawing tokens.
 	rescueTemperature = 0.7
-	// rescueRows is how many points are decoded again at once. It bounds the memory.
+	// rescueRows bounds the points that are decoded again at once, and so the memory.
 	rescueRows = 128
 )
 
@@ -119,11 +119,7 @@ func rescue(
 
 // byBeams decodes points by beam search, if the model has it.
 func byBeams(ctx context.Context, model Model, points []search.Point) ([][]string, error) {
-	hiddens := make([][]float32, len(points))
-	for i, p := range points {
-		hiddens[i] = p.Hidden
-	}
-	texts, err := model.Beams(ctx, hiddens, rescueBeams)
+	texts, err := model.Beams(ctx, points, rescueBeams)
 	if err != nil && fault.KindOf(err) == fault.Invalid {
 		return nil, nil
 	}

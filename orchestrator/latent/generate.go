@@ -7,8 +7,8 @@ import (
 	"retort/orchestrator/unfinished"
 )
 
-// Generate returns molecules from each seed, best first. Work that is cut short (unfinished.Reason) answers what it has
-// found so far.
+// Generate returns molecules from each seed, best first. If the work ends early with an unfinished.Reason, the answer has
+// the molecules so far.
 func (s *Service) Generate(ctx context.Context, r Generate) (Generated, error) {
 	return s.generate(ctx, r, func(Progress) error { return nil })
 }
@@ -29,9 +29,9 @@ func (s *Service) generate(ctx context.Context, r Generate, send func(Progress) 
 	}
 	work, end := unfinished.Begin(ctx)
 	defer end()
-	last, endLast := unfinished.Last(ctx, work)
-	defer endLast()
-	err = searches.run(work, last)
+	finalContext, endFinal := unfinished.Last(ctx, work)
+	defer endFinal()
+	err = searches.run(work, finalContext)
 	mark, err := unfinished.Explain(ctx, work, err, searches.hasNews())
 	if err != nil {
 		return Generated{}, err
@@ -39,8 +39,8 @@ func (s *Service) generate(ctx context.Context, r Generate, send func(Progress) 
 	return searches.answer(s.config.Generated, mark), nil
 }
 
-// prepare reads the objective and the seeds of a request, and checks that its oracles answer before anything is
-// computed and that it may have as many molecules scored as it may come to.
+// prepare reads the objective and the seeds of a request. Before anything is computed, it checks that the oracles answer
+// and may score as many molecules as the request may evaluate.
 func (s *Service) prepare(ctx context.Context, r Generate, send func(Progress) error) (*searches, error) {
 	target, err := openTarget(r, s.oracles.All())
 	if err != nil {
@@ -56,7 +56,7 @@ func (s *Service) prepare(ctx context.Context, r Generate, send func(Progress) e
 	if err != nil {
 		return nil, err
 	}
-	err = s.oracles.Check(ctx, target.objective, r.points())
+	err = s.oracles.Check(ctx, target.objective, r.maxEvaluations())
 	if f := fault.As(err); f != nil && f.Kind == fault.Invalid {
 		err = f.Under(target.member)
 	}

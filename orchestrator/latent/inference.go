@@ -9,7 +9,7 @@ import (
 )
 
 // encode calls the encoder once for an output with size numbers per row. Rows are padded to the longest.
-func (n *network) encode(ctx context.Context, rows [][]int32, output string, size int) ([][]float32, error) {
+func (m *tritonModel) encode(ctx context.Context, rows [][]int32, output string, size int) ([][]float32, error) {
 	length := 1
 	for _, row := range rows {
 		length = max(length, len(row))
@@ -17,7 +17,7 @@ func (n *network) encode(ctx context.Context, rows [][]int32, output string, siz
 	ids := make([]int64, len(rows)*length)
 	mask := make([]int64, len(rows)*length)
 	for i := range ids {
-		ids[i] = int64(n.vocabulary.PAD)
+		ids[i] = int64(m.vocabulary.PAD)
 	}
 	for i, row := range rows {
 		for j, id := range row {
@@ -26,8 +26,8 @@ func (n *network) encode(ctx context.Context, rows [][]int32, output string, siz
 		}
 	}
 	shape := []int64{int64(len(rows)), int64(length)}
-	response, err := n.client.Infer(ctx, &triton.Request{
-		Model: n.encoder, Outputs: []string{output},
+	response, err := m.client.Infer(ctx, &triton.Request{
+		Model: m.encoder, Outputs: []string{output},
 		Inputs: []triton.Tensor{triton.Int64s(tensorIDs, shape, ids), triton.Int64s(tensorMask, shape, mask)},
 	})
 	if err != nil {
@@ -37,7 +37,7 @@ func (n *network) encode(ctx context.Context, rows [][]int32, output string, siz
 }
 
 // decode calls the decoder once, which writes whole texts.
-func (n *network) decode(ctx context.Context, points []search.Point) ([]string, error) {
+func (m *tritonModel) decode(ctx context.Context, points []search.Point) ([]string, error) {
 	temperatures := make([]float32, len(points))
 	seeds := make([]int64, len(points))
 	for i, p := range points {
@@ -45,10 +45,10 @@ func (n *network) decode(ctx context.Context, points []search.Point) ([]string, 
 		seeds[i] = p.Seed
 	}
 	column := []int64{int64(len(points)), 1}
-	response, err := n.client.Infer(ctx, &triton.Request{
-		Model: n.decoder, Outputs: []string{tensorTokens},
+	response, err := m.client.Infer(ctx, &triton.Request{
+		Model: m.decoder, Outputs: []string{tensorTokens},
 		Inputs: []triton.Tensor{
-			hiddenStates(points, n.space.Size(), func(p search.Point) []float32 { return p.Hidden }),
+			hiddenStates(points, m.space.Size(), func(p search.Point) []float32 { return p.Hidden }),
 			triton.Float32s(tensorTemperature, column, temperatures),
 			triton.Int64s(tensorSeed, column, seeds),
 		},
@@ -60,7 +60,7 @@ func (n *network) decode(ctx context.Context, points []search.Point) ([]string, 
 	if err != nil {
 		return nil, err
 	}
-	return n.texts(n.decoder, rows)
+	return m.texts(m.decoder, rows)
 }
 
 // hiddenStates returns the input tensor of hidden states: [rows, 1, size].
@@ -74,22 +74,22 @@ func hiddenStates[Row any](rows []Row, size int, hidden func(Row) []float32) tri
 
 // texts returns the SMILES of each row of ids, up to its end token. An earlier id outside the vocabulary is an Internal
 // error.
-func (n *network) texts(model string, rows [][]int64) ([]string, error) {
+func (m *tritonModel) texts(model string, rows [][]int64) ([]string, error) {
 	texts := make([]string, len(rows))
 	for i, row := range rows {
 		ids := make([]int32, 0, len(row))
 		for _, id := range row {
-			if id < 0 || id >= int64(n.vocabulary.Size()) {
+			if id < 0 || id >= int64(m.vocabulary.Size()) {
 				return nil, fault.New(fault.Internal, "model %s answered token %d of a vocabulary of %d",
-					model, id, n.vocabulary.Size())
+					model, id, m.vocabulary.Size())
 			}
 			ids = append(ids, int32(id))
-			if id == int64(n.vocabulary.EOS) {
+			if id == int64(m.vocabulary.EOS) {
 				break
 			}
 		}
 		var err error
-		if texts[i], err = n.tokenizer.Decode(ids); err != nil {
+		if texts[i], err = m.tokenizer.Decode(ids); err != nil {
 			return nil, fault.Wrap(fault.Internal, err, "model %s", model)
 		}
 	}

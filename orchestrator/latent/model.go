@@ -24,8 +24,8 @@ type Model interface {
 	search.Model
 	// Embed returns the vector of /embedding for each row of token ids. The rows are as for Encode.
 	Embed(ctx context.Context, rows [][]int32) ([][]float32, error)
-	// Facts returns the entry of the model list.
-	Facts() Listed
+	// Entry returns the entry of the model list.
+	Entry() ModelEntry
 }
 
 // Tensors of the entries: model_repository/README.md.
@@ -41,10 +41,10 @@ const (
 	tensorScore       = "score"          // FP32 [rows, 1], or [rows, beams] from the beam decoder
 )
 
-// network is a Model on Triton: entries of the model repository with the parameter role "encoder" and "decoder", and
+// tritonModel is a Model served by Triton: entries of the model repository with the parameter role "encoder" and "decoder", and
 // "beam_decoder" if the model has beam search.
-type network struct {
-	listed     Listed
+type tritonModel struct {
+	modelEntry ModelEntry
 	space      *search.Space
 	vocabulary *molecules.Vocabulary
 	tokenizer  *molecules.SMILES
@@ -80,22 +80,22 @@ func Opener(client *triton.Client, options batching.Options) func([]*triton.Mode
 	}
 }
 
-func open(client *triton.Client, roles map[string]*triton.EntryReader, options batching.Options) (*network, error) {
+func open(client *triton.Client, roles map[string]*triton.EntryReader, options batching.Options) (*tritonModel, error) {
 	encoder := roles["encoder"]
 	decoder := roles["decoder"]
 	beams := roles["beam_decoder"] // nil without beam search
 	if encoder == nil || decoder == nil {
 		return nil, errors.New("an encoder and a decoder are needed; check the parameter role")
 	}
-	n := &network{client: client, encoder: encoder.Name, decoder: decoder.Name}
-	if err := n.read(encoder); err != nil {
+	m := &tritonModel{client: client, encoder: encoder.Name, decoder: decoder.Name}
+	if err := m.read(encoder); err != nil {
 		return nil, err
 	}
 	for _, r := range []*triton.EntryReader{decoder, beams} {
 		if r == nil {
 			continue
 		}
-		size := int64(n.space.Size())
+		size := int64(m.space.Size())
 		if in, ok := r.Config.Input(tensorHiddens); !ok || len(in.Shape) == 0 || in.Shape[len(in.Shape)-1] != size {
 			return nil, fmt.Errorf("model %s has no input %s of %d numbers, the size of the encoder's output",
 				r.Name, tensorHiddens, size)
@@ -104,45 +104,45 @@ func open(client *triton.Client, roles map[string]*triton.EntryReader, options b
 			return nil, fmt.Errorf("model %s: %w", r.Name, err)
 		}
 	}
-	n.batch(encoder.Model, decoder.Model, options)
+	m.createBatchers(encoder.Model, decoder.Model, options)
 	if beams != nil {
-		n.batchBeams(beams.Model, options)
+		m.createBeamBatcher(beams.Model, options)
 	}
-	return n, nil
+	return m, nil
 }
 
 // read reads the parameters and outputs of the encoder's entry.
-func (n *network) read(r *triton.EntryReader) (err error) {
+func (m *tritonModel) read(r *triton.EntryReader) (err error) {
 	size, err := r.OutputSize(tensorHiddens)
 	r.Check(err)
 	for _, out := range r.Outputs {
 		if out.Name == tensorEmbedding {
-			n.vectorSize, err = r.OutputSize(tensorEmbedding)
+			m.vectorSize, err = r.OutputSize(tensorEmbedding)
 			r.Check(err)
 		}
 	}
-	n.listed = Listed{ID: r.PublicID(), Object: "model", Created: r.Created(), OwnedBy: r.OwnedBy()}
-	n.maxTokens = r.Whole("max_model_len", 128, 1)
-	n.vocabulary = triton.ReadFile(r, "vocab", "vocab.txt", molecules.LoadVocabulary)
-	n.space = triton.ReadFile(r, "statistics", "latent.json", func(file string) (*search.Space, error) {
+	m.modelEntry = ModelEntry{ID: r.PublicID(), Object: "model", Created: r.Created(), OwnedBy: r.OwnedBy()}
+	m.maxTokens = r.Whole("max_model_len", 128, 1)
+	m.vocabulary = triton.ReadFile(r, "vocab", "vocab.txt", molecules.LoadVocabulary)
+	m.space = triton.ReadFile(r, "statistics", "latent.json", func(file string) (*search.Space, error) {
 		return loadSpace(file, size)
 	})
 	if err := r.Done(); err != nil {
 		return err
 	}
-	n.textTokens = n.vocabulary.Words()
-	n.tokenizer, err = molecules.NewSMILES(n.vocabulary)
+	m.textTokens = m.vocabulary.Words()
+	m.tokenizer, err = molecules.NewSMILES(m.vocabulary)
 	return err
 }
 
-func (n *network) Facts() Listed { return n.listed }
+func (m *tritonModel) Entry() ModelEntry { return m.modelEntry }
 
-func (n *network) Space() *search.Space { return n.space }
+func (m *tritonModel) Space() *search.Space { return m.space }
 
-func (n *network) TextTokens() []int32 { return n.textTokens }
+func (m *tritonModel) TextTokens() []int32 { return m.textTokens }
 
-func (n *network) Tokens(smiles string) ([]int32, error) {
-	ids, err := n.tokenizer.Encode(smiles)
+func (m *tritonModel) Tokens(smiles string) ([]int32, error) {
+	ids, err := m.tokenizer.Encode(smiles)
 	var token *molecules.TokenError
 	switch {
 	case errors.As(err, &token):
@@ -150,38 +150,38 @@ func (n *network) Tokens(smiles string) ([]int32, error) {
 			"Value error, the model does not know the token %s", strconv.Quote(token.Token))
 	case err != nil:
 		return nil, fault.Field("value_error", smiles, nil, "Value error, %v", err)
-	case len(ids) > n.maxTokens:
+	case len(ids) > m.maxTokens:
 		f := fault.Field("value_error", smiles, nil,
-			"Value error, the molecule has %d tokens, the model takes at most %d", len(ids), n.maxTokens)
-		f.Limits = map[string]any{"max_length": n.maxTokens, "actual_length": len(ids)}
+			"Value error, the molecule has %d tokens, the model takes at most %d", len(ids), m.maxTokens)
+		f.Limits = map[string]any{"max_length": m.maxTokens, "actual_length": len(ids)}
 		return nil, f
 	}
 	return ids, nil
 }
 
-func (n *network) Encode(ctx context.Context, rows [][]int32) ([][]float32, error) {
-	return n.encoding.Do(ctx, rows)
+func (m *tritonModel) Encode(ctx context.Context, rows [][]int32) ([][]float32, error) {
+	return m.encoding.Do(ctx, rows)
 }
 
-func (n *network) Embed(ctx context.Context, rows [][]int32) ([][]float32, error) {
-	if n.embedding == nil {
-		return n.Encode(ctx, rows)
+func (m *tritonModel) Embed(ctx context.Context, rows [][]int32) ([][]float32, error) {
+	if m.embedding == nil {
+		return m.Encode(ctx, rows)
 	}
-	return n.embedding.Do(ctx, rows)
+	return m.embedding.Do(ctx, rows)
 }
 
-func (n *network) Decode(ctx context.Context, points []search.Point) ([]string, error) {
-	return n.decoding.Do(ctx, points)
+func (m *tritonModel) Decode(ctx context.Context, points []search.Point) ([]string, error) {
+	return m.decoding.Do(ctx, points)
 }
 
-func (n *network) Beams(ctx context.Context, hiddens [][]float32, size int) ([][]string, error) {
-	if n.beams == nil {
+func (m *tritonModel) Beams(ctx context.Context, points []search.Point, size int) ([][]string, error) {
+	if m.beams == nil {
 		return nil, fault.Field("value_error", size, []any{"beam_size"},
-			"Value error, the model %s has no beam search", n.listed.ID)
+			"Value error, the model %s has no beam search", m.modelEntry.ID)
 	}
-	rows := make([]beamRow, len(hiddens))
-	for i, h := range hiddens {
-		rows[i] = beamRow{hidden: h, size: size}
+	rows := make([]beamRow, len(points))
+	for i, p := range points {
+		rows[i] = beamRow{hidden: p.Hidden, size: size}
 	}
-	return n.beams.Do(ctx, rows)
+	return m.beams.Do(ctx, rows)
 }

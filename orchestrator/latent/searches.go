@@ -2,6 +2,8 @@ package latent
 
 import (
 	"context"
+	"fmt"
+	"hash/fnv"
 	"math/rand/v2"
 	"slices"
 
@@ -12,8 +14,8 @@ import (
 	"retort/orchestrator/unfinished"
 )
 
-// maxSearches is how many searches of one request run at a time. They share calls to the model, and each holds a few
-// hundred points in memory.
+// maxSearches is the number of searches of one request that run at a time. They share calls to the model, and each
+// holds a few hundred points in memory.
 const maxSearches = 8
 
 // searches are the searches of one request: one over all seeds if they are shared, else one per seed. Without seeds
@@ -21,7 +23,7 @@ const maxSearches = 8
 type searches struct {
 	request Generate
 	list    []search.Search
-	rows    []int    // row of the answer of each search
+	rows    []int    // per search, its row of the answer
 	results []result // by row of the answer
 }
 
@@ -29,10 +31,10 @@ type searches struct {
 type result struct {
 	found     []*search.Molecule // best first; nil if the seed was skipped
 	evaluated []*Molecule        // every molecule with a score, with Generate.Evaluated
-	cutShort  bool               // the search has not come to its end
+	cutShort  bool               // the search ended early
 }
 
-// newSearches returns the searches of a request, and has their progress sent.
+// newSearches returns the searches of a request. Each calls send with its progress.
 func newSearches(r Generate, seeds seeds, goal search.Goal, send func(Progress) error) *searches {
 	s := &searches{request: r, results: make([]result, max(1, len(r.Smi.Smiles)))}
 	groups := [][]search.Seed{seeds.list}
@@ -45,7 +47,7 @@ func newSearches(r Generate, seeds seeds, goal search.Goal, send func(Progress) 
 	for k, group := range groups {
 		row := s.rows[k]
 		s.results[row] = result{found: []*search.Molecule{}, cutShort: true}
-		one := search.Search{
+		prepared := search.Search{
 			Model:        seeds.model,
 			Goal:         goal,
 			Seeds:        group,
@@ -55,51 +57,56 @@ func newSearches(r Generate, seeds seeds, goal search.Goal, send func(Progress) 
 			Particles:    r.Particles,
 			Iterations:   r.Iterations,
 			ScaledRadius: r.ScaledRadius,
-			Watch:        func(p search.Progress) error { return send(progressOf(r, row, p)) },
+			OnProgress:   func(p search.Progress) error { return send(progressOf(r, row, p)) },
 		}
 		if len(r.Starts) > 0 {
-			one.WarmStarts = r.Starts[min(row, len(r.Starts)-1)]
+			prepared.WarmStarts = r.Starts[min(row, len(r.Starts)-1)]
 		}
 		if r.Evaluated {
 			evaluated := &s.results[row].evaluated
-			one.Evaluated = func(m *search.Molecule) { *evaluated = append(*evaluated, moleculeOf(m, false)) }
+			prepared.OnScored = func(m *search.Molecule) { *evaluated = append(*evaluated, moleculeOf(m, false)) }
 		}
-		s.list = append(s.list, one)
+		s.list = append(s.list, prepared)
 	}
 	return s
 }
 
-// randomStreams returns a stream of random numbers for each search: the same ones each time if the request has a seed
-// for them.
+// randomStreams returns a stream of random numbers for each search. With a seed, a stream depends only on the seed, the
+// search's first molecule, and how often that molecule came before. So the result of a molecule does not depend on the
+// other molecules of its request.
 func randomStreams(seed *int64, groups [][]search.Seed) []*rand.Rand {
-	streams := search.NewStreams(rand.Uint64())
+	key := rand.Uint64()
 	if seed != nil {
-		streams = search.NewStreams(uint64(*seed))
+		key = uint64(*seed)
 	}
-	random := make([]*rand.Rand, len(groups))
+	repeats := map[string]int{}
+	streams := make([]*rand.Rand, len(groups))
 	for i, group := range groups {
 		smiles := ""
 		if len(group) > 0 {
 			smiles = group[0].SMILES
 		}
-		random[i] = streams.Next(smiles)
+		hash := fnv.New64a()
+		fmt.Fprintf(hash, "%s\n%d", smiles, repeats[smiles])
+		repeats[smiles]++
+		streams[i] = rand.New(rand.NewPCG(key, hash.Sum64()))
 	}
-	return random
+	return streams
 }
 
-// run runs the searches. The first error ends all of them; what they have found until then is in the results. last is
-// the context in which an unguided search scores what it has drawn when ctx has ended.
-func (s *searches) run(ctx, last context.Context) error {
+// run runs the searches. The first error ends all of them, and the results have the molecules so far. finalContext is
+// for scoring molecules that an unguided search had drawn when ctx ended.
+func (s *searches) run(ctx, finalContext context.Context) error {
 	algorithm := search.Search.Around
 	if s.request.Algorithm == guided {
 		algorithm = search.Search.Optimize
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxSearches)
-	for k, one := range s.list {
-		one.Last = last
+	for k := range s.list {
+		s.list[k].FinalContext = finalContext
 		group.Go(fault.WithRecover(func() error {
-			found, err := algorithm(one, ctx)
+			found, err := algorithm(s.list[k], ctx)
 			result := &s.results[s.rows[k]]
 			if found != nil {
 				result.found = found
@@ -111,13 +118,13 @@ func (s *searches) run(ctx, last context.Context) error {
 	return group.Wait()
 }
 
-// hasNews reports whether the answer would show the client a molecule or a score that it does not know. The seeds are
-// known, unless an objective of the client's own has scored them.
+// hasNews reports whether the answer would have a molecule or a score that the client does not know. It knows the seeds,
+// and their scores unless the request has an objective.
 func (s *searches) hasNews() bool {
 	known := map[string]bool{}
 	if s.request.Objective == nil {
-		for _, one := range s.list {
-			for _, seed := range one.Seeds {
+		for _, prepared := range s.list {
+			for _, seed := range prepared.Seeds {
 				known[seed.SMILES] = true
 			}
 		}
@@ -131,9 +138,9 @@ func (s *searches) hasNews() bool {
 	return false
 }
 
-// answer writes the results in the form that the request asks for, or else the setting. mark says what cut the searches
-// short, nil for nothing.
-func (s *searches) answer(setting string, mark *unfinished.Mark) Generated {
+// answer returns the results in the form of the request, or else in the default form. mark says why searches ended
+// early; nil if none did.
+func (s *searches) answer(defaultForm string, mark *unfinished.Mark) Generated {
 	r := s.request
 	asList := r.Smi.List && !r.Shared
 	var answer Generated
@@ -148,7 +155,7 @@ func (s *searches) answer(setting string, mark *unfinished.Mark) Generated {
 		}
 		switch {
 		case result.found == nil:
-		case r.objects(setting):
+		case r.objects(defaultForm):
 			rows[i] = moleculesOf(result.found, r.IncludeScores)
 		default:
 			rows[i] = smilesOf(result.found)

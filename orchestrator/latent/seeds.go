@@ -86,7 +86,7 @@ func (s *seeds) encode(ctx context.Context) error {
 // the model was trained on.
 func seedOf(model Model, smiles string, read chem.Result) (search.Seed, *fault.Error) {
 	if read.Err != nil {
-		return search.Seed{}, unreadable(smiles, read.Err)
+		return search.Seed{}, invalidSMILES(smiles, read.Err)
 	}
 	tokens, err := model.Tokens(read.Molecule.SMILES())
 	if err != nil {
@@ -97,8 +97,8 @@ func seedOf(model Model, smiles string, read chem.Result) (search.Seed, *fault.E
 	return search.NewSeed(read.Molecule, tokens), nil
 }
 
-// unreadable says why a text is not a molecule, and at which byte.
-func unreadable(smiles string, err error) *fault.Error {
+// invalidSMILES returns a fault that says why a text is not a molecule, and at which byte.
+func invalidSMILES(smiles string, err error) *fault.Error {
 	reason, position := chem.Reason(err)
 	if position >= 0 {
 		reason += fmt.Sprintf(" (byte %d)", position)

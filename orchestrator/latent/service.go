@@ -32,9 +32,9 @@ func (s *Service) Models() []string { return s.models.IDs() }
 
 // List returns the model list.
 func (s *Service) List(context.Context) (Models, error) {
-	list := Models{Object: "list", Data: []Listed{}}
+	list := Models{Object: "list", Data: []ModelEntry{}}
 	for _, m := range s.models.All() {
-		list.Data = append(list.Data, m.Facts())
+		list.Data = append(list.Data, m.Entry())
 	}
 	return list, s.models.Ready()
 }
@@ -45,7 +45,7 @@ func (s *Service) Entry(id string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return m.Facts(), nil
+	return m.Entry(), nil
 }
 
 // model returns the model that serves all requests, which name none.

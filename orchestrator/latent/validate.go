@@ -108,10 +108,10 @@ func (r *Generate) Validate() error {
 		problems.Add(fault.Field("value_error", nil, []any{"smi"},
 			"Value error, algorithm none needs a molecule to draw around, and cannot share seeds"))
 	}
-	if r.Evaluated && r.points() > maxEvaluated {
+	if r.Evaluated && r.maxEvaluations() > maxEvaluated {
 		problems.Add(fault.Field("value_error", true, []any{"evaluated"},
 			"Value error, the request may evaluate %d molecules, and at most %d can be listed",
-			r.points(), maxEvaluated))
+			r.maxEvaluations(), maxEvaluated))
 	}
 	r.checkStarts(&problems)
 	problems.Add(
@@ -125,8 +125,8 @@ func (r *Generate) Validate() error {
 	return problems.Err()
 }
 
-// points returns an upper bound of the molecules that a request may have scored.
-func (r *Generate) points() int {
+// maxEvaluations returns an upper bound of the molecules that a request scores.
+func (r *Generate) maxEvaluations() int {
 	if r.Algorithm == unguided {
 		return r.searches() * max(r.Particles, r.NumMolecules) * unguidedRounds
 	}

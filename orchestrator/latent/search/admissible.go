@@ -28,7 +28,7 @@ func (s *Seed) admits(m *chem.Molecule) bool {
 	for t := range smiles.Tokens(text) {
 		atom := t.In(text)
 		b, bracket := smiles.ParseBracket(atom)
-		if bracket && !ordinary(b) && !strings.Contains(s.SMILES, atom) {
+		if bracket && !isOrdinary(b) && !strings.Contains(s.SMILES, atom) {
 			return false
 		}
 	}
@@ -42,8 +42,8 @@ const (
 	negative = " O S N n "
 )
 
-// ordinary reports whether an atom in brackets is of a kind that drug-like molecules have.
-func ordinary(b smiles.Bracket) bool {
+// isOrdinary reports whether an atom in brackets is of a kind that drug-like molecules have.
+func isOrdinary(b smiles.Bracket) bool {
 	element := " " + b.Element + " "
 	switch {
 	case b.Isotope+b.Map != "":

@@ -7,9 +7,9 @@
 // A guided search ([Search.Optimize], optimizer.go) runs in generations (generation.go):
 //
 //  1. CMA-ES draws a tenth of the points. The others are offspring of the best molecules so far (population.go): the
-//     results of mutation and crossover operators (operators.go, reproduction.go). An operator that has paid is chosen
-//     more often. A long search makes several edits for a child and takes the one with the highest predicted fitness
-//     (surrogate.go).
+//     results of mutation and crossover operators (operators.go, reproduction.go). An operator that has earned more
+//     rewards is chosen more often. A long search makes several edits for a child and takes the one with the highest
+//     predicted fitness (surrogate.go).
 //  2. All points are decoded. Every new text is read as a molecule and scored (evaluator.go). Molecules that meet the
 //     constraint on similarity enter the hall of fame (goal.go), which the results are taken from.
 //  3. The best molecules become parents, and a new best one is injected into CMA-ES. CMA-ES receives the values of its
@@ -35,6 +35,9 @@
 //   - score: the value of the objective.
 //   - fitness: the score in units of the objective, less a penalty for missing similarity.
 //   - elite: the first few molecules of the hall of fame.
+//   - parent: one of the fittest molecules so far; they form the population. Offspring are made from parents.
+//   - source: what an operator makes the hidden state of a child from: a parent's hidden state, text or graph.
 //   - edit: a molecule made from another by a small change of its graph.
+//   - fresh text: a decoded text that the search has not seen before.
 //   - fill: to look for more molecules instead of better ones.
 package search

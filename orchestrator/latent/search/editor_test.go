@@ -25,7 +25,7 @@ func TestOptimizeByGraphEditsAlone(t *testing.T) {
 	model := &constant{toy.New(), toy.Broken}
 	s := from(t, model, toy.Molecule([4]int{3, 5, 4, 5}), 3)
 	s.Goal.MinSimilarity = 0.4
-	s.Watch = func(p search.Progress) error {
+	s.OnProgress = func(p search.Progress) error {
 		if p.Evaluations > p.Iteration*s.Particles {
 			t.Errorf("%+v is over the budget", p)
 		}

@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 	"math"
+	"slices"
 
 	"retort/chem"
 )
@@ -19,7 +20,7 @@ type evaluator struct {
 
 	surrogate *surrogate // learns from every molecule with a score; nil in a search without a surrogate
 
-	known       map[string]*Molecule // by text; nil if the text is no molecule, is not admitted or has no score
+	known       map[string]*Molecule // by text; nil for a text without a molecule, or with one not admitted or scored
 	scored      map[string]*Molecule // by canonical SMILES, which several texts may share; nil for no score
 	evaluations int                  // distinct texts evaluated so far, molecules or not
 }
@@ -34,8 +35,8 @@ func newEvaluator(goal Goal, seeds []Seed, onScored func(*Molecule)) *evaluator 
 	}
 }
 
-// evaluate returns a molecule for each text, nil if the text is no molecule or has no score, and whether the text is
-// new. With an error it still returns the molecules scored so far; the other texts are new again the next time.
+// evaluate returns a molecule for each text, nil if the text is not a molecule with a score, and whether the text is
+// fresh. With an error it still returns the molecules scored so far; the other texts stay fresh.
 func (e *evaluator) evaluate(ctx context.Context, texts []string) (molecules []*Molecule, fresh []bool, err error) {
 	if len(e.known) > maxKnownTexts {
 		clear(e.known)
@@ -141,10 +142,5 @@ func admits(seeds []Seed, m *chem.Molecule) bool {
 	if len(seeds) == 0 {
 		return (&Seed{}).admits(m)
 	}
-	for i := range seeds {
-		if seeds[i].admits(m) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(seeds, func(s Seed) bool { return s.admits(m) })
 }

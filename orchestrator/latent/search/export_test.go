@@ -9,7 +9,7 @@ func (s Search) OptimizeUncached(ctx context.Context) error {
 	err := o.start(ctx)
 	for iteration := 1; err == nil && iteration <= s.Iterations; iteration++ {
 		clear(o.evaluator.known)
-		err = o.generation(ctx, iteration)
+		err = o.runGeneration(ctx, iteration)
 	}
 	return err
 }

@@ -9,26 +9,26 @@ import (
 )
 
 const (
-	// fillShare is the share of the iterations, at the end, that fill while results are missing.
+	// fillShare is the share of the iterations at the end in which the search fills if results are missing.
 	fillShare = 0.2
-	// fillEvaluations is how many evaluations a result that is missing after all iterations may cost, on average.
+	// fillEvaluations is the upper bound of evaluations per result that is missing after all iterations, on average.
 	fillEvaluations = 2
-	// seedEdits is how many edits are made of all seeds, and resultEdits of each result.
+	// seedEdits is the number of edits of all seeds together, and resultEdits that of each result.
 	seedEdits   = 512
 	resultEdits = 96
-	// fillRounds bounds how often new results are edited in turn.
+	// fillRounds bounds the rounds, of which each also edits the results of the rounds before.
 	fillRounds = 8
 )
 
 // filler is the state of filling.
 type filler struct {
 	edited       map[string]bool // molecules whose edits are among the candidates
-	stereoEdited bool            // whether configurations have been changed as well
+	stereoEdited bool            // whether the candidates include stereoisomers
 	candidates   []variant       // similar enough, the most similar first
 }
 
-// fills reports whether an iteration fills.
-func (o *optimizer) fills(iteration int) bool {
+// shouldFill reports whether an iteration fills.
+func (o *optimizer) shouldFill(iteration int) bool {
 	last := float64(iteration) > float64(o.Iterations)*(1-fillShare)
 	return iteration > 1 && last && len(o.hallOfFame.best) < o.Molecules
 }
@@ -73,22 +73,19 @@ func (o *optimizer) fill(ctx context.Context, evaluations int) error {
 	return nil
 }
 
-// extendCandidates makes candidates until there are the wanted number: edits of the seeds, then of the results. If
-// there are none, it makes molecules that differ in their configuration only.
+// extendCandidates adds candidates up to the wanted number: edits of the seeds, then of the results. If there are none, it
+// adds stereoisomers.
 func (o *optimizer) extendCandidates(ctx context.Context, wanted int) error {
 	f := &o.filler
 	f.candidates = slices.DeleteFunc(f.candidates, func(v variant) bool { return !o.isCandidate(v) })
-	if f.edited == nil {
-		f.edited = map[string]bool{}
-	}
-	var centres []string
+	var molecules []string // to edit
 	for _, seed := range o.Seeds {
-		centres = append(centres, seed.SMILES)
+		molecules = append(molecules, seed.SMILES)
 	}
 	for _, m := range o.hallOfFame.best {
-		centres = append(centres, m.SMILES)
+		molecules = append(molecules, m.SMILES)
 	}
-	for i, smiles := range centres {
+	for i, smiles := range molecules {
 		if len(f.candidates) >= wanted {
 			return nil
 		}
@@ -108,8 +105,8 @@ func (o *optimizer) extendCandidates(ctx context.Context, wanted int) error {
 		return nil
 	}
 	f.stereoEdited = true
-	parents := make([]chem.Parents, len(centres))
-	for i, smiles := range centres {
+	parents := make([]chem.Parents, len(molecules))
+	for i, smiles := range molecules {
 		parents[i] = chem.Parents{First: smiles, Stereo: true, Count: wanted, Seed: o.Random.Uint64()}
 	}
 	return o.addCandidates(ctx, parents...)

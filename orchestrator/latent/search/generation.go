@@ -9,17 +9,17 @@ import (
 )
 
 const (
-	// maxOversampling is how many times Particles a generation decodes at most, to make up for points that gave no new
-	// text in earlier generations.
+	// maxOversampling bounds the points that a generation decodes, in multiples of Particles. A generation decodes more
+	// than Particles to make up for points of earlier generations that gave no fresh text.
 	maxOversampling = 6
-	// editsPerChild is how many edits are made for a child, of which it gets the first that is a candidate.
+	// editsPerChild is the number of edits from which a child gets the first candidate.
 	editsPerChild = 3
-	// predictedEditsPerChild is how many are made if a surrogate chooses among them.
+	// predictedEditsPerChild is the number of edits from which a surrogate chooses.
 	predictedEditsPerChild = 8
 )
 
-// generation is one iteration: it decodes and scores points of CMA-ES and offspring, and the search learns from them.
-func (o *optimizer) generation(ctx context.Context, iteration int) error {
+// runGeneration is one iteration: it decodes and scores points of CMA-ES and offspring, and the search learns from them.
+func (o *optimizer) runGeneration(ctx context.Context, iteration int) error {
 	cmaPoints := o.run.Ask()
 	count := o.offspringCount(iteration, len(cmaPoints))
 	children, err := o.chooseEdits(ctx, o.population.plan(count, o.Model.TextTokens()))
@@ -43,17 +43,17 @@ func (o *optimizer) generation(ctx context.Context, iteration int) error {
 	return nil
 }
 
-// offspringCount is how many offspring an iteration makes beside the points of CMA-ES: as many as bring the evaluations
-// to Particles per iteration so far if every text is new.
+// offspringCount returns the number of offspring of an iteration, in addition to the points of CMA-ES. If all of their
+// texts are fresh, the search has made Particles evaluations per iteration at its end.
 func (o *optimizer) offspringCount(iteration, cmaPoints int) int {
 	evaluations := iteration*o.Particles - o.evaluator.evaluations
 	return max(0, min(evaluations, maxOversampling*o.Particles)-cmaPoints)
 }
 
 // chooseEdits chooses the molecules of the children whose operators edit graphs, and puts the children that are not
-// decoded last. An edit is chosen before anything is evaluated, since its similarity to the seed is known. A child none
-// of whose edits is a candidate is dropped and counts against its operator like a repeated text; the next generation
-// makes up for it.
+// decoded last. It chooses before anything is evaluated, since the similarity of an edit to the seed is known. A child
+// without a candidate is dropped and counts against its operator like a repeated text. The next generation makes up for
+// it.
 func (o *optimizer) chooseEdits(ctx context.Context, children []offspring) ([]offspring, error) {
 	each := editsPerChild
 	if o.evaluator.surrogate.ready() {
@@ -62,8 +62,8 @@ func (o *optimizer) chooseEdits(ctx context.Context, children []offspring) ([]of
 	}
 	var parents []chem.Parents
 	for _, child := range children {
-		if start := operators[child.operator].start; start.editsGraph() {
-			parents = append(parents, o.parentsOfEdits(start, child.parent, each))
+		if source := operators[child.operator].source; source.editsGraph() {
+			parents = append(parents, o.parentsOfEdits(source, child.parent, each))
 		}
 	}
 	edits, err := o.editor.edit(ctx, parents)
@@ -73,37 +73,34 @@ func (o *optimizer) chooseEdits(ctx context.Context, children []offspring) ([]of
 	taken := map[string]bool{}
 	var decoded, direct []offspring
 	for _, child := range children {
-		by := &operators[child.operator]
-		if by.editsGraph() {
+		operator := &operators[child.operator]
+		if operator.editsGraph() {
 			chosen := o.mostPromising(edits[0], taken)
+			edits = edits[1:]
 			if chosen == nil {
-				edits = edits[1:]
 				o.population.selection.trials[child.operator] += repeatedTrial
 				continue
 			}
-			child.smiles = chosen.smiles
-			taken[child.smiles] = true
-			edits = edits[1:]
-		}
-		if by.isDirect() {
-			direct = append(direct, child)
-			continue
-		}
-		if by.editsGraph() {
-			if child.text, err = o.Model.Tokens(child.smiles); err != nil {
+			taken[chosen.smiles] = true
+			if operator.isDirect() {
+				child.smiles = chosen.smiles
+				direct = append(direct, child)
+				continue
+			}
+			if child.tokens, err = o.Model.Tokens(chosen.smiles); err != nil {
 				return nil, err
 			}
-			child.smiles = ""
 		}
 		decoded = append(decoded, child)
 	}
 	return append(decoded, direct...), nil
 }
 
-// parentsOfEdits returns what an operator edits. If a crossover draws the same molecule twice, the molecule is edited.
-func (o *optimizer) parentsOfEdits(start start, first *parent, count int) chem.Parents {
+// parentsOfEdits returns the molecules that an operator edits: the first parent and, for a crossover, a second one. If a
+// crossover draws the same molecule twice, the operator mutates it.
+func (o *optimizer) parentsOfEdits(source source, first *parent, count int) chem.Parents {
 	p := chem.Parents{First: first.smiles, Count: count, Seed: o.Random.Uint64()}
-	if start == graphCrossover {
+	if source == graphCrossover {
 		if second := o.population.draw(); second.smiles != first.smiles {
 			p.Second = second.smiles
 		}
@@ -137,10 +134,10 @@ func (o *optimizer) mostPromising(edits []variant, taken map[string]bool) (best 
 	return best
 }
 
-// outcome is what became of a generation's points: first those of CMA-ES, then the offspring.
+// outcome has a row for each point of a generation: first the points of CMA-ES, then the offspring.
 type outcome struct {
-	molecules []*Molecule // nil if the text is no molecule
-	fresh     []bool      // whether no earlier point gave the same text
+	molecules []*Molecule // nil for a text that is not a molecule
+	fresh     []bool      // whether the text is fresh
 }
 
 func (o *outcome) add(molecules []*Molecule, fresh []bool) {
@@ -164,7 +161,7 @@ func (o *optimizer) evaluate(
 	children, direct := children[:firstDirect], children[firstDirect:]
 	for len(points) > 0 || len(children) > 0 {
 		count := min(len(children), max(0, pointsAtOnce-len(points)))
-		childPoints, err := o.population.points(ctx, o.Model, children[:count])
+		childPoints, err := o.population.points(ctx, children[:count])
 		if err != nil {
 			return all, err
 		}
@@ -200,18 +197,18 @@ func (o *optimizer) decodeAndScore(
 func (o *optimizer) scoreTexts(ctx context.Context, texts []string) (molecules []*Molecule, fresh []bool, err error) {
 	molecules, fresh, err = o.evaluator.evaluate(ctx, texts)
 	for _, m := range molecules {
-		if m != nil && o.Goal.isMet(m) && !o.excluded[m.SMILES] {
+		if m != nil && o.Goal.isSimilarEnough(m) && !o.excluded[m.SMILES] {
 			o.hallOfFame.add(m)
 		}
 	}
 	return molecules, fresh, err
 }
 
-// updatePopulation credits the operators and admits new parents. A parent fitter than all that this run of CMA-ES was
-// given is injected into it.
+// updatePopulation credits the operators and admits new parents. If a parent is fitter than all that were injected into
+// this run of CMA-ES, it is injected.
 func (o *optimizer) updatePopulation(ctx context.Context, r outcome, cmaPoints int, children []offspring) error {
-	o.population.credit(children, r.molecules[cmaPoints:], r.fresh[cmaPoints:], o.Goal.fitness)
-	if err := o.population.admit(ctx, o.Model, r.molecules, o.Goal.fitness); err != nil {
+	o.population.credit(children, r.molecules[cmaPoints:], r.fresh[cmaPoints:])
+	if err := o.population.admit(ctx, r.molecules); err != nil {
 		return err
 	}
 	fittest := o.population.parents[0]

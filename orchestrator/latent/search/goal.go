@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"slices"
 
 	"retort/chem"
 )
@@ -12,19 +13,19 @@ type Objective interface {
 	// is faster than one molecule at a time.
 	Facts() chem.Facts
 	// Score returns one score per molecule, in order. A molecule with a score of NaN or infinity has none: it is no
-	// result and no parent. An error ends the search; with it come no scores, or those computed so far and NaN for the
-	// others.
+	// result and no parent. An error ends the search. With an error, Score returns no scores, or the scores so far and
+	// NaN for the other molecules.
 	Score(ctx context.Context, molecules []*chem.Molecule) ([]float64, error)
 	// Unit returns a difference between scores that matters, such as 0.1 for QED. It is positive. A search weighs score
 	// against similarity in this unit.
 	Unit() float64
 }
 
-// Goal is a high score, or a low one, among the molecules that are similar enough to the seed.
+// Goal is a high score, or a low one, under the constraint of a least similarity to the seed.
 type Goal struct {
 	Objective     Objective
 	Minimize      bool
-	MinSimilarity float64 // least Tanimoto similarity to the seed; 0 for no constraint
+	MinSimilarity float64 // 0 for no constraint
 }
 
 // better reports whether score a is better than score b.
@@ -35,8 +36,8 @@ func (g *Goal) better(a, b float64) bool {
 	return a > b
 }
 
-// isMet reports whether a molecule is similar enough to the seed.
-func (g *Goal) isMet(m *Molecule) bool { return m.Similarity >= g.MinSimilarity }
+// isSimilarEnough reports whether a molecule meets the constraint on similarity.
+func (g *Goal) isSimilarEnough(m *Molecule) bool { return m.Similarity >= g.MinSimilarity }
 
 // dissimilarityPenalty is the penalty for no similarity at all, in units of the objective.
 const dissimilarityPenalty = 10
@@ -49,7 +50,7 @@ func (g *Goal) fitness(m *Molecule) float64 {
 	if g.Minimize {
 		fitness = -fitness
 	}
-	if !g.isMet(m) {
+	if !g.isSimilarEnough(m) {
 		fitness -= dissimilarityPenalty * (g.MinSimilarity - m.Similarity) / g.MinSimilarity
 	}
 	return fitness
@@ -79,7 +80,5 @@ func (h *hallOfFame) add(m *Molecule) {
 	if len(h.best) == h.size {
 		h.best = h.best[:h.size-1]
 	}
-	h.best = append(h.best, nil)
-	copy(h.best[place+1:], h.best[place:])
-	h.best[place] = m
+	h.best = slices.Insert(h.best, place, m)
 }

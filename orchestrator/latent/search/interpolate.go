@@ -8,10 +8,10 @@ import (
 	"retort/chem"
 )
 
-// A decoder that was trained to clean noisy hidden states writes molecules only: from a point between two of them it
-// writes the nearer one. If all hidden states lie on a sphere, the point tells both ends of the line that it lies on:
-// its own text is the first, and the line from there through the point leaves the sphere at the second. A client that
-// walks from one molecule to another so gets the molecules of a path between them (decision 0020).
+// A decoder that was trained to denoise hidden states decodes a point between two molecules to the nearer one. If all
+// hidden states lie on a sphere, such a point determines both: it decodes to the first, and the line from the first
+// through the point leaves the sphere at the second. So a client that moves along the line gets the molecules of a path
+// between the two (decision 0020).
 
 const (
 	// maxInsideShare is the share of the sphere's radius below which a point is inside. Rounding to 16 bits moves a
@@ -20,7 +20,7 @@ const (
 	// maxEndShare is the largest distance, as a share of the sphere's radius, between the place where a line leaves the
 	// sphere and the hidden state of the molecule at its end. Two molecules that differ in one atom are farther apart.
 	maxEndShare = 0.1
-	// minChordShare is the share of a chord before which a point stands for the molecule that it decodes to.
+	// minChordShare is the least share of a chord at which a point is replaced by a molecule of the path.
 	minChordShare = 0.005
 )
 
@@ -39,7 +39,7 @@ func Interpolate(ctx context.Context, model Model, points []Point, texts []strin
 	if err != nil {
 		return err
 	}
-	paths := map[[2]string]*Path{}
+	paths := map[[2]string]*path{}
 	for _, c := range chords {
 		if c.last.SMILES < c.first.SMILES { // one path for both directions
 			c.first, c.last = c.last, c.first
@@ -47,11 +47,11 @@ func Interpolate(ctx context.Context, model Model, points []Point, texts []strin
 		}
 		ends := [2]string{c.first.SMILES, c.last.SMILES}
 		if paths[ends] == nil {
-			if paths[ends], err = NewPath(ctx, model, c.first, c.last); err != nil {
+			if paths[ends], err = newPath(ctx, model, c.first, c.last); err != nil {
 				return err
 			}
 		}
-		texts[c.row] = paths[ends].At(c.share)
+		texts[c.row] = paths[ends].at(c.share)
 	}
 	return nil
 }

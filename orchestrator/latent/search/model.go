@@ -22,12 +22,12 @@ type Model interface {
 	Encode(ctx context.Context, rows [][]int32) ([][]float32, error)
 	// Decode returns one text per point. A text need not be a valid SMILES, and is not canonical.
 	Decode(ctx context.Context, points []Point) ([]string, error)
-	// Beams returns 1 to size texts of a beam search per hidden state, the likeliest first. The error of a model
-	// without beam search may be shown to the client.
-	Beams(ctx context.Context, hiddens [][]float32, size int) ([][]string, error)
+	// Beams returns 1 to size texts of a beam search per point, the likeliest first. Temperature and Seed have no effect.
+	// The error of a model without beam search may be shown to the client.
+	Beams(ctx context.Context, points []Point, size int) ([][]string, error)
 }
 
-// yieldingModel is a model whose calls are waited for without a core: see [cores.Yield].
+// yieldingModel releases the core of the search during calls to the model: see [cores.Yield].
 type yieldingModel struct{ Model }
 
 func (m yieldingModel) Encode(ctx context.Context, rows [][]int32) ([][]float32, error) {
@@ -75,5 +75,5 @@ type Molecule struct {
 	Similarity float64
 }
 
-// pointsAtOnce is how many points of one seed are held and decoded at once: 2 kB each at 512 coordinates.
+// pointsAtOnce bounds the points of one seed that are held and decoded at once: 2 kB each at 512 coordinates.
 const pointsAtOnce = 256

@@ -5,30 +5,30 @@ import (
 	"math/rand/v2"
 )
 
-// start is the source of an operator's hidden state, to which it then adds noise.
-type start int
+// source is what an operator makes a hidden state from, before it adds noise.
+type source int
 
 const (
-	parentCode      start = iota // the parent's hidden state
-	windowCrossover              // the parent's hidden state, with another parent's numbers in the window
-	tokenEdit                    // the parent's text with one token inserted, replaced or deleted, encoded again
-	twoTokenEdits                // the same with two edits
-	textCrossover                // the beginning of the parent's text and the end of another's, encoded again
-	graphEdit                    // the parent's molecule after a small change of its graph, encoded
-	graphCrossover               // a part of the parent's molecule joined with a part of another's, encoded
+	parentCode      source = iota // the parent's hidden state
+	windowCrossover               // the parent's hidden state, with another parent's numbers in the window
+	tokenEdit                     // the parent's text with one token inserted, replaced or deleted, encoded again
+	twoTokenEdits                 // the same with two edits
+	textCrossover                 // the beginning of the parent's text and the end of another's, encoded again
+	graphEdit                     // the parent's molecule after a small change of its graph, encoded
+	graphCrossover                // a part of the parent's molecule joined with a part of another's, encoded
 )
 
-// isText reports whether the start is a text that has to be encoded.
-func (s start) isText() bool { return s >= tokenEdit }
+// isText reports whether the source is a text, which has to be encoded.
+func (s source) isText() bool { return s >= tokenEdit }
 
-// editsGraph reports whether the start is a molecule that an [editor] makes.
-func (s start) editsGraph() bool { return s >= graphEdit }
+// editsGraph reports whether the source is an edited molecule: see [editor].
+func (s source) editsGraph() bool { return s >= graphEdit }
 
 // operator is a mutation or crossover operator: it makes a point of the latent space from one or two parents. A window
 // is a run of neighbouring coordinates at a random place. The model was trained so that places in the hidden state
 // belong to places in the text, so a change in a window changes some of the atoms.
 type operator struct {
-	start
+	source
 	window      float64 // share of the coordinates in the window, from 0 to 1
 	noise       float64 // standard deviation of the noise added in the window, in units of the space's radius
 	temperature float32 // of the decoder
@@ -38,7 +38,7 @@ type operator struct {
 // best decode to the molecule itself.
 func (o *operator) isDirect() bool { return o.editsGraph() && o.window == 0 }
 
-// operators are the operators that a search chooses from. Which of them pays differs between seeds and objectives, so a
+// operators are the operators that a search chooses from. Their success differs between seeds and objectives, so a
 // search learns it: see [selection].
 var operators = [...]operator{
 	{parentCode, 1, 0.9, 0},
@@ -66,17 +66,17 @@ const (
 	// newParentReward is the reward for a child that joins the parents without being fitter than its own; a fitter
 	// child earns 1.
 	newParentReward = 0.05
-	// repeatedTrial is how much of a trial a repeated text counts: it was decoded or made by edits, but not scored.
+	// repeatedTrial is the share of a trial that a repeated text counts: it cost a decoding or edits, but no evaluation.
 	repeatedTrial = 0.3
-	// retention is the share of trials and rewards that is kept from one generation to the next.
+	// retention is the factor by which trials and rewards decay per generation.
 	retention = 0.97
 )
 
-// selection is adaptive operator selection: it learns which operators pay and prefers them.
+// selection is adaptive operator selection: it prefers the operators that have earned more rewards per trial.
 type selection struct {
 	random  *rand.Rand
-	trials  [len(operators)]float64 // how often each was tried, the recent past counting more
-	rewards [len(operators)]float64 // reward of those trials, at most 1 each
+	trials  [len(operators)]float64 // decayed number of trials per operator
+	rewards [len(operators)]float64 // decayed sum of their rewards, at most 1 each
 }
 
 // choose returns the index of an operator by Thompson sampling: it draws a plausible reward per trial for each operator

@@ -16,14 +16,14 @@ const (
 	firstStepSize = 1.0
 	// cmaShare is the share of a generation's points that CMA-ES draws; the others are offspring.
 	cmaShare = 0.1
-	// patience is how many generations without a fitter molecule CMA-ES gets before it restarts.
+	// patience is the number of generations without a fitter molecule after which CMA-ES restarts.
 	patience = 8
-	// eliteSize is how many of the best molecules a restart chooses from.
+	// eliteSize is the number of best molecules that a restart chooses from.
 	eliteSize = 8
 )
 
-// A search without seeds takes its first parents from the model itself: it decodes points around the mean of the space,
-// far from any molecule, where the decoder writes what molecules are like in general.
+// A search without seeds samples its first parents from the model: it decodes points around the mean of the space, far
+// from any molecule, where the decoder writes typical molecules.
 const (
 	// firstParentsShare is the share of the iterations that sample first parents.
 	firstParentsShare = 0.05
@@ -45,7 +45,7 @@ type optimizer struct {
 	filler     filler
 
 	run        *cmaes.Optimizer // the present run of CMA-ES
-	runBest    float64          // fitness of the best molecule that the run was given
+	runBest    float64          // highest fitness injected into the run
 	stagnation int              // generations since runBest rose
 }
 
@@ -65,12 +65,12 @@ func (s Search) optimize(ctx context.Context) ([]*Molecule, error) {
 	for iteration := 1; iteration <= s.Iterations; iteration++ {
 		var err error
 		switch {
-		case o.samplesFirstParents(iteration):
+		case o.shouldSampleFirstParents(iteration):
 			err = o.sampleFirstParents(ctx, o.offspringCount(iteration, 0))
-		case o.fills(iteration):
+		case o.shouldFill(iteration):
 			err = o.fill(ctx, o.offspringCount(iteration, 0))
 		default:
-			err = o.generation(ctx, iteration)
+			err = o.runGeneration(ctx, iteration)
 		}
 		if err == nil {
 			err = s.report(ctx, iteration, o.evaluator.evaluations, o.results())
@@ -86,20 +86,26 @@ func (s Search) optimize(ctx context.Context) ([]*Molecule, error) {
 func newOptimizer(s Search) *optimizer {
 	o := &optimizer{
 		Search:     s,
-		evaluator:  newEvaluator(s.Goal, s.Seeds, s.Evaluated),
-		population: newPopulation(s.Random),
-		excluded:   map[string]bool{},
-		editor:     editor{model: s.Model, seeds: s.Seeds},
+		evaluator:  newEvaluator(s.Goal, s.Seeds, s.OnScored),
+		hallOfFame: hallOfFame{goal: &s.Goal, size: max(s.Molecules, eliteSize)},
+		population: &population{
+			model:     s.Model,
+			fitness:   s.Goal.fitness,
+			random:    s.Random,
+			size:      s.populationSize(),
+			selection: selection{random: s.Random},
+		},
+		excluded: map[string]bool{},
+		editor:   editor{model: s.Model, seeds: s.Seeds},
+		filler:   filler{edited: map[string]bool{}},
 	}
 	if s.usesSurrogate() {
 		o.evaluator.surrogate = &surrogate{}
 	}
-	o.hallOfFame = hallOfFame{goal: &o.Goal, size: max(s.Molecules, eliteSize)}
-	o.population.size = s.populationSize()
 	return o
 }
 
-// results are the results so far.
+// results returns the results so far.
 func (o *optimizer) results() []*Molecule {
 	return o.hallOfFame.best[:min(len(o.hallOfFame.best), o.Molecules)]
 }
@@ -113,7 +119,7 @@ func (o *optimizer) start(ctx context.Context) error {
 	}
 	molecules, _, err := o.scoreTexts(ctx, o.WarmStarts)
 	if err == nil && len(molecules) > 0 {
-		err = o.population.admit(ctx, o.Model, molecules, o.Goal.fitness)
+		err = o.population.admit(ctx, molecules)
 	}
 	if err != nil || len(o.population.parents) == 0 {
 		return err
@@ -149,9 +155,9 @@ func (o *optimizer) addSeeds(ctx context.Context) error {
 	return nil
 }
 
-// samplesFirstParents reports whether an iteration samples first parents: while there are no parents, and for the first
+// shouldSampleFirstParents reports whether an iteration samples first parents: while there are no parents, and for the first
 // share of a search without seeds.
-func (o *optimizer) samplesFirstParents(iteration int) bool {
+func (o *optimizer) shouldSampleFirstParents(iteration int) bool {
 	if len(o.population.parents) == 0 {
 		return true
 	}
@@ -180,7 +186,7 @@ func (o *optimizer) sampleFirstParents(ctx context.Context, count int) error {
 		if err != nil {
 			return err
 		}
-		if err := o.population.admit(ctx, o.Model, molecules, o.Goal.fitness); err != nil {
+		if err := o.population.admit(ctx, molecules); err != nil {
 			return err
 		}
 	}
@@ -215,8 +221,8 @@ func (o *optimizer) restart(ctx context.Context) error {
 	return o.startRun(hidden, firstStepSize*(0.5+o.Random.Float64()))
 }
 
-// drawElite returns the hidden state of one of the best molecules, encoded anew: the code of a molecule lies deeper in
-// the region that decodes to it than the point it was found at. While nothing has been found it is the origin's.
+// drawElite returns the hidden state of one of the best molecules, encoded again as in [population.admit]. While there is
+// none, it returns that of the origin.
 func (o *optimizer) drawElite(ctx context.Context) ([]float32, error) {
 	size := min(len(o.hallOfFame.best), eliteSize)
 	if size == 0 {
@@ -224,7 +230,7 @@ func (o *optimizer) drawElite(ctx context.Context) ([]float32, error) {
 	}
 	elite := o.hallOfFame.best[o.Random.IntN(size)]
 	tokens, err := o.Model.Tokens(elite.SMILES)
-	if err != nil { // the canonical SMILES has a token that the decoded text had not
+	if err != nil { // only the canonical SMILES has a token that the model does not know
 		return o.origin.hidden, nil
 	}
 	hiddens, err := o.Model.Encode(ctx, [][]int32{tokens})

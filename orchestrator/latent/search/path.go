@@ -11,10 +11,10 @@ import (
 	"retort/chem/cores"
 )
 
-// Path is a sequence of molecules that leads from one molecule to another. Along it, the similarity to the first never
-// rises and the similarity to the last never falls. The molecules are crossovers and mutations of the two (decision
+// path is a sequence of molecules from one molecule to another. Along it, the similarity to the first never rises and
+// the similarity to the last never falls. The others are crossovers and mutations of the two (decision
 // 0020) that the model can read.
-type Path struct {
+type path struct {
 	stops          []stop  // with both ends
 	endsSimilarity float64 // between the ends
 	maxHeavyAtoms  int     // of the ends
@@ -28,9 +28,9 @@ type stop struct {
 }
 
 const (
-	// pathCrossovers is how many crossovers of the two ends are made first.
+	// pathCrossovers is the number of crossovers of the two ends, which come first.
 	pathCrossovers = 64
-	// pathRounds is how many rounds then fill gaps between neighbours, with pathOffspring molecules each.
+	// pathRounds is the number of rounds that then fill gaps between neighbours, with pathOffspring molecules each.
 	pathRounds    = 3
 	pathOffspring = 96
 	// minGap is the share of a path below which a gap is not filled.
@@ -40,16 +40,16 @@ const (
 	sizePenalty = 0.03
 )
 
-// NewPath computes the path between two molecules, the same in either direction. It holds one core: see [cores.Run].
+// newPath computes the path between two molecules. It holds one core: see [cores.Run].
 // The error is the context's.
-func NewPath(ctx context.Context, model Model, first, last Seed) (*Path, error) {
-	return cores.Run(ctx, func(ctx context.Context) (*Path, error) { return newPath(ctx, model, first, last) })
+func newPath(ctx context.Context, model Model, first, last Seed) (*path, error) {
+	return cores.Run(ctx, func(ctx context.Context) (*path, error) { return computePath(ctx, model, first, last) })
 }
 
-func newPath(ctx context.Context, model Model, first, last Seed) (*Path, error) {
+func computePath(ctx context.Context, model Model, first, last Seed) (*path, error) {
 	ends := []Seed{first, last}
 	endsSimilarity := first.Fingerprint.Tanimoto(&last.Fingerprint)
-	p := &Path{endsSimilarity: endsSimilarity, maxHeavyAtoms: max(first.HeavyAtoms, last.HeavyAtoms)}
+	p := &path{endsSimilarity: endsSimilarity, maxHeavyAtoms: max(first.HeavyAtoms, last.HeavyAtoms)}
 	p.stops = []stop{
 		{first.SMILES, 1, endsSimilarity, first.HeavyAtoms},
 		{last.SMILES, endsSimilarity, 1, last.HeavyAtoms},
@@ -92,12 +92,12 @@ func pairSeed(first, last string) uint64 {
 
 // position returns where a molecule is on the path, from 0 for the first to 1 for the last. A molecule as similar to
 // one end as to the other is halfway.
-func (p *Path) position(s *stop) float64 {
+func (p *path) position(s *stop) float64 {
 	return (s.toLast - s.toFirst + 1 - p.endsSimilarity) / (2 * (1 - p.endsSimilarity))
 }
 
 // choose chooses the stops: of all sequences that follows allows, the one with the largest sum of values.
-func (p *Path) choose(found map[string]stop) {
+func (p *path) choose(found map[string]stop) {
 	first := p.stops[0]
 	last := p.stops[len(p.stops)-1]
 	candidates := []stop{first}
@@ -135,17 +135,17 @@ func (p *Path) choose(found map[string]stop) {
 }
 
 // value returns the value of a molecule on the path: its similarity to both ends, less the penalty for its size.
-func (p *Path) value(s *stop) float64 {
+func (p *path) value(s *stop) float64 {
 	return s.toFirst + s.toLast - sizePenalty*float64(max(0, s.heavyAtoms-p.maxHeavyAtoms))
 }
 
 // follows reports whether b may come after a.
-func (p *Path) follows(a, b *stop) bool {
+func (p *path) follows(a, b *stop) bool {
 	return b.toFirst <= a.toFirst && b.toLast >= a.toLast && p.position(b)-p.position(a) > minGap/2
 }
 
 // gaps returns the parents of molecules that may fill the gaps between neighbours: more for a wider gap.
-func (p *Path) gaps(seed uint64) []chem.Parents {
+func (p *path) gaps(seed uint64) []chem.Parents {
 	var parents []chem.Parents
 	for i := range len(p.stops) - 1 {
 		a := &p.stops[i]
@@ -163,8 +163,8 @@ func (p *Path) gaps(seed uint64) []chem.Parents {
 	return parents
 }
 
-// At returns the canonical SMILES of the molecule nearest to a position, from 0 to 1.
-func (p *Path) At(position float64) string {
+// at returns the canonical SMILES of the molecule nearest to a position, from 0 to 1.
+func (p *path) at(position float64) string {
 	nearest := 0
 	for i := range p.stops {
 		if math.Abs(p.position(&p.stops[i])-position) < math.Abs(p.position(&p.stops[nearest])-position) {

@@ -1,4 +1,4 @@
-package search_test
+package search
 
 import (
 	"context"
@@ -8,8 +8,6 @@ import (
 
 	"retort/chem"
 	"retort/chem/cores/corestest"
-	"retort/orchestrator/latent/search"
-	"retort/orchestrator/latent/search/toy"
 )
 
 const (
@@ -19,27 +17,27 @@ const (
 )
 
 // reader is a model that can read all molecules.
-type reader struct{ *toy.Model }
+type reader struct{ Model }
 
 func (reader) Tokens(string) ([]int32, error) { return nil, nil }
 
-func end(t *testing.T, smiles string) search.Seed {
+func end(t *testing.T, smiles string) Seed {
 	t.Helper()
 	m, err := chem.Parse(smiles)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return search.NewSeed(m, nil)
+	return NewSeed(m, nil)
 }
 
-func walk(t *testing.T, first, last search.Seed) (stops []string) {
+func walk(t *testing.T, first, last Seed) (stops []string) {
 	t.Helper()
-	path, err := search.NewPath(t.Context(), reader{toy.New()}, first, last)
+	path, err := newPath(t.Context(), reader{}, first, last)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for step := range 50 {
-		if at := path.At(float64(step) / 49); len(stops) == 0 || stops[len(stops)-1] != at {
+		if at := path.at(float64(step) / 49); len(stops) == 0 || stops[len(stops)-1] != at {
 			stops = append(stops, at)
 		}
 	}
@@ -89,18 +87,17 @@ func TestAPathFromAMoleculeToItself(t *testing.T) {
 	}
 }
 
-// NewPath waits for a core, even between equal ends, and gives it back.
+// newPath waits for a core, even between equal ends, and gives it back.
 func TestAPathHoldsACore(t *testing.T) {
-	model := reader{toy.New()}
 	release := corestest.TakeAll(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	_, err := search.NewPath(ctx, model, end(t, benzene), end(t, benzene))
+	_, err := newPath(ctx, reader{}, end(t, benzene), end(t, benzene))
 	if !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("NewPath did not wait while all cores were taken: error %v", err)
+		t.Errorf("newPath did not wait while all cores were taken: error %v", err)
 	}
 	release()
-	if _, err := search.NewPath(t.Context(), model, end(t, gefitinib), end(t, erlotinib)); err != nil {
+	if _, err := newPath(t.Context(), reader{}, end(t, gefitinib), end(t, erlotinib)); err != nil {
 		t.Error(err)
 	}
 	corestest.TakeAll(t)()

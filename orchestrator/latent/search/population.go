@@ -13,7 +13,7 @@ const (
 	// minParents and maxParents are the sizes of the population of a short and a long search.
 	minParents = 24
 	maxParents = 120
-	// evaluationsPerParent is how many evaluations a search between the two has for each of its parents.
+	// evaluationsPerParent is the number of evaluations per parent of a search between the two.
 	evaluationsPerParent = 80
 	// maxResemblance is the Tanimoto similarity above which the less fit of two molecules is not a parent. Without it
 	// all parents would soon be variants of one molecule.
@@ -31,14 +31,12 @@ type parent struct {
 
 // population holds the parents, fittest first, and the selection of operators.
 type population struct {
+	model     Model
+	fitness   func(*Molecule) float64
 	random    *rand.Rand
 	size      int // parents at most
 	parents   []parent
 	selection selection
-}
-
-func newPopulation(random *rand.Rand, parents ...parent) *population {
-	return &population{random: random, size: minParents, parents: parents, selection: selection{random: random}}
 }
 
 // populationSize returns the largest number of parents. The longer a search, the later it may settle on one kind of
@@ -57,9 +55,7 @@ func (p *population) draw() *parent {
 }
 
 // credit updates the trials and rewards of the operators. molecules and fresh are the outcome of each child.
-func (p *population) credit(
-	children []offspring, molecules []*Molecule, fresh []bool, fitness func(*Molecule) float64,
-) {
+func (p *population) credit(children []offspring, molecules []*Molecule, fresh []bool) {
 	p.selection.decay()
 	for i, child := range children {
 		if !fresh[i] {
@@ -70,10 +66,10 @@ func (p *population) credit(
 		if molecules[i] == nil {
 			continue
 		}
-		switch f := fitness(molecules[i]); {
-		case f > child.parent.fitness:
+		switch fitness := p.fitness(molecules[i]); {
+		case fitness > child.parent.fitness:
 			p.selection.rewards[child.operator]++
-		case p.hasRoom(f):
+		case p.hasRoom(fitness):
 			p.selection.rewards[child.operator] += newParentReward
 		}
 	}
@@ -86,10 +82,8 @@ func (p *population) hasRoom(fitness float64) bool {
 
 // admit adds the molecules that are fit enough to the parents. It encodes them again, since the hidden state of a
 // molecule lies deeper in the region that decodes to it than the point that it was found at.
-func (p *population) admit(
-	ctx context.Context, model Model, molecules []*Molecule, fitness func(*Molecule) float64,
-) error {
-	candidates, err := addFingerprints(ctx, p.candidates(model, molecules, fitness))
+func (p *population) admit(ctx context.Context, molecules []*Molecule) error {
+	candidates, err := addFingerprints(ctx, p.candidates(molecules))
 	if err != nil || len(candidates) == 0 {
 		return err
 	}
@@ -97,7 +91,7 @@ func (p *population) admit(
 	for i, c := range candidates {
 		rows[i] = c.tokens
 	}
-	hiddens, err := model.Encode(ctx, rows)
+	hiddens, err := p.model.Encode(ctx, rows)
 	if err != nil {
 		return err
 	}
@@ -109,7 +103,7 @@ func (p *population) admit(
 	return nil
 }
 
-// trim sorts the parents by fitness, and keeps those that fit in and resemble no fitter one.
+// trim sorts the parents by fitness, and drops those that resemble a fitter one or exceed the size.
 func (p *population) trim() {
 	slices.SortStableFunc(p.parents, func(a, b parent) int { return cmp.Compare(b.fitness, a.fitness) })
 	kept := make([]parent, 0, p.size)
@@ -123,8 +117,8 @@ func (p *population) trim() {
 }
 
 // candidates returns the molecules that are fit enough to become parents and are not parents yet. It leaves out
-// molecules whose canonical SMILES the model cannot read, although it wrote another spelling of them.
-func (p *population) candidates(model Model, molecules []*Molecule, fitness func(*Molecule) float64) (found []parent) {
+// molecules whose canonical SMILES the model cannot read, although it has decoded another spelling of them.
+func (p *population) candidates(molecules []*Molecule) (found []parent) {
 	known := map[string]bool{}
 	for _, parent := range p.parents {
 		known[parent.smiles] = true
@@ -134,12 +128,12 @@ func (p *population) candidates(model Model, molecules []*Molecule, fitness func
 			continue
 		}
 		known[m.SMILES] = true
-		f := fitness(m)
-		if !p.hasRoom(f) {
+		fitness := p.fitness(m)
+		if !p.hasRoom(fitness) {
 			continue
 		}
-		if tokens, err := model.Tokens(m.SMILES); err == nil {
-			found = append(found, parent{smiles: m.SMILES, fitness: f, tokens: tokens})
+		if tokens, err := p.model.Tokens(m.SMILES); err == nil {
+			found = append(found, parent{smiles: m.SMILES, fitness: fitness, tokens: tokens})
 		}
 	}
 	return found

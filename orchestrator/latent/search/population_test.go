@@ -1,17 +1,28 @@
 package search
 
 import (
+	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"retort/chem"
 )
 
+// newPopulation returns a population of the smallest size, whose fitness is the score.
+func newPopulation(random *rand.Rand, parents ...parent) *population {
+	return &population{
+		fitness:   func(m *Molecule) float64 { return m.Score },
+		random:    random,
+		size:      minParents,
+		parents:   parents,
+		selection: selection{random: random},
+	}
+}
+
 // An operator that earns rewards is soon chosen most of the time, and another one once that one earns them.
 func TestSelectionLearnsWhichOperatorPays(t *testing.T) {
 	p := newPopulation(newRandom(), parent{fitness: 1})
 	fitter := &Molecule{Score: 2}
-	fitness := func(m *Molecule) float64 { return m.Score }
 	generation := func(paying int) (share float64) {
 		children, molecules, fresh := make([]offspring, 100), make([]*Molecule, 100), make([]bool, 100)
 		for i := range children {
@@ -24,7 +35,7 @@ func TestSelectionLearnsWhichOperatorPays(t *testing.T) {
 				}
 			}
 		}
-		p.credit(children, molecules, fresh, fitness)
+		p.credit(children, molecules, fresh)
 		return share
 	}
 	for _, paying := range []int{3, 11} {
@@ -46,7 +57,7 @@ func TestRewards(t *testing.T) {
 		children[i] = offspring{operator: i, parent: &p.parents[0]}
 	}
 	molecules := []*Molecule{{Score: 6}, {Score: 4}, nil, {Score: 6}}
-	p.credit(children, molecules, []bool{true, true, true, false}, func(m *Molecule) float64 { return m.Score })
+	p.credit(children, molecules, []bool{true, true, true, false})
 	if got := p.selection.rewards[:4]; !slices.Equal(got, []float64{1, newParentReward, 0, 0}) {
 		t.Errorf("rewards %v", got)
 	}

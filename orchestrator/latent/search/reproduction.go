@@ -10,31 +10,31 @@ import (
 // maxTokens is the largest number of tokens that edits and crossover lengthen a text to.
 const maxTokens = 64
 
-// offspring is the plan of a new point.
+// offspring is a child before it is decoded.
 type offspring struct {
 	operator int // index in operators
 	parent   *parent
-	text     []int32 // tokens to encode as the start; nil if the operator starts with the parent's hidden state
-	smiles   string  // of a molecule that is scored without decoding; "" for a point to decode
+	tokens   []int32 // text to encode; nil if the source is the parent's hidden state
+	smiles   string  // molecule that is scored without decoding; "" for a point to decode
 }
 
-// plan draws the parents and operators of count points, and the texts that they start with. Molecules of an editor
-// follow in chooseEdits.
+// plan draws the parents and operators of count children, and the texts of their sources. chooseEdits adds the molecules
+// of operators that edit graphs.
 func (p *population) plan(count int, alphabet []int32) []offspring {
 	children := make([]offspring, count)
 	for i := range children {
 		drawn := p.draw()
 		children[i] = offspring{parent: drawn, operator: p.selection.choose()}
-		if start := operators[children[i].operator].start; start.isText() && !start.editsGraph() {
-			children[i].text = p.text(start, drawn.tokens, alphabet)
+		if source := operators[children[i].operator].source; source.isText() && !source.editsGraph() {
+			children[i].tokens = p.editText(source, drawn.tokens, alphabet)
 		}
 	}
 	return children
 }
 
-// text returns the tokens that an operator starts with.
-func (p *population) text(start start, tokens, alphabet []int32) []int32 {
-	switch start {
+// editText returns the text of a parent after the edits or the crossover of a source.
+func (p *population) editText(source source, tokens, alphabet []int32) []int32 {
+	switch source {
 	case tokenEdit:
 		return editTokens(tokens, alphabet, p.random)
 	case twoTokenEdits:
@@ -44,25 +44,25 @@ func (p *population) text(start start, tokens, alphabet []int32) []int32 {
 }
 
 // points returns the points of offspring to decode.
-func (p *population) points(ctx context.Context, model Model, children []offspring) ([]Point, error) {
+func (p *population) points(ctx context.Context, children []offspring) ([]Point, error) {
 	var texts [][]int32
 	for _, child := range children {
-		if child.text != nil {
-			texts = append(texts, child.text)
+		if child.tokens != nil {
+			texts = append(texts, child.tokens)
 		}
 	}
-	encoded, err := model.Encode(ctx, texts)
+	encoded, err := p.model.Encode(ctx, texts)
 	if err != nil {
 		return nil, err
 	}
 	points := make([]Point, len(children))
 	for i, child := range children {
 		hidden := child.parent.hidden
-		if child.text != nil {
+		if child.tokens != nil {
 			hidden = encoded[0]
 			encoded = encoded[1:]
 		}
-		points[i] = p.point(model.Space(), hidden, operators[child.operator])
+		points[i] = p.point(p.model.Space(), hidden, operators[child.operator])
 	}
 	return points, nil
 }
@@ -96,12 +96,12 @@ func splice(tokens, other []int32, random *rand.Rand) []int32 {
 
 // point applies an operator's window crossover and noise to a hidden state. A window past the last coordinate continues
 // at the first.
-func (p *population) point(space *Space, hidden []float32, by operator) Point {
+func (p *population) point(space *Space, hidden []float32, operator operator) Point {
 	out := slices.Clone(hidden)
 	first := p.random.IntN(len(out))
-	count := int(math.Ceil(by.window * float64(len(out))))
+	count := int(math.Ceil(operator.window * float64(len(out))))
 	var other []float32
-	if by.start == windowCrossover {
+	if operator.source == windowCrossover {
 		other = p.draw().hidden
 	}
 	for i := range count {
@@ -109,10 +109,10 @@ func (p *population) point(space *Space, hidden []float32, by operator) Point {
 		if other != nil {
 			out[at] = other[at]
 		}
-		out[at] += float32(by.noise * space.radius * p.random.NormFloat64())
+		out[at] += float32(operator.noise * space.radius * p.random.NormFloat64())
 	}
-	if by.temperature > 0 {
-		return Point{Hidden: out, Temperature: by.temperature, Seed: p.random.Int64()}
+	if operator.temperature > 0 {
+		return Point{Hidden: out, Temperature: operator.temperature, Seed: p.random.Int64()}
 	}
 	return Point{Hidden: out}
 }

@@ -92,7 +92,7 @@ func TestPointChangesOnlyTheWindow(t *testing.T) {
 			if got[i] != hidden[i] {
 				changed++
 			}
-			if by.start == windowCrossover && got[i] != 0 && got[i] != 100 {
+			if by.source == windowCrossover && got[i] != 0 && got[i] != 100 {
 				t.Errorf("%v: %v", by, got[i])
 			}
 		}
@@ -121,7 +121,7 @@ func TestEveryOperatorMakesAPoint(t *testing.T) {
 		if drawn := len(seeds) == 3; drawn != (by.temperature > 0) {
 			t.Errorf("operator %d: temperature %v, but the seeds of the points are %v", k, by.temperature, seeds)
 		}
-		if start := by.start; start.isText() && len(p.text(start, []int32{1, 2, 3}, []int32{4, 5})) == 0 {
+		if source := by.source; source.isText() && len(p.editText(source, []int32{1, 2, 3}, []int32{4, 5})) == 0 {
 			t.Errorf("operator %d: no text", k)
 		}
 	}

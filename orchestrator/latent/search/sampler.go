@@ -22,11 +22,11 @@ type sampler struct {
 	seed      Seed
 	random    *rand.Rand
 	molecules int     // wanted
-	minPoints int     // of the first round
+	minPoints int     // lower bound of the points of the first round
 	radius    float64 // scaled
 	rays      []*ray
 	found     []string  // canonical SMILES; those that fit, until fill adds others
-	misfits   []variant // new molecules that do not fit
+	misfits   []variant // distinct molecules that do not fit
 	seen      map[string]bool
 }
 
@@ -50,8 +50,8 @@ func (s *sampler) fits(similarity float64) bool { return similarity >= minSimila
 
 // nextRays returns the rays of a round, counted from 0: unfinished ones and new ones.
 func (s *sampler) nextRays(round int) []*ray {
-	missing := s.molecules - len(s.found)
-	if missing <= 0 {
+	missing := s.shortage()
+	if missing == 0 {
 		return nil
 	}
 	wanted := min(int(pointsPerMolecule*float64(missing)+1), max(missing, maxRoundPoints))
@@ -71,9 +71,9 @@ func (s *sampler) nextRays(round int) []*ray {
 	return s.rays
 }
 
-// take takes the molecules that a point on a ray decoded to, the likeliest beam first. A beam that is no molecule, or
-// one that the seed does not admit, is empty.
-func (s *sampler) take(r *ray, beams []variant) {
+// collect adds the best molecule of a point on a ray, and sets the next point of the ray. The likeliest beam is first. A
+// beam is empty if it is not a molecule that the seed admits.
+func (s *sampler) collect(r *ray, beams []variant) {
 	isNew := func(v variant) bool { return v.smiles != "" && !s.seen[v.smiles] }
 	best := slices.IndexFunc(beams, func(v variant) bool { return isNew(v) && s.fits(v.similarity) })
 	if best >= 0 {
@@ -101,10 +101,10 @@ func (s *sampler) take(r *ray, beams []variant) {
 	}
 }
 
-// shortage returns how many molecules are missing.
+// shortage returns the number of missing molecules.
 func (s *sampler) shortage() int { return max(0, s.molecules-len(s.found)) }
 
-// parents returns what is edited to fill the shortage: the seed, count times, and the molecules found so far.
+// parents returns the molecules to edit for the shortage: the seed, for count edits, and the molecules found so far.
 func (s *sampler) parents(count int) []chem.Parents {
 	parents := []chem.Parents{{First: s.seed.SMILES, Count: count, Seed: s.random.Uint64()}}
 	for _, smiles := range s.found {
@@ -113,39 +113,36 @@ func (s *sampler) parents(count int) []chem.Parents {
 	return parents
 }
 
-// fill reduces the shortage with edits: first the ones that fit, in their order, then the most similar of the misfits,
-// drawn and edited.
+// fill reduces the shortage: first with the edits that fit, then with the most similar of all misfits.
 func (s *sampler) fill(edits []variant) {
 	for _, v := range edits {
-		if s.shortage() > 0 && !s.seen[v.smiles] && s.fits(v.similarity) {
-			s.seen[v.smiles] = true
+		if s.seen[v.smiles] {
+			continue
+		}
+		s.seen[v.smiles] = true
+		if s.shortage() > 0 && s.fits(v.similarity) {
 			s.found = append(s.found, v.smiles)
+		} else {
+			s.misfits = append(s.misfits, v)
 		}
 	}
-	misfits := s.misfits
-	for _, v := range edits {
-		if !s.seen[v.smiles] {
-			s.seen[v.smiles] = true
-			misfits = append(misfits, v)
-		}
-	}
-	slices.SortStableFunc(misfits, func(a, b variant) int { return cmp.Compare(b.similarity, a.similarity) })
-	taken := min(len(misfits), s.shortage())
-	for _, v := range misfits[:taken] {
+	slices.SortStableFunc(s.misfits, func(a, b variant) int { return cmp.Compare(b.similarity, a.similarity) })
+	added := min(len(s.misfits), s.shortage())
+	for _, v := range s.misfits[:added] {
 		s.found = append(s.found, v.smiles)
 	}
-	s.misfits = misfits[taken:]
+	s.misfits = s.misfits[added:]
 }
 
-// result returns exactly the wanted number of molecules. If there are not enough, they are repeated, or the seed is.
+// result returns exactly the wanted number of molecules. If fewer were found, it repeats them; if none, the seed.
 func (s *sampler) result() []string {
-	out := slices.Clone(s.found[:min(len(s.found), s.molecules)])
-	for i := 0; len(out) < s.molecules; i++ {
-		if len(s.found) > 0 {
-			out = append(out, s.found[i%len(s.found)])
-		} else {
-			out = append(out, s.seed.SMILES)
-		}
+	found := s.found
+	if len(found) == 0 {
+		found = []string{s.seed.SMILES}
+	}
+	out := make([]string, s.molecules)
+	for i := range out {
+		out[i] = found[i%len(found)]
 	}
 	return out
 }
@@ -153,12 +150,12 @@ func (s *sampler) result() []string {
 // ray is a random direction from a seed. Along it a sampler looks for the nearest molecule that is not the seed and
 // fits the radius: first at that radius, then farther if it finds the seed, and nearer if it finds a misfit.
 type ray struct {
-	noise []float64 // standard normal, shortened: see noise
-	at    float64   // the scaled radius of its next point
-	low   float64   // the largest radius at which the seed was found
-	high  float64   // the smallest radius at which a misfit was found; 0 for none
-	steps int
-	done  bool
+	noise  []float64 // its direction: see drawNoise
+	radius float64   // scaled radius of its next point
+	low    float64   // largest radius at which the seed was found
+	high   float64   // smallest radius at which a misfit was found; 0 for none
+	steps  int
+	done   bool
 }
 
 const (
@@ -169,25 +166,25 @@ const (
 )
 
 func newRay(radius float64, size int, random *rand.Rand) *ray {
-	return &ray{noise: noise(size, random), at: radius}
+	return &ray{noise: drawNoise(size, random), radius: radius}
 }
 
 func (r *ray) farther() {
-	r.low = r.at
+	r.low = r.radius
 	if r.high > 0 {
 		r.step((r.low + r.high) / 2)
 	} else {
-		r.step(max(firstStep, 1.5*r.at))
+		r.step(max(firstStep, 1.5*r.radius))
 	}
 }
 
 func (r *ray) nearer() {
-	r.high = r.at
+	r.high = r.radius
 	r.step((r.low + r.high) / 2)
 }
 
-func (r *ray) step(at float64) {
-	r.at = at
+func (r *ray) step(radius float64) {
+	r.radius = radius
 	r.steps++
 	r.done = r.steps > maxSteps
 }

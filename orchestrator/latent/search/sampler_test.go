@@ -14,7 +14,7 @@ func TestARayBisects(t *testing.T) {
 		{r.nearer, 1.25 * firstStep},
 		{r.farther, 1.375 * firstStep},
 	} {
-		if step.take(); r.at < step.want-1e-9 || r.at > step.want+1e-9 || r.done {
+		if step.take(); r.radius < step.want-1e-9 || r.radius > step.want+1e-9 || r.done {
 			t.Errorf("step %d: ray %+v, want the radius %v", i, r, step.want)
 		}
 	}

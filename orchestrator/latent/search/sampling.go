@@ -2,10 +2,8 @@ package search
 
 import (
 	"context"
-	"hash/fnv"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 
 	"retort/chem"
 )
@@ -17,14 +15,14 @@ const maxPoints = 4096
 type Sampling struct {
 	Model        Model
 	Seeds        []Seed
-	Random       []*rand.Rand // one per seed, so that what a seed gives does not depend on the others
+	Random       []*rand.Rand // one per seed, so that the molecules of a seed do not depend on the other seeds
 	Molecules    int          // per seed
 	ScaledRadius float64      // standard deviation of the noise per coordinate, in units of the space's radius
 	BeamSize     int          // above 1, points are decoded by beam search
 }
 
-// Draw returns exactly Molecules canonical SMILES for each seed: distinct and not the seed, as far as there are enough
-// of them. Molecules that fit the radius (see minSimilarity) come first, in the order in which they were found.
+// Draw returns exactly Molecules canonical SMILES for each seed. They are distinct and not the seed, if there are
+// enough such molecules. Molecules that fit the radius (see minSimilarity) come first, in the order of discovery.
 func (s Sampling) Draw(ctx context.Context) ([][]string, error) {
 	samplers := make([]*sampler, len(s.Seeds))
 	for i, seed := range s.Seeds {
@@ -34,15 +32,15 @@ func (s Sampling) Draw(ctx context.Context) ([][]string, error) {
 		return nil, err
 	}
 	found := make([][]string, len(samplers))
-	for i, one := range samplers {
-		found[i] = one.result()
+	for i, sampler := range samplers {
+		found[i] = sampler.result()
 	}
 	return found, nil
 }
 
-// explore runs the rounds of all samplers together, calls after at the end of each with the number of points drawn in
-// it, and then fills the shortage of each sampler.
-func (s *Sampling) explore(ctx context.Context, samplers []*sampler, after func(round, drawn int) error) error {
+// explore runs the rounds of all samplers together, and then fills the shortage of each sampler. It calls onRound at
+// the end of each round with the number of points drawn in it.
+func (s *Sampling) explore(ctx context.Context, samplers []*sampler, onRound func(round, drawn int) error) error {
 	for round := range maxRounds {
 		drawn, err := s.round(ctx, samplers, round)
 		if err != nil {
@@ -51,12 +49,12 @@ func (s *Sampling) explore(ctx context.Context, samplers []*sampler, after func(
 		if drawn == 0 {
 			break
 		}
-		if err := after(round+1, drawn); err != nil {
+		if err := onRound(round+1, drawn); err != nil {
 			return err
 		}
 	}
-	for _, one := range samplers {
-		if err := s.fill(ctx, one); err != nil {
+	for _, sampler := range samplers {
+		if err := s.fill(ctx, sampler); err != nil {
 			return err
 		}
 	}
@@ -66,39 +64,39 @@ func (s *Sampling) explore(ctx context.Context, samplers []*sampler, after func(
 const (
 	// editsPerMissing is how many edits of the seed are made for each missing molecule.
 	editsPerMissing = 4
-	// maxFillRounds bounds how often the molecules found are edited in turn.
+	// maxFillRounds bounds the rounds of edits, of which each also edits the molecules of the rounds before.
 	maxFillRounds = 3
 )
 
 // fill fills the shortage of a sampler with edits of its seed and, if these are not enough, of the molecules found.
-func (s *Sampling) fill(ctx context.Context, one *sampler) error {
-	editor := editor{model: s.Model, seeds: []Seed{one.seed}}
+func (s *Sampling) fill(ctx context.Context, sampler *sampler) error {
+	editor := editor{model: s.Model, seeds: []Seed{sampler.seed}}
 	for range maxFillRounds {
-		if one.shortage() == 0 {
+		if sampler.shortage() == 0 {
 			return nil
 		}
-		edits, err := editor.edit(ctx, one.parents(editsPerMissing*one.shortage()+16))
+		edits, err := editor.edit(ctx, sampler.parents(editsPerMissing*sampler.shortage()+16))
 		if err != nil {
 			return err
 		}
-		one.fill(slices.Concat(edits...))
+		sampler.fill(slices.Concat(edits...))
 	}
 	return nil
 }
 
-// round draws the points of one round and hands their molecules to the samplers, in batches that bound the memory.
+// round draws the points of one round for all samplers, in batches that bound the memory.
 func (s *Sampling) round(ctx context.Context, samplers []*sampler, round int) (drawn int, err error) {
 	batch := min(maxPoints, pointsAtOnce*len(samplers))
 	var points []Point
 	var owners []owner
-	for _, one := range samplers {
-		for _, ray := range one.nextRays(round) {
-			points = append(points, Point{Hidden: s.Model.Space().near(one.seed.Hidden, ray.at, ray.noise)})
-			owners = append(owners, owner{one, ray})
+	for _, sampler := range samplers {
+		for _, ray := range sampler.nextRays(round) {
+			points = append(points, Point{Hidden: s.Model.Space().near(sampler.seed.Hidden, ray.radius, ray.noise)})
+			owners = append(owners, owner{sampler, ray})
 			if len(points) < batch {
 				continue
 			}
-			if err := s.take(ctx, points, owners); err != nil {
+			if err := s.collect(ctx, points, owners); err != nil {
 				return drawn, err
 			}
 			drawn += len(points)
@@ -106,7 +104,7 @@ func (s *Sampling) round(ctx context.Context, samplers []*sampler, round int) (d
 			owners = owners[:0]
 		}
 	}
-	return drawn + len(points), s.take(ctx, points, owners)
+	return drawn + len(points), s.collect(ctx, points, owners)
 }
 
 // owner is the sampler and the ray of a point.
@@ -115,8 +113,8 @@ type owner struct {
 	ray *ray
 }
 
-// take decodes points and hands each one's molecules to its sampler.
-func (s *Sampling) take(ctx context.Context, points []Point, owners []owner) error {
+// collect decodes a batch of points and passes the molecules of each point to its sampler.
+func (s *Sampling) collect(ctx context.Context, points []Point, owners []owner) error {
 	beams, err := s.decode(ctx, points)
 	if err != nil {
 		return err
@@ -130,19 +128,15 @@ func (s *Sampling) take(ctx context.Context, points []Point, owners []owner) err
 		return err
 	}
 	for i, owner := range owners {
-		owner.take(owner.ray, variants[i])
+		owner.collect(owner.ray, variants[i])
 	}
 	return nil
 }
 
-// decode returns the texts of each point: those of a beam search, likeliest first, or one.
+// decode returns the texts of each point: one, or the beams of a beam search, the likeliest first.
 func (s *Sampling) decode(ctx context.Context, points []Point) ([][]string, error) {
 	if s.BeamSize > 1 {
-		hiddens := make([][]float32, len(points))
-		for i, p := range points {
-			hiddens[i] = p.Hidden
-		}
-		return s.Model.Beams(ctx, hiddens, s.BeamSize)
+		return s.Model.Beams(ctx, points, s.BeamSize)
 	}
 	texts, err := s.Model.Decode(ctx, points)
 	beams := make([][]string, len(texts))
@@ -152,8 +146,8 @@ func (s *Sampling) decode(ctx context.Context, points []Point) ([][]string, erro
 	return beams, err
 }
 
-// variantsOf reads the texts of each point as variants of its seed. A variant is empty if the text is no molecule, or
-// one that the seed does not admit.
+// variantsOf returns the texts of each point as variants of its seed. A variant is empty if its text is not a molecule
+// that the seed admits.
 func variantsOf(ctx context.Context, beams [][]string, seeds []*Seed) ([][]variant, error) {
 	results, err := chem.Evaluate(ctx, slices.Concat(beams...), chem.FactFingerprint)
 	if err != nil {
@@ -170,23 +164,4 @@ func variantsOf(ctx context.Context, beams [][]string, seeds []*Seed) ([][]varia
 		results = results[len(b):]
 	}
 	return variants, nil
-}
-
-// Streams returns a stream of random numbers for each seed molecule of a request. A stream depends only on the number
-// of the Streams, the molecule, and how often the molecule came before, so the result of a molecule does not depend on
-// the other molecules of its request.
-type Streams struct {
-	number uint64
-	times  map[string]int // by SMILES
-}
-
-// NewStreams returns the streams of a number.
-func NewStreams(number uint64) *Streams { return &Streams{number: number, times: map[string]int{}} }
-
-// Next returns the next stream of a molecule. It is not safe for concurrent use.
-func (s *Streams) Next(smiles string) *rand.Rand {
-	hash := fnv.New64a()
-	hash.Write([]byte(smiles + "\n" + strconv.Itoa(s.times[smiles])))
-	s.times[smiles]++
-	return rand.New(rand.NewPCG(s.number, hash.Sum64()))
 }

@@ -17,7 +17,7 @@ func TestAroundSortsByScore(t *testing.T) {
 	s := from(t, toy.New(), "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 7)
 	s.ScaledRadius, s.Molecules = 0.5, 20
 	rounds := 0
-	s.Watch = func(p search.Progress) error {
+	s.OnProgress = func(p search.Progress) error {
 		if rounds++; p.Iteration != rounds {
 			t.Errorf("round %d is reported as %d", rounds, p.Iteration)
 		}

@@ -15,8 +15,8 @@ type Search struct {
 	Seeds  []Seed
 	Random *rand.Rand // of this search alone: the same numbers give the same results
 
-	Molecules  int // results at most; at least 1
-	Particles  int // evaluations per iteration, at least 2; for Around, the fewest points of the first round
+	Molecules  int // upper bound of the results; at least 1
+	Particles  int // for Optimize, evaluations per iteration, at least 2; for Around, least points of the first round
 	Iterations int // of Optimize; at least 1
 	// ScaledRadius is the radius of Around: the standard deviation of the noise per coordinate, in units of the space's
 	// radius.
@@ -26,13 +26,12 @@ type Search struct {
 	WarmStarts []string
 	// KeepSeeds lets seeds be results.
 	KeepSeeds bool
-	// Evaluated is called once for each molecule with a score, in the order of evaluation; nil for no calls.
-	Evaluated func(*Molecule)
-
-	// Watch is called at the end of each iteration or round; nil for no calls. Its error ends the search.
-	Watch func(Progress) error
-	// Last is the context in which Around scores molecules that it had drawn when its own context ended; nil for none.
-	Last context.Context
+	// OnScored is called once for each molecule with a score, in the order of evaluation; nil for no calls.
+	OnScored func(*Molecule)
+	// OnProgress is called at the end of each iteration or round; nil for no calls. Its error ends the search.
+	OnProgress func(Progress) error
+	// FinalContext is for scoring the molecules that Around had drawn when its own context ended; nil to drop them.
+	FinalContext context.Context
 }
 
 // Progress is the progress of a search.
@@ -40,25 +39,25 @@ type Progress struct {
 	Iteration   int         // from 1
 	Evaluations int         // texts evaluated so far; distinct ones in Optimize
 	Best        *Molecule   // nil while no molecule meets the constraint
-	Found       []*Molecule // results so far; valid until Watch returns
+	Found       []*Molecule // results so far; valid until OnProgress returns
 }
 
-// report calls Watch.
+// report calls OnProgress without the core that the search holds.
 func (s *Search) report(ctx context.Context, iteration, evaluations int, found []*Molecule) error {
-	if s.Watch == nil {
+	if s.OnProgress == nil {
 		return nil
 	}
 	progress := Progress{Iteration: iteration, Evaluations: evaluations, Found: found}
 	if len(found) > 0 {
 		progress.Best = found[0]
 	}
-	_, err := cores.Yield(ctx, func() (struct{}, error) { return struct{}{}, s.Watch(progress) })
+	_, err := cores.Yield(ctx, func() (struct{}, error) { return struct{}{}, s.OnProgress(progress) })
 	return err
 }
 
-// Around is the unguided search: it draws molecules around the seed, at least Particles points in the first round,
-// until it has Molecules of them, and fills what is missing with edits of the seed. No result is the seed. There are
-// fewer results only if some molecules have no score or the seed has no neighbours.
+// Around is the unguided search: it draws Molecules molecules around the seed, with at least Particles points in the
+// first round, and fills a shortage with edits of the seed. No result is the seed. There are fewer results only if some
+// molecules have no score or the seed has no neighbours.
 func (s Search) Around(ctx context.Context) ([]*Molecule, error) {
 	s.Model = yieldingModel{s.Model}
 	return cores.Run(ctx, s.around)
@@ -66,10 +65,10 @@ func (s Search) Around(ctx context.Context) ([]*Molecule, error) {
 
 func (s Search) around(ctx context.Context) ([]*Molecule, error) {
 	samplers := []*sampler{newSampler(s.Seeds[0], s.Random, s.Molecules, s.Particles, s.ScaledRadius)}
-	evaluator := newEvaluator(s.Goal, s.Seeds, s.Evaluated)
+	evaluator := newEvaluator(s.Goal, s.Seeds, s.OnScored)
 	hallOfFame := hallOfFame{goal: &s.Goal, size: s.Molecules}
 	sampling := Sampling{Model: s.Model, ScaledRadius: s.ScaledRadius, BeamSize: 1}
-	evaluated := 0  // of the sampler's molecules
+	evaluated := 0  // number of the sampler's molecules evaluated
 	failed := false // whether the objective failed for another reason than the end of the context
 	score := func(ctx context.Context) error {
 		molecules, _, err := evaluator.evaluate(ctx, samplers[0].found[evaluated:])
@@ -95,8 +94,8 @@ func (s Search) around(ctx context.Context) ([]*Molecule, error) {
 	if err == nil {
 		err = score(ctx)
 	}
-	if err != nil && !failed && s.Last != nil {
-		_ = score(s.Last) // the search has failed already
+	if err != nil && !failed && s.FinalContext != nil {
+		_ = score(s.FinalContext) // the search has failed already
 	}
 	return hallOfFame.best, err
 }

@@ -98,8 +98,7 @@ func reachable(t testing.TB, s search.Search) (scores []float64) {
 // everything returns all molecules of the toy space, with fingerprints and the facts of QED.
 var everything = sync.OnceValue(func() (molecules []*chem.Molecule) {
 	smiles := slices.Sorted(maps.Keys(toy.Steps()))
-	options := chem.FactFingerprint | chem.FactQED
-	results, err := chem.Evaluate(context.Background(), smiles, options)
+	results, err := chem.Evaluate(context.Background(), smiles, chem.FactFingerprint|chem.FactQED)
 	if err != nil {
 		panic(err)
 	}
@@ -141,7 +140,7 @@ func TestASeedWithFewSimilarMolecules(t *testing.T) {
 	for _, smiles := range []string{"c1ccccc1", "CCO", "C"} {
 		s := from(t, toy.New(), smiles, 1)
 		evaluations := 0
-		s.Watch = func(p search.Progress) error {
+		s.OnProgress = func(p search.Progress) error {
 			evaluations = p.Evaluations
 			return nil
 		}
@@ -157,7 +156,7 @@ func TestFillingCostsAtMostTwoEvaluationsPerResult(t *testing.T) {
 	s := from(t, toy.New(), "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 5)
 	s.Particles, s.Iterations, s.Molecules, s.Goal.MinSimilarity = 2, 1, 25, 0.5
 	var events []search.Progress
-	s.Watch = func(p search.Progress) error {
+	s.OnProgress = func(p search.Progress) error {
 		events = append(events, p)
 		return nil
 	}
@@ -213,7 +212,7 @@ func TestASearchStaysWithinItsBudget(t *testing.T) {
 	s := from(t, model, "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 7)
 	s.Particles, s.Iterations = 100, 6
 	iterations := 0
-	s.Watch = func(p search.Progress) error {
+	s.OnProgress = func(p search.Progress) error {
 		iterations++
 		if p.Iteration != iterations || p.Evaluations > p.Iteration*s.Particles {
 			t.Errorf("progress %+v in iteration %d with %d particles", p, iterations, s.Particles)
@@ -267,7 +266,7 @@ func TestAnErrorEndsTheSearch(t *testing.T) {
 				s := from(t, model, "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 7)
 				s.Molecules = 100
 				batches := int64(-1) // decoded before the end
-				s.Watch = func(search.Progress) error {
+				s.OnProgress = func(search.Progress) error {
 					batches = model.Batches.Load()
 					return c.watch(cancel)
 				}
@@ -292,26 +291,26 @@ var algorithms = map[string]func(search.Search, context.Context) ([]*search.Mole
 	"guided": search.Search.Optimize, "unguided": search.Search.Around,
 }
 
-// If the context of an unguided search ends during scoring, the other molecules are scored in Last, and none twice.
-func TestAroundScoresInLast(t *testing.T) {
+// If the context of an unguided search ends during scoring, the other molecules are scored in FinalContext, and none twice.
+func TestAroundScoresInTheFinalContext(t *testing.T) {
 	for name, before := range map[string]int{"none is scored": 0, "three are scored": 3} {
 		t.Run(name, func(t *testing.T) {
 			s := from(t, toy.New(), "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 7)
-			s.Last = t.Context()
+			s.FinalContext = t.Context()
 			ctx, end := context.WithCancel(t.Context())
 			defer end()
 			scored := map[string]int{}
 			s.Goal.Objective = scoring(func(during context.Context, molecules []*chem.Molecule) ([]float64, error) {
 				scores := make([]float64, len(molecules))
 				for i, m := range molecules {
-					if during != s.Last && i >= before {
+					if during != s.FinalContext && i >= before {
 						scores[i] = math.NaN()
 						continue
 					}
 					scored[m.SMILES()]++
 					scores[i] = m.Weight()
 				}
-				if during == s.Last {
+				if during == s.FinalContext {
 					return scores, nil
 				}
 				end()
@@ -321,7 +320,7 @@ func TestAroundScoresInLast(t *testing.T) {
 				return scores, ctx.Err()
 			})
 			reported := map[string]int{}
-			s.Evaluated = func(m *search.Molecule) { reported[m.SMILES]++ }
+			s.OnScored = func(m *search.Molecule) { reported[m.SMILES]++ }
 			found, err := s.Around(ctx)
 			if !errors.Is(err, context.Canceled) || len(found) <= before {
 				t.Errorf("%d molecules, %v", len(found), err)
@@ -338,7 +337,7 @@ func TestAroundScoresInLast(t *testing.T) {
 // An objective that fails is not called again for the same molecules.
 func TestAFailedObjectiveIsNotCalledAgain(t *testing.T) {
 	s := from(t, toy.New(), "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 7)
-	s.Last = t.Context()
+	s.FinalContext = t.Context()
 	calls := 0
 	s.Goal.Objective = scoring(func(context.Context, []*chem.Molecule) ([]float64, error) {
 		calls++
@@ -387,7 +386,7 @@ func TestOptimizeFromSeveralSeedsAndFromNone(t *testing.T) {
 		s.Goal.MinSimilarity = 0
 		s.Iterations = 40
 		reported := map[string]int{}
-		s.Evaluated = func(m *search.Molecule) { reported[m.SMILES]++ }
+		s.OnScored = func(m *search.Molecule) { reported[m.SMILES]++ }
 		found, err := s.Optimize(t.Context())
 		if err != nil || len(found) != 10 {
 			t.Fatalf("%d seeds: %d molecules, %v", seeds, len(found), err)

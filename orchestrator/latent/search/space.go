@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // Space describes the distribution of the training molecules in the latent space. CMA-ES runs in whitened coordinates,
@@ -54,19 +56,16 @@ func (s *Space) colour(x []float64) []float32 {
 	return hidden
 }
 
-// noise returns standard normal noise in size coordinates. Noise longer than √size is shortened to it, so that all
+// drawNoise draws standard normal noise in size coordinates. Noise longer than √size is shortened to it, so that all
 // points at a radius lie within one sphere.
-func noise(size int, random *rand.Rand) []float64 {
+func drawNoise(size int, random *rand.Rand) []float64 {
 	noise := make([]float64, size)
 	square := 0.0
 	for i := range noise {
 		noise[i] = random.NormFloat64()
 		square += noise[i] * noise[i]
 	}
-	scale := min(1, math.Sqrt(float64(len(noise))/square))
-	for i := range noise {
-		noise[i] *= scale
-	}
+	floats.Scale(min(1, math.Sqrt(float64(size)/square)), noise)
 	return noise
 }
 

@@ -6,17 +6,19 @@ import (
 	"math/bits"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"retort/chem"
 	"retort/chem/smiles"
 )
 
 const (
-	// minSurrogateEvaluations is the smallest budget of a search with a surrogate: a shorter one ends before it pays.
+	// minSurrogateEvaluations is the least budget of a search with a surrogate. A shorter search does not gain from one.
 	minSurrogateEvaluations = 2000
 	// maxExamples is the largest number of examples. A prediction takes time in proportion to it; a generation takes
 	// time and memory (5 MB at most) in proportion to its square.
 	maxExamples = 1000
-	// minExamples is how many examples a surrogate needs before it predicts.
+	// minExamples is the number of examples from which a surrogate predicts.
 	minExamples = 100
 	// noiseVariance is the variance of the part of the fitness that the features do not explain; the fitness has
 	// variance 1.
@@ -27,8 +29,8 @@ const (
 	fitTolerance = 1e-3
 )
 
-// usesSurrogate reports whether a search has a surrogate: a long search without a constraint on similarity. Surrogates
-// have not been measured with a constraint.
+// usesSurrogate reports whether a search has a surrogate: if it is long and has no constraint on similarity. With a
+// constraint, surrogates have not been measured.
 func (s *Search) usesSurrogate() bool {
 	return s.Goal.MinSimilarity == 0 && s.Particles*s.Iterations >= minSurrogateEvaluations
 }
@@ -40,7 +42,7 @@ type surrogate struct {
 	examples []example
 	kernel   [][]float32 // between all examples
 	weights  []float64   // of the examples in a prediction
-	learned  int         // examples so far, with the evicted ones
+	learned  int         // number of examples so far, evicted ones included
 }
 
 // example is a molecule that the surrogate learns from.
@@ -57,13 +59,13 @@ const featureWords = len(chem.Fingerprint{}) * 3 / 2
 // SMILES, so that similarity compares the counts of tokens too.
 type features struct {
 	bits [featureWords]uint64
-	set  int // how many bits are set
+	ones int // number of bits set
 }
 
 // featuresOf returns the features of a molecule from its canonical SMILES and its fingerprint.
 func featuresOf(text string, fingerprint *chem.Fingerprint) (f features) {
 	copy(f.bits[:], fingerprint[:])
-	times := map[string]uint32{}
+	occurrences := map[string]uint32{}
 	for t := range smiles.Tokens(text) {
 		if t.Kind == smiles.Close {
 			continue
@@ -74,12 +76,12 @@ func featuresOf(text string, fingerprint *chem.Fingerprint) (f features) {
 		}
 		hash := fnv.New32a()
 		hash.Write([]byte(token))
-		bit := (hash.Sum32() + times[token]*0x9E3779B1) >> 7 % uint32(64*(len(f.bits)-len(fingerprint)))
-		times[token]++
+		bit := (hash.Sum32() + occurrences[token]*0x9E3779B1) >> 7 % uint32(64*(len(f.bits)-len(fingerprint)))
+		occurrences[token]++
 		f.bits[len(fingerprint)+int(bit/64)] |= 1 << (bit % 64)
 	}
 	for _, word := range f.bits {
-		f.set += bits.OnesCount64(word)
+		f.ones += bits.OnesCount64(word)
 	}
 	return f
 }
@@ -90,7 +92,7 @@ func (f *features) similarity(g *features) float64 {
 	for i, word := range f.bits {
 		both += bits.OnesCount64(word & g.bits[i])
 	}
-	if either := f.set + g.set - both; either > 0 {
+	if either := f.ones + g.ones - both; either > 0 {
 		return float64(both) / float64(either)
 	}
 	return 0
@@ -153,7 +155,7 @@ func (s *surrogate) fit() {
 		clear(s.weights)
 		return
 	}
-	residual := s.times(s.weights)
+	residual := s.multiply(s.weights)
 	for i := range residual {
 		residual[i] = (s.examples[i].fitness-mean)/deviation - residual[i]
 	}
@@ -164,12 +166,10 @@ func (s *surrogate) fit() {
 		if square <= enough {
 			break
 		}
-		image := s.times(direction)
+		image := s.multiply(direction)
 		step := square / dot(direction, image)
-		for i := range residual {
-			s.weights[i] += step * direction[i]
-			residual[i] -= step * image[i]
-		}
+		floats.AddScaled(s.weights, step, direction)
+		floats.AddScaled(residual, -step, image)
 		before := square
 		square = dot(residual, residual)
 		for i := range direction {
@@ -178,8 +178,8 @@ func (s *surrogate) fit() {
 	}
 }
 
-// times returns the product of the covariance matrix of the examples and a vector.
-func (s *surrogate) times(x []float64) []float64 {
+// multiply returns the product of the covariance matrix of the examples and a vector.
+func (s *surrogate) multiply(x []float64) []float64 {
 	out := make([]float64, len(x))
 	for i, row := range s.kernel {
 		sum := noiseVariance * x[i]

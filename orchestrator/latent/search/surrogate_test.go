@@ -68,7 +68,7 @@ func TestASurrogateEvictsExamples(t *testing.T) {
 	for i := range maxExamples + 200 {
 		var f features
 		f.bits[i%featureWords] = uint64(i) | 1
-		f.set = 1
+		f.ones = 1
 		s.learn(f, float64(i%10))
 	}
 	if len(s.examples) != maxExamples || len(s.weights) != maxExamples || len(s.kernel) != maxExamples {
@@ -93,7 +93,7 @@ func TestASurrogateOfEqualOrHugeValues(t *testing.T) {
 	for _, values := range [][]float64{{1, 1, 1}, {1e300, -1e300, 1e305}} {
 		s := &surrogate{}
 		for i, value := range values {
-			s.learn(features{bits: [featureWords]uint64{uint64(i + 1)}, set: 1}, value)
+			s.learn(features{bits: [featureWords]uint64{uint64(i + 1)}, ones: 1}, value)
 		}
 		s.fit()
 		if got := s.predict(&s.examples[0].features); got != 0 {

@@ -86,10 +86,10 @@ func (m *Model) Decode(ctx context.Context, points []search.Point) ([]string, er
 }
 
 // Beams returns the texts of beam searches.
-func (m *Model) Beams(ctx context.Context, hiddens [][]float32, size int) ([][]string, error) {
-	beams := make([][]string, len(hiddens))
-	for i, h := range hiddens {
-		beams[i] = Beams(h, size)
+func (m *Model) Beams(ctx context.Context, points []search.Point, size int) ([][]string, error) {
+	beams := make([][]string, len(points))
+	for i, p := range points {
+		beams[i] = Beams(p.Hidden, size)
 	}
 	return beams, ctx.Err()
 }
