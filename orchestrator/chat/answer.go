@@ -17,17 +17,17 @@ type Answer struct {
 	// ClampedMaxTokens is the maximum length of each choice in tokens if the requested maximum did not fit, else 0.
 	ClampedMaxTokens int
 
-	ctx    context.Context
-	model  *Model
-	prompt engine.Prompt
-	usage  usage
+	ctx     context.Context
+	model   *Model
+	request engine.Request
+	usage   usage
 }
 
 // Chunks runs the engine and yields the answer as it is written. It may be ranged over once; breaking out of the loop
 // cancels the request. Chunks of several choices are interleaved. The last chunk of each choice has a finish reason.
 func (a *Answer) Chunks() iter.Seq2[engine.Chunk, error] {
 	return func(yield func(engine.Chunk, error) bool) {
-		for chunk, err := range engine.Answer(a.ctx, a.model.engine, a.prompt) {
+		for chunk, err := range engine.Answer(a.ctx, a.model.engine, a.request) {
 			if err == nil {
 				a.usage.add(chunk)
 			}
@@ -54,19 +54,19 @@ type Usage struct {
 // usage counts the tokens of an answer. The engine's counts win; without them the model's tokenizer counts the text.
 type usage struct {
 	model        *Model
-	input        int
-	output       int
+	prompt       int
+	completion   int // as counted by the engine
 	engineCounts bool
 	texts        []strings.Builder // by choice, if the engine does not count
 }
 
 func (u *usage) add(c engine.Chunk) {
-	if c.InputTokens > 0 && c.Choice == 0 {
-		u.input = c.InputTokens
+	if c.PromptTokens > 0 && c.Choice == 0 {
+		u.prompt = c.PromptTokens
 	}
 	if c.Tokens > 0 {
 		u.engineCounts = true
-		u.output += c.Tokens
+		u.completion += c.Tokens
 		return
 	}
 	if u.engineCounts || u.model.tokenizer == nil {
@@ -79,12 +79,11 @@ func (u *usage) add(c engine.Chunk) {
 }
 
 func (u *usage) total() Usage {
-	if u.engineCounts {
-		return Usage{Prompt: u.input, Completion: u.output}
+	total := Usage{Prompt: u.prompt, Completion: u.completion}
+	if !u.engineCounts {
+		for i := range u.texts {
+			total.Completion += u.model.countTokens(u.texts[i].String())
+		}
 	}
-	output := 0
-	for i := range u.texts {
-		output += u.model.countTokens(u.texts[i].String())
-	}
-	return Usage{Prompt: u.input, Completion: output}
+	return total
 }

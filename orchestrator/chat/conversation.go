@@ -42,8 +42,8 @@ type Part struct {
 // Source is the origin of an image.
 type Source = vision.Source
 
-// PrefixImagePaths returns a copy of parts whose images have their Path in the body. prefix is the path of the list that
-// ReadParts has decoded.
+// PrefixImagePaths returns a copy of parts whose images have their Path in the body. prefix is the path of the list
+// that ReadParts has decoded.
 func PrefixImagePaths(parts []Part, prefix ...any) []Part {
 	copied := slices.Clone(parts)
 	for i, part := range copied {

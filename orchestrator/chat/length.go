@@ -1,49 +1,48 @@
 package chat
 
 import (
+	"cmp"
 	"strings"
 
 	"retort/orchestrator/chat/engine"
 	"retort/tokenizers"
 )
 
-// limitTokens sets the prompt's MaxTokens to what the request asks for, the model's default or what fits. It refuses a
-// prompt, or unless the model clamps an answer, that is too long. Without a tokenizer the prompt's length is unknown, and
-// MaxTokens is at most the model's MaxLength.
-func (m *Model) limitTokens(p *engine.Prompt, images int) error {
-	requested := p.Sampling.MaxTokens
+// limitTokens sets the request's MaxTokens: the requested number, else the model's default, else what fits. It refuses
+// a prompt that is too long, and an answer that is too long unless the model clamps it. Without a tokenizer the
+// prompt's length is unknown, and MaxTokens is at most the model's MaxLength.
+func (m *Model) limitTokens(r *engine.Request, images int) error {
+	requested := r.Sampling.MaxTokens
 	room := m.MaxLength
 	if m.tokenizer != nil {
-		if m.isSurelyTooLong(p.Text) {
-			return Refuse(nil, []any{p.Field},
+		if m.isSurelyTooLong(r.Prompt) {
+			return Refuse(nil, []any{r.Field},
 				"This model's maximum context length is %d tokens. However, you requested more than %d tokens in the "+
 					"messages. Please reduce the length of the messages.", m.MaxLength, m.MaxLength)
 		}
-		p.InputTokens = m.countTokens(p.Text) + images*m.ImageTokens
-		room -= p.InputTokens
-	}
-	switch {
-	case room < 1 && requested == nil:
-		return engine.TooLong(p.Field, m.MaxLength, p.InputTokens, 0)
-	case room < 1, requested != nil && *requested > room && !m.Clamp && m.tokenizer != nil:
-		return engine.TooLong(p.Field, m.MaxLength, p.InputTokens, *requested)
+		r.PromptTokens = m.countTokens(r.Prompt) + images*m.ImageTokens
+		room -= r.PromptTokens
 	}
 	maxTokens := room
 	switch {
 	case requested != nil:
-		maxTokens = min(room, *requested)
+		maxTokens = *requested
 	case m.DefaultMaxTokens > 0:
-		maxTokens = min(room, m.DefaultMaxTokens)
+		maxTokens = m.DefaultMaxTokens
 	}
-	p.Sampling.MaxTokens = &maxTokens
+	mayClamp := requested == nil || m.Clamp || m.tokenizer == nil
+	if room < 1 || maxTokens > room && !mayClamp {
+		return engine.TooLong(r.Field, m.MaxLength, r.PromptTokens, *cmp.Or(requested, new(0)))
+	}
+	r.Sampling.MaxTokens = new(min(room, maxTokens))
 	return nil
 }
 
-// maxBytesPerToken is an upper bound on the average for natural text.
+// maxBytesPerToken is an upper bound on the average length of a token in natural text.
 const maxBytesPerToken = 64
 
-// isSurelyTooLong reports whether a prefix of a very long text already exceeds the model's MaxLength. It spares
-// tokenizing all of it: 15 MB would take 700 MB of memory.
+// isSurelyTooLong reports whether a prefix of a very long text already exceeds the model's MaxLength. To tokenize all
+// of 15 MB would take 700 MB of memory.
 func (m *Model) isSurelyTooLong(text string) bool {
 	prefix := m.MaxLength * maxBytesPerToken
 	if len(text) <= prefix {

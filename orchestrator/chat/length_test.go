@@ -10,42 +10,43 @@ import (
 	"retort/tokenizers"
 )
 
-// TestFit holds how long a prompt and its answer may be, for a model whose tokens the gateway can count.
-func TestFit(t *testing.T) {
+// TestLimitTokens checks how long a prompt and its answer may be, for a model with a tokenizer.
+func TestLimitTokens(t *testing.T) {
 	tokenizer, err := tokenizers.Load("../../model_repository/minilm_embed/tokenizer.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	ten := strings.TrimSpace(strings.Repeat("word ", 10)) // 12 tokens with the model's own two
+	ten := strings.TrimSpace(strings.Repeat("word ", 10)) // 12 tokens with [CLS] and [SEP]
 	for name, test := range map[string]struct {
-		model  Model
-		text   string
-		images int
-		want   *int
-		most   int
-		err    string
+		model     Model
+		text      string
+		images    int
+		requested *int
+		want      int // MaxTokens
+		err       string
 	}{
 		"room left":       {Model{MaxLength: 20}, ten, 0, nil, 8, ""},
-		"asked":           {Model{MaxLength: 20}, ten, 0, new(5), 5, ""},
+		"requested":       {Model{MaxLength: 20}, ten, 0, new(5), 5, ""},
 		"model's default": {Model{MaxLength: 20, DefaultMaxTokens: 3}, ten, 0, nil, 3, ""},
 		"images count":    {Model{MaxLength: 20, ImageTokens: 4}, ten, 1, nil, 4, ""},
 		"answer too long": {Model{MaxLength: 20}, ten, 0, new(9), 0,
 			"This model's maximum context length is 20 tokens. However, you requested 21 tokens (12 in the messages, 9 in the completion). Please reduce the length of the messages or completion."},
-		"shortened": {Model{MaxLength: 20, Clamp: true}, ten, 0, new(1024), 8, ""},
+		"answer clamped": {Model{MaxLength: 20, Clamp: true}, ten, 0, new(1024), 8, ""},
 		"prompt too long": {Model{MaxLength: 12}, ten, 0, nil, 0,
 			"This model's maximum context length is 12 tokens. However, you requested 12 tokens in the messages. Please reduce the length of the messages."},
 		"far too long": {Model{MaxLength: 20}, strings.Repeat("word ", 100_000), 0, nil, 0,
 			"This model's maximum context length is 20 tokens. However, you requested more than 20 tokens in the messages."},
-		"long, and yet few tokens": {Model{MaxLength: 20}, ten + strings.Repeat(" ", 5000), 0, nil, 8, ""},
-		"prompt too long, clamped": {Model{MaxLength: 12, Clamp: true}, ten, 0, new(5), 0, "you requested 17 tokens (12 in the messages, 5 in the completion)"},
+		"long text of few tokens": {Model{MaxLength: 20}, ten + strings.Repeat(" ", 5000), 0, nil, 8, ""},
+		"prompt too long to clamp": {Model{MaxLength: 12, Clamp: true}, ten, 0, new(5), 0,
+			"you requested 17 tokens (12 in the messages, 5 in the completion)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.model.tokenizer = tokenizer
-			p := engine.Prompt{Text: test.text, Sampling: engine.Sampling{MaxTokens: test.want}}
-			err := test.model.limitTokens(&p, test.images)
+			r := engine.Request{Prompt: test.text, Sampling: engine.Sampling{MaxTokens: test.requested}}
+			err := test.model.limitTokens(&r, test.images)
 			switch {
-			case test.err == "" && (err != nil || *p.Sampling.MaxTokens != test.most):
-				t.Errorf("%v, %v", err, p.Sampling.MaxTokens)
+			case test.err == "" && (err != nil || *r.Sampling.MaxTokens != test.want):
+				t.Errorf("got %v, MaxTokens %v, want %d", err, r.Sampling.MaxTokens, test.want)
 			case test.err != "" && (err == nil || fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), test.err)):
 				t.Errorf("got %v, want %s", err, test.err)
 			}
@@ -53,18 +54,18 @@ func TestFit(t *testing.T) {
 	}
 }
 
-// TestLongTextIsNotTokenisedWhole: of 15 MB only the beginning is.
-func TestLongTextIsNotTokenisedWhole(t *testing.T) {
+// TestLongPromptsTakeLittleMemory checks that only a prefix of 15 MB is tokenized.
+func TestLongPromptsTakeLittleMemory(t *testing.T) {
 	tokenizer, err := tokenizers.Load("../../model_repository/minilm_embed/tokenizer.json")
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := Model{MaxLength: 4096, tokenizer: tokenizer}
-	p := engine.Prompt{Text: strings.Repeat("words of a text ", 1<<20)}
+	r := engine.Request{Prompt: strings.Repeat("words of a text ", 1<<20)}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	if err := m.limitTokens(&p, 0); fault.KindOf(err) != fault.Invalid {
-		t.Errorf("got %v", err)
+	if err := m.limitTokens(&r, 0); fault.KindOf(err) != fault.Invalid {
+		t.Errorf("got %v, want an Invalid fault", err)
 	}
 	runtime.ReadMemStats(&after)
 	if used := after.TotalAlloc - before.TotalAlloc; used > 64<<20 {

@@ -50,22 +50,22 @@ func (s *Service) Answer(ctx context.Context, c Conversation) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.prompt(ctx, m, c)
+	r, err := s.request(ctx, m, c)
 	if err != nil {
 		return nil, err
 	}
 	clamped := 0
-	if requested := c.Sampling.MaxTokens; requested != nil && *p.Sampling.MaxTokens < *requested {
-		clamped = *p.Sampling.MaxTokens
+	if requested := c.Sampling.MaxTokens; requested != nil && *r.Sampling.MaxTokens < *requested {
+		clamped = *r.Sampling.MaxTokens
 	}
 	return &Answer{
 		Model:            m.ID,
-		Choices:          p.Sampling.N,
+		Choices:          r.Sampling.N,
 		ClampedMaxTokens: clamped,
 		ctx:              ctx,
 		model:            m,
-		prompt:           p,
-		usage:            usage{model: m, input: p.InputTokens},
+		request:          r,
+		usage:            usage{model: m, prompt: r.PromptTokens},
 	}, nil
 }
 
@@ -77,28 +77,28 @@ func (s *Service) find(id string) (*Model, error) {
 	return m, err
 }
 
-// prompt turns a conversation into a prompt for a model. It loads images last, so that a request that fails for another
-// reason fetches none.
-func (s *Service) prompt(ctx context.Context, m *Model, c Conversation) (p engine.Prompt, err error) {
+// request turns a conversation into a request to a model's engine. It loads images last, so that a request that fails
+// for another reason fetches none.
+func (s *Service) request(ctx context.Context, m *Model, c Conversation) (r engine.Request, err error) {
 	if err := s.check(m, &c); err != nil {
-		return p, err
+		return r, err
 	}
 	images := imagesOf(c.Messages)
 	if len(images) > m.MaxImages {
-		return p, Refuse(nil, []any{c.Field}, "At most %d image(s) may be provided in one prompt.", m.MaxImages)
+		return r, Refuse(nil, []any{c.Field}, "At most %d image(s) may be provided in one prompt.", m.MaxImages)
 	}
-	p = engine.Prompt{Field: c.Field, Sampling: c.Sampling, Stream: c.Stream, MaxLength: m.MaxLength}
-	if p.Text, err = m.render(c, len(images)); err != nil {
-		return p, err
+	r = engine.Request{Field: c.Field, Sampling: c.Sampling, Stream: c.Stream, MaxLength: m.MaxLength}
+	if r.Prompt, err = m.render(c, len(images)); err != nil {
+		return r, err
 	}
-	if err := m.limitTokens(&p, len(images)); err != nil {
-		return p, err
+	if err := m.limitTokens(&r, len(images)); err != nil {
+		return r, err
 	}
-	p.Images, err = s.images.Load(ctx, images)
-	request := telemetry.FromContext(ctx)
-	request.AddRows(1)
-	request.AddTokens(p.InputTokens)
-	return p, err
+	r.Images, err = s.images.Load(ctx, images)
+	metered := telemetry.FromContext(ctx)
+	metered.AddRows(1)
+	metered.AddTokens(r.PromptTokens)
+	return r, err
 }
 
 // check refuses a conversation that exceeds the limits of the settings or of the model.

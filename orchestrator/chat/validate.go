@@ -30,8 +30,8 @@ func CheckContent(role string, parts []Part) *fault.Error {
 	return nil
 }
 
-// CheckSampling checks settings against vLLM's bounds, in its wording. It passes add one value for each bound, nil if the
-// setting is within it.
+// CheckSampling checks settings against vLLM's bounds, in its wording. It passes add one value for each bound, nil if
+// the setting is within it.
 func CheckSampling(add func(...*fault.Error), s engine.Sampling) {
 	add(
 		AtLeast(s.MaxTokens, 1, "max_tokens"),

@@ -17,28 +17,28 @@ type Chunk struct {
 	Stop *string
 }
 
-// Answer writes p.Sampling.N choices concurrently. Each is a separate request, because the contracts differ in whether
-// and how one request has several. The sequence may be ranged over once; breaking out of the loop, or the end of ctx,
-// cancels the requests. The last chunk of each choice has a finish reason. An error is the last element; it is Invalid
-// if the engine's message says that the request is at fault.
-func Answer(ctx context.Context, e Engine, p Prompt) iter.Seq2[Chunk, error] {
-	if p.Sampling.N <= 1 {
-		return choice(ctx, e, p, 0)
+// Answer writes r.Sampling.N choices concurrently. Each is a separate request to the engine, because the contracts
+// differ in whether and how one request has several. The sequence may be ranged over once; breaking out of the loop, or
+// the end of ctx, cancels the requests. The last chunk of each choice has a finish reason. An error is the last
+// element; it is Invalid if the engine's message says that the request is at fault.
+func Answer(ctx context.Context, e Engine, r Request) iter.Seq2[Chunk, error] {
+	if r.Sampling.N <= 1 {
+		return writeChoice(ctx, e, r, 0)
 	}
 	return func(yield func(Chunk, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		chunks := make(chan Chunk)
 		work, ctx := errgroup.WithContext(ctx)
-		for i := range p.Sampling.N {
-			work.Go(fault.WithRecover(func() error { return forward(ctx, e, p, i, chunks) }))
+		for i := range r.Sampling.N {
+			work.Go(fault.WithRecover(func() error { return forward(ctx, e, r, i, chunks) }))
 		}
 		ended := make(chan error, 1)
 		go func() { ended <- work.Wait(); close(chunks) }()
 		for c := range chunks {
 			if !yield(c, nil) {
 				cancel()
-				for range chunks { // the others end when their context does
+				for range chunks { // until all choices have ended, as their context has
 				}
 				return
 			}
@@ -50,8 +50,8 @@ func Answer(ctx context.Context, e Engine, p Prompt) iter.Seq2[Chunk, error] {
 }
 
 // forward sends the chunks of one choice to a channel.
-func forward(ctx context.Context, e Engine, p Prompt, number int, chunks chan<- Chunk) error {
-	for c, err := range choice(ctx, e, p, number) {
+func forward(ctx context.Context, e Engine, r Request, number int, chunks chan<- Chunk) error {
+	for c, err := range writeChoice(ctx, e, r, number) {
 		if err != nil {
 			return err
 		}
@@ -64,31 +64,31 @@ func forward(ctx context.Context, e Engine, p Prompt, number int, chunks chan<- 
 	return nil
 }
 
-// choice writes one answer. Its last chunk has a finish reason.
-func choice(ctx context.Context, e Engine, p Prompt, number int) iter.Seq2[Chunk, error] {
-	if seed := p.Sampling.Seed; seed != nil && number > 0 {
+// writeChoice writes one choice.
+func writeChoice(ctx context.Context, e Engine, r Request, number int) iter.Seq2[Chunk, error] {
+	if seed := r.Sampling.Seed; seed != nil && number > 0 {
 		next := *seed + int64(number) // as in vLLM: choices differ and are reproducible
-		p.Sampling.Seed = &next
+		r.Sampling.Seed = &next
 	}
 	return func(yield func(Chunk, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		pieces, err := e.Generate(ctx, p)
+		pieces, err := e.Generate(ctx, r)
 		if err != nil {
-			yield(Chunk{}, explain(err, p))
+			yield(Chunk{}, explain(err, r))
 			return
 		}
 		state := &choiceState{
-			prompt:  p,
+			request: r,
 			choice:  number,
-			stopper: stopper{stops: p.Sampling.Stop, include: p.Sampling.IncludeStop},
+			stopper: stopper{stops: r.Sampling.Stop, include: r.Sampling.IncludeStop},
 		}
 		for piece, err := range pieces {
 			if state.ended {
-				continue // drain, so that the engine's request is not canceled
+				continue // read on: breaking out would cancel the engine's request
 			}
 			if err != nil {
-				yield(Chunk{}, explain(err, p))
+				yield(Chunk{}, explain(err, r))
 				return
 			}
 			chunk := state.next(piece)
@@ -107,16 +107,16 @@ func choice(ctx context.Context, e Engine, p Prompt, number int) iter.Seq2[Chunk
 }
 
 func (c Chunk) isEmpty() bool {
-	return c.Text == "" && len(c.Logprobs) == 0 && c.Finish == "" && c.Tokens == 0 && c.InputTokens == 0
+	return c.Text == "" && len(c.Logprobs) == 0 && c.Finish == "" && c.Tokens == 0 && c.PromptTokens == 0
 }
 
 // choiceState is the state of one choice while it is written.
 type choiceState struct {
-	prompt  Prompt
+	request Request
 	choice  int
 	stopper stopper
 	pieces  int
-	tokens  int  // counted by the engine
+	tokens  int  // as counted by the engine
 	ended   bool // the engine has given a finish reason
 }
 
@@ -126,7 +126,7 @@ func (s *choiceState) next(piece Piece) Chunk {
 	s.tokens += piece.Tokens
 	s.ended = piece.Finish != ""
 	chunk := Chunk{Choice: s.choice, Piece: piece}
-	if least := s.prompt.Sampling.MinTokens; least != nil && s.tokens > 0 && s.tokens <= *least {
+	if minimum := s.request.Sampling.MinTokens; minimum != nil && s.tokens > 0 && s.tokens <= *minimum {
 		return chunk // stop strings have no effect before min_tokens
 	}
 	chunk.Text, chunk.Stop = s.stopper.feed(piece.Text)
@@ -143,10 +143,10 @@ func (s *choiceState) next(piece Piece) Chunk {
 func (s *choiceState) end() Chunk {
 	chunk := Chunk{Choice: s.choice, Piece: Piece{Text: s.stopper.flush(), Finish: "stop"}}
 	written := s.tokens
-	if written == 0 && s.prompt.Stream {
+	if written == 0 && s.request.Stream {
 		written = s.pieces // an engine that counts nothing sends a piece for each token
 	}
-	if most := s.prompt.Sampling.MaxTokens; most != nil && written >= *most {
+	if maximum := s.request.Sampling.MaxTokens; maximum != nil && written >= *maximum {
 		chunk.Finish = "length"
 	}
 	return chunk

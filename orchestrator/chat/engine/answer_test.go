@@ -16,7 +16,7 @@ type script struct {
 	err    error
 }
 
-func (s script) Generate(context.Context, Prompt) (iter.Seq2[Piece, error], error) {
+func (s script) Generate(context.Context, Request) (iter.Seq2[Piece, error], error) {
 	return func(yield func(Piece, error) bool) {
 		for _, p := range s.pieces {
 			if !yield(p, nil) {
@@ -56,7 +56,7 @@ func TestOnlyACompleteAnswerHasAFinishReason(t *testing.T) {
 			defer cancel()
 			finishes := 0
 			var failure error
-			for c, err := range Answer(ctx, test.engine, Prompt{Sampling: Sampling{N: choices}}) {
+			for c, err := range Answer(ctx, test.engine, Request{Sampling: Sampling{N: choices}}) {
 				failure = err
 				if c.Finish != "" {
 					finishes++
@@ -79,7 +79,7 @@ func TestOnlyACompleteAnswerHasAFinishReason(t *testing.T) {
 func TestAPanicOfAChoiceIsAnError(t *testing.T) {
 	e := script{pieces: []Piece{{Text: "a"}}, then: func() { panic("an engine that panics") }}
 	var failure error
-	for _, err := range Answer(t.Context(), e, Prompt{Sampling: Sampling{N: 2}}) {
+	for _, err := range Answer(t.Context(), e, Request{Sampling: Sampling{N: 2}}) {
 		failure = err
 	}
 	if fault.KindOf(failure) != fault.Internal {

@@ -11,34 +11,32 @@ import (
 type Engine interface {
 	// Generate writes one choice, whatever Sampling.N is.
 	//
-	// The sequence may be ranged over once. Breaking out of the loop, or the end of ctx, cancels the request. If Generate
-	// itself fails, the engine has not been called; an error within the sequence is its last element, with the engine's
-	// own message, which Answer interprets. The last piece has a finish reason if the engine gives one. A piece may end
-	// within a character.
-	Generate(ctx context.Context, p Prompt) (iter.Seq2[Piece, error], error)
-	// Check returns an Invalid fault that names the first setting that the engine does not support and that would change
-	// the answer.
+	// The sequence may be ranged over once. Breaking out of the loop, or the end of ctx, cancels the request. If
+	// Generate itself fails, the engine has not been called. An error within the sequence is its last element and has
+	// the engine's message, which Answer interprets. The last piece has a finish reason if the engine gives one. A
+	// piece may end within a character.
+	Generate(ctx context.Context, r Request) (iter.Seq2[Piece, error], error)
+	// Check returns an Invalid fault that names the first setting that would change the answer but is not supported.
 	Check(s *Sampling) error
-	// Supports reports whether the engine supports a setting, by vLLM's name.
+	// Supports reports whether the engine supports a setting.
 	Supports(setting string) bool
 }
 
-// Prompt is a request to an engine.
-type Prompt struct {
-	// Text is the prompt with the chat template applied, or the plain question for an engine that applies the template
-	// itself.
-	Text string
-	// Field is the member of the request that the text comes from, which refusals name.
+// Request is a prompt with the settings for its answer.
+type Request struct {
+	// Prompt has the chat template applied. It is the plain question for an engine that applies the template itself.
+	Prompt string
+	// Field is the member of the HTTP request that the prompt comes from. Faults name it.
 	Field  string
 	Images *vision.Set
 	// Sampling has its MaxTokens set.
 	Sampling Sampling
-	// Stream asks for pieces as they are written; else one piece may come.
+	// Stream requests pieces as they are written. Otherwise the answer may be one piece.
 	Stream bool
-	// InputTokens is the length of the prompt in tokens, 0 where it is not known.
-	InputTokens int
-	// MaxLength is the most tokens of prompt and answer together. It is said to the client when an engine finds the
-	// prompt too long.
+	// PromptTokens is the length of the prompt in tokens, 0 if unknown.
+	PromptTokens int
+	// MaxLength is the maximum number of tokens of prompt and answer together, for the message about a prompt that the
+	// engine finds too long.
 	MaxLength int
 }
 
@@ -48,19 +46,18 @@ type Piece struct {
 	Logprobs []Logprob // one for each new token, if requested
 	// Tokens is the number of new tokens, 0 if the engine does not count.
 	Tokens int
-	// InputTokens is the length of the prompt in tokens, 0 if the engine does not count.
-	InputTokens int
+	// PromptTokens is the length of the prompt in tokens, 0 if the engine does not count.
+	PromptTokens int
 	// Finish is "stop" or "length" on the last piece, else "".
 	Finish string
 }
 
-// Logprob is a token that was written, its natural log probability, and the likeliest tokens in its place, likeliest
-// first.
+// Logprob is a written token, its natural log probability, and the likeliest tokens in its place, likeliest first.
 type Logprob struct {
 	Token   string
 	Logprob float64
 	Top     []Logprob
 }
 
-// Floored returns the log probability with minus infinity, which JSON lacks, replaced by -9999, as in vLLM.
-func (l Logprob) Floored() float64 { return max(l.Logprob, -9999) }
+// Finite returns the log probability, but at least -9999 as in vLLM: JSON has no minus infinity.
+func (l Logprob) Finite() float64 { return max(l.Logprob, -9999) }

@@ -6,27 +6,22 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// Guide is the form that an answer must have. One of Schema, Object, Regex, Choice and Grammar is set.
+// Guide is a constraint on the text of an answer. One of Schema, Object, Regex, Choice and Grammar is set.
 type Guide struct {
-	// Field is the member of the request that asks for the form, for a refusal.
-	Field string
-	// Schema is a JSON schema.
-	Schema json.RawMessage
-	// Object is any JSON object.
-	Object  bool
+	Field   string          // member of the HTTP request that has the guide; faults name it
+	Schema  json.RawMessage // a JSON schema
+	Object  bool            // any JSON object
 	Regex   string
 	Choice  []string
 	Grammar string // in EBNF
 }
 
-// guideSetting is the setting's name, among those of Sampling, and vLLM's name of it. oldGuideSetting is its name in
-// backends before 2026.
 const (
-	guideSetting    = "structured_outputs"
-	oldGuideSetting = "guided_decoding"
+	guideSetting    = "structured_outputs" // name of Guide as a setting
+	oldGuideSetting = "guided_decoding"    // name in vLLM's backends before 2026
 )
 
-// forVLLM is the JSON text that vLLM's backend takes.
+// forVLLM returns the guide as the JSON text that vLLM's backend expects.
 func (g *Guide) forVLLM() (string, error) {
 	text, err := json.Marshal(struct {
 		JSON    json.RawMessage `json:"json,omitempty"`
@@ -38,7 +33,8 @@ func (g *Guide) forVLLM() (string, error) {
 	return string(text), err
 }
 
-// forTensorRT is the kind and the text that TensorRT-LLM's ensemble takes; ok is false for a form that it does not know.
+// forTensorRT returns the guide's type and text for TensorRT-LLM's ensemble. ok is false if the ensemble has no such
+// type.
 func (g *Guide) forTensorRT() (kind, text string, ok bool) {
 	switch {
 	case g.Schema != nil:
@@ -53,7 +49,7 @@ func (g *Guide) forTensorRT() (kind, text string, ok bool) {
 	return "", "", false
 }
 
-// guideUnsupported refuses a form, in the words of a vLLM that cannot hold answers to one.
+// guideUnsupported returns the fault of a guide that the model does not support, in vLLM's words.
 func guideUnsupported(g *Guide) *fault.Error {
 	return &fault.Error{
 		Kind: fault.Invalid, Path: []any{g.Field},

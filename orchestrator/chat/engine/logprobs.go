@@ -11,35 +11,29 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// parseLogprobs reads the log probabilities that the vLLM backend sends with a piece: a JSON list with one object for
-// each new token. An object's members are named by token ids, and each holds {"logprob", "rank", "decoded_token"}. The
-// first member is the token that was chosen, the others are the top ones. Where the chosen token is among the top ones,
-// it has no second member: its rank tells. null is no log probabilities for this piece.
+// parseLogprobs reads the log probabilities that the vLLM backend sends with a piece: null if it has none, else a JSON
+// list with one object for each new token. An object's members are named by token ids and have {"logprob", "rank",
+// "decoded_token"}. The first member is the chosen token, the others are the likeliest ones. A chosen token among the
+// top likeliest, as its rank tells, is not repeated there.
 func parseLogprobs(text []byte, top int) ([]Logprob, error) {
 	decoder := jsontext.NewDecoder(bytes.NewBuffer(text))
 	if decoder.PeekKind() != '[' {
 		return nil, nil
 	}
-	if _, err := decoder.ReadToken(); err != nil {
-		return nil, badLogprobs(err)
-	}
 	var all []Logprob
-	for decoder.PeekKind() == '{' {
-		one, err := parseAlternatives(decoder, top)
-		if err != nil {
-			return nil, badLogprobs(err)
-		}
+	_, err := decoder.ReadToken()
+	for err == nil && decoder.PeekKind() == '{' {
+		var one Logprob
+		one, err = parseAlternatives(decoder, top)
 		all = append(all, one)
+	}
+	if err != nil {
+		return nil, fault.Wrap(fault.Internal, err, "the model's logprobs cannot be read")
 	}
 	return all, nil
 }
 
-func badLogprobs(err error) error {
-	return fault.Wrap(fault.Internal, err, "the model's logprobs cannot be read")
-}
-
-// parseAlternatives reads the object of one token. The order of its members is what counts, so it is read member by
-// member.
+// parseAlternatives reads the object of one token, member by member because their order matters.
 func parseAlternatives(decoder *jsontext.Decoder, top int) (chosen Logprob, err error) {
 	if _, err := decoder.ReadToken(); err != nil {
 		return chosen, err
@@ -68,12 +62,7 @@ func parseAlternatives(decoder *jsontext.Decoder, top int) (chosen Logprob, err 
 		}
 	}
 	_, err = decoder.ReadToken()
-	return ordered(chosen, top), err
-}
-
-// ordered sorts the alternatives, likeliest first, and keeps as many as were asked for.
-func ordered(l Logprob, top int) Logprob {
-	slices.SortStableFunc(l.Top, func(a, b Logprob) int { return cmp.Compare(b.Logprob, a.Logprob) })
-	l.Top = l.Top[:min(top, len(l.Top))]
-	return l
+	slices.SortStableFunc(chosen.Top, func(a, b Logprob) int { return cmp.Compare(b.Logprob, a.Logprob) })
+	chosen.Top = chosen.Top[:min(top, len(chosen.Top))]
+	return chosen, err
 }

@@ -10,20 +10,25 @@ import (
 	"retort/orchestrator/triton"
 )
 
-// model is what the contracts share: a model of Triton, the settings that it knows, and tensors that fit its declared
-// inputs.
+// Tensors that all contracts have; models may lack the finish reason.
+const (
+	inputText    = "text_input"
+	outputText   = "text_output"
+	outputFinish = "finish_reason"
+)
+
+// model is the part of an engine that all contracts share: a model of Triton and its declared inputs.
 type model struct {
-	client *triton.Client
-	config *triton.ModelConfig
-	// known are the names of the settings that the model knows.
-	known []string
+	client    *triton.Client
+	config    *triton.ModelConfig
+	supported []string // names of settings
 }
 
-// Check refuses settings that the model does not know.
+// Check refuses settings that the model neither supports nor may ignore.
 func (m *model) Check(s *Sampling) error {
 	settings := s.settings()
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
-		if slices.Contains(m.known, name) || isNeutral(name, settings[name]) || harmless[name] {
+		if m.Supports(name) || isIgnorable(name, settings[name]) {
 			continue
 		}
 		if guide, ok := settings[name].(*Guide); ok {
@@ -37,13 +42,13 @@ func (m *model) Check(s *Sampling) error {
 	return nil
 }
 
-// Knows reports whether the model knows a setting.
-func (m *model) Supports(setting string) bool { return slices.Contains(m.known, setting) }
+// Supports reports whether the model supports a setting.
+func (m *model) Supports(setting string) bool { return slices.Contains(m.supported, setting) }
 
 // has reports whether the model declares an input.
 func (m *model) has(input string) bool { _, ok := m.config.Input(input); return ok }
 
-// shape puts the batch dimension before the others where the model has one.
+// shape returns dims, after a batch dimension of 1 if the model has one.
 func (m *model) shape(dims ...int64) []int64 {
 	if m.config.MaxBatch > 0 {
 		return append([]int64{1}, dims...)
@@ -51,19 +56,19 @@ func (m *model) shape(dims ...int64) []int64 {
 	return dims
 }
 
-func (m *model) texts(input string, values ...string) triton.Tensor {
+func (m *model) stringTensor(input string, values ...string) triton.Tensor {
 	return triton.Strings(input, m.shape(int64(len(values))), values)
 }
 
-func (m *model) flag(input string, value bool) triton.Tensor {
+func (m *model) boolTensor(input string, value bool) triton.Tensor {
 	return triton.Bools(input, m.shape(1), []bool{value})
 }
 
-// number makes a tensor of one int, int64, float64 or bool, in the datatype that the model declares. Whole numbers stay
-// exact; where the datatype is too narrow for one (a seed), its lowest bits are sent.
-func (m *model) number(input string, value any) (triton.Tensor, error) {
+// numberTensor returns a tensor of one int, int64, float64 or bool in the datatype that the model declares. Integers
+// stay exact; if the datatype is too narrow (for a seed), the lowest bits are sent.
+func (m *model) numberTensor(input string, value any) (triton.Tensor, error) {
 	declared, _ := m.config.Input(input)
-	whole, float := parts(value)
+	whole, float := numbersOf(value)
 	shape := m.shape(1)
 	switch declared.Datatype {
 	case triton.INT32:
@@ -85,8 +90,8 @@ func (m *model) number(input string, value any) (triton.Tensor, error) {
 		input, m.config.Name, declared.Datatype)
 }
 
-// parts is a number as a whole one and as a floating-point one.
-func parts(value any) (whole int64, float float64) {
+// numbersOf returns value as an integer and as a floating-point number.
+func numbersOf(value any) (whole int64, float float64) {
 	switch v := value.(type) {
 	case int:
 		return int64(v), float64(v)
@@ -102,8 +107,10 @@ func parts(value any) (whole int64, float float64) {
 	return 0, 0
 }
 
-// stream sends a request and turns each response into a piece.
-func (m *model) stream(ctx context.Context, inputs []triton.Tensor, read func(*triton.Response) (Piece, error)) (iter.Seq2[Piece, error], error) {
+// stream sends a request and turns each response into a piece with read.
+func (m *model) stream(
+	ctx context.Context, inputs []triton.Tensor, read func(*triton.Response) (Piece, error),
+) (iter.Seq2[Piece, error], error) {
 	responses, err := m.client.Stream(ctx, &triton.Request{Model: m.config.Name, Inputs: inputs})
 	if err != nil {
 		return nil, err
@@ -119,4 +126,33 @@ func (m *model) stream(ctx context.Context, inputs []triton.Tensor, read func(*t
 			}
 		}
 	}, nil
+}
+
+// readPiece reads the text and the finish reason of a response.
+func readPiece(r *triton.Response) (piece Piece, err error) {
+	text, err := r.Output(outputText)
+	if err != nil {
+		return piece, err
+	}
+	if piece.Text, err = firstText(text); err != nil {
+		return piece, err
+	}
+	finish, err := r.Output(outputFinish)
+	if err != nil { // the model gives none
+		return piece, nil
+	}
+	reason, err := firstText(finish)
+	if err != nil {
+		return piece, err
+	}
+	switch reason {
+	case "", "None", "not_finished", "NOT_FINISHED":
+	case "length", "LENGTH":
+		piece.Finish = "length"
+	case "abort":
+		return piece, fault.New(fault.Unavailable, "the engine aborted the request")
+	default:
+		piece.Finish = "stop"
+	}
+	return piece, nil
 }

@@ -29,13 +29,13 @@ func TestNumber(t *testing.T) {
 		{triton.INT32, false, "[0]"},
 	} {
 		m := model{config: &triton.ModelConfig{Inputs: []triton.TensorInfo{{Name: "x", Datatype: test.datatype}}}}
-		tensor, err := m.number("x", test.value)
+		tensor, err := m.numberTensor("x", test.value)
 		if got := values(t, tensor); err != nil || got != test.want {
 			t.Errorf("%v as %s: %s, %v, want %s", test.value, test.datatype, got, err, test.want)
 		}
 	}
 	m := model{config: &triton.ModelConfig{Inputs: []triton.TensorInfo{{Name: "x", Datatype: triton.BYTES}}}}
-	if _, err := m.number("x", 1); fault.KindOf(err) != fault.Internal {
+	if _, err := m.numberTensor("x", 1); fault.KindOf(err) != fault.Internal {
 		t.Errorf("a number in a text: %v", err)
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 // TestExplain holds which errors of engines are the request's fault.
 func TestExplain(t *testing.T) {
-	p := Prompt{MaxLength: 512}
+	p := Request{MaxLength: 512}
 	for text, want := range map[string]string{
 		"Error generating stream: The decoder prompt (length 900) is longer than the maximum model length of 512.":                                     "you requested 900 tokens",
 		"Prompt length (700) exceeds maximum input length (600). Set log level":                                                                        "maximum context length is 600 tokens. However, you requested 700",
@@ -38,7 +38,7 @@ func TestExplain(t *testing.T) {
 
 // TestExplainNamesTheField holds that what vLLM says of a form or a setting is told as the fault of that field.
 func TestExplainNamesTheField(t *testing.T) {
-	p := Prompt{Sampling: Sampling{Guide: &Guide{Field: "response_format", Object: true}}}
+	p := Request{Sampling: Sampling{Guide: &Guide{Field: "response_format", Object: true}}}
 	for text, field := range map[string]string{
 		"Error generating stream: The provided JSON schema contains features not supported by xgrammar.":                              "response_format",
 		"Error generating stream: Failed to transform json schema into a grammar: [12:00:00] json_schema.cc:1: Unsupported type":      "response_format",

@@ -1,9 +1,8 @@
 package engine
 
-// Sampling is how an answer is chosen. What is nil is left to the engine.
+// Sampling has the settings of an answer. A setting that is nil is left to the engine.
 type Sampling struct {
-	// N is the number of choices.
-	N                 int
+	N                 int // number of choices
 	MaxTokens         *int
 	MinTokens         *int
 	Temperature       *float64
@@ -17,26 +16,22 @@ type Sampling struct {
 	Stop              []string
 	StopTokenIDs      []int
 	IgnoreEOS         *bool
-	// IncludeStop leaves the stop string that ended an answer in its text.
-	IncludeStop       bool
+	IncludeStop       bool // leave the stop string that ended an answer in its text
 	SkipSpecialTokens *bool
-	// Logprobs is how many alternatives to each token are wanted beside the one chosen; nil is no log probabilities at
-	// all.
-	Logprobs *int
-	// Guide holds the answer to a form; nil is none.
-	Guide *Guide
+	Logprobs          *int   // number of likeliest tokens to return with each token; nil: no log probabilities
+	Guide             *Guide // nil: the answer is not constrained
 }
 
-// settingNames are all settings by vLLM's names, in which the parameter sampling_parameters of a model's entry lists
-// those that the model knows.
+// settingNames are all settings. The parameter sampling_parameters of a model's entry lists those that the model
+// supports.
 var settingNames = []string{
 	"min_tokens", "temperature", "top_p", "top_k", "min_p", "presence_penalty", "frequency_penalty", "repetition_penalty",
 	"seed", "ignore_eos", "skip_special_tokens", "stop_token_ids", "logprobs", guideSetting,
 }
 
-// settings returns what is set, by vLLM's names. Values are int, int64, float64, bool, []int
-// or *Guide. The number of choices,
-// the length of the answer and the stop strings are not among them: the contracts say these in different ways.
+// settings returns the settings that are not nil, by name. Values are int, int64, float64, bool, []int or *Guide. The
+// number of choices, the length of the answer and the stop strings are left out, because each contract sends them in
+// its own way.
 func (s *Sampling) settings() map[string]any {
 	all := map[string]any{}
 	add(all, "min_tokens", s.MinTokens)
@@ -66,28 +61,23 @@ func add[T any](all map[string]any, name string, value *T) {
 	}
 }
 
-// neutral are values that change nothing: a model that does not know the setting may be asked for them, since clients
-// write out defaults.
-var neutral = map[string]float64{
-	"min_tokens": 0, "top_p": 1, "top_k": -1, "min_p": 0,
-	"presence_penalty": 0, "frequency_penalty": 0, "repetition_penalty": 1,
-}
-
-// isNeutral reports whether a setting asks for nothing.
-func isNeutral(name string, value any) bool {
-	switch v := value.(type) {
-	case int:
-		n, ok := neutral[name]
-		return ok && (float64(v) == n || name == "top_k" && v == 0)
-	case float64:
-		n, ok := neutral[name]
-		return ok && v == n
-	case bool:
-		return name == "ignore_eos" && !v || name == "skip_special_tokens" && v
+// isIgnorable reports whether a model that does not support a setting may ignore it: the setting only chooses among
+// likely answers, and a model that does not sample gives its likeliest one, or the value is a default without effect,
+// which clients often send.
+func isIgnorable(name string, value any) bool {
+	switch name {
+	case "temperature", "top_p", "top_k", "min_p", "seed":
+		return true
+	case "min_tokens":
+		return value == 0
+	case "presence_penalty", "frequency_penalty":
+		return value == 0.0
+	case "repetition_penalty":
+		return value == 1.0
+	case "ignore_eos":
+		return value == false
+	case "skip_special_tokens":
+		return value == true
 	}
 	return false
 }
-
-// harmless are settings that any model may be asked for: they only say how an answer is drawn, and a model that
-// never draws gives its likeliest one.
-var harmless = map[string]bool{"temperature": true, "top_p": true, "top_k": true, "seed": true, "min_p": true}

@@ -5,17 +5,17 @@ import (
 	"unicode/utf8"
 )
 
-// stopper finds stop strings in a stream of text. It holds back a suffix that may be the prefix of a stop string, and the
-// bytes of an incomplete character. Engines look for stop strings too; the stopper makes all of them stop at the same
-// place and reports which string it was.
+// stopper finds stop strings in a stream of text. It holds back a suffix that may be the prefix of a stop string, and
+// the bytes of an incomplete character. Engines look for stop strings too, but stop at different places and do not
+// report the string.
 type stopper struct {
 	stops   []string
 	include bool // keep the stop string in the text
 	held    string
 }
 
-// feed appends text and returns the text that may be shown, and the stop string if one was found.
-func (s *stopper) feed(text string) (show string, hit *string) {
+// feed appends text and returns the text that may be sent, and the stop string if one was found.
+func (s *stopper) feed(text string) (ready string, hit *string) {
 	s.held += text
 	at := -1
 	for _, stop := range s.stops {
@@ -28,15 +28,15 @@ func (s *stopper) feed(text string) (show string, hit *string) {
 		if s.include {
 			at += len(*hit)
 		}
-		show = s.held[:at]
+		ready = s.held[:at]
 		s.held = ""
-		return strings.ToValidUTF8(show, "\uFFFD"), hit
+		return strings.ToValidUTF8(ready, "\uFFFD"), hit
 	}
 	keep := max(s.partialStop(), partialRune(s.held))
 	cut := len(s.held) - keep
-	show = s.held[:cut]
+	ready = s.held[:cut]
 	s.held = s.held[cut:]
-	return strings.ToValidUTF8(show, "\uFFFD"), nil
+	return strings.ToValidUTF8(ready, "\uFFFD"), nil
 }
 
 // flush returns the text held back.

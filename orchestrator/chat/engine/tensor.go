@@ -7,8 +7,8 @@ import (
 	"retort/orchestrator/triton"
 )
 
-// oneText returns the text of a tensor that holds one.
-func oneText(t triton.Tensor) (string, error) {
+// firstText returns the first text of a tensor.
+func firstText(t triton.Tensor) (string, error) {
 	values, err := t.Bytes()
 	if err != nil {
 		return "", err
@@ -19,8 +19,9 @@ func oneText(t triton.Tensor) (string, error) {
 	return string(values[0]), nil
 }
 
-// tokenCount returns the first element of a tensor of integers of any width and shape (the vLLM backend sends
-// num_input_tokens without dimensions), or 0 if it is empty. Another type or a number that is no count is Internal.
+// tokenCount returns the first element of an integer tensor, or 0 if the tensor is empty. Any width and shape are
+// accepted: the vLLM backend sends num_input_tokens without dimensions. A datatype or a number that cannot be a count
+// is an Internal fault.
 func tokenCount(t triton.Tensor) (int, error) {
 	switch t.Datatype {
 	case triton.INT32:

@@ -3,8 +3,6 @@ package engine
 import (
 	"context"
 	"iter"
-	"maps"
-	"slices"
 	"strings"
 
 	"retort/orchestrator/chat/vision"
@@ -12,147 +10,162 @@ import (
 	"retort/orchestrator/triton"
 )
 
-// tensorrt speaks the two contracts of TensorRT-LLM's backend, in which each setting is a tensor:
-// https://github.com/triton-inference-server/tensorrtllm_backend
+// tensorrt speaks the two contracts of TensorRT-LLM's backend, in which each setting is a tensor
+// (https://github.com/triton-inference-server/tensorrtllm_backend).
 //
-// The ensemble (or bls model) takes images as pixels, the llmapi model as data: URLs. Neither counts tokens; only
-// llmapi says why an answer ended.
+// The ensemble (or bls model) accepts images as pixels, the llmapi model as data: URLs. Neither counts tokens, and only
+// llmapi gives finish reasons.
 type tensorrt struct {
 	model
-	names   tensorrtNames
-	width   int // in pixels, of images sent as pixels; 0 is that of the largest
-	height  int
-	growing bool // each response holds the whole text so far
+	names      tensorrtNames
+	width      int // of images sent as pixels, in pixels; 0: that of the largest
+	height     int
+	cumulative bool // each response has the whole text so far
 }
 
-func newTensorRT(m model, names tensorrtNames, width, height int, growing bool) *tensorrt {
-	if m.known == nil {
-		for setting, input := range names.settings {
-			if m.has(input) {
-				m.known = append(m.known, setting)
+// tensorrtNames are the names of a contract's inputs, "" for those that it does not have.
+type tensorrtNames struct {
+	maxTokens     string
+	stream        string
+	stop          string
+	excludePrompt string // omits the prompt from the answer
+	pixels        string // images as pixels
+	urls          string // images as data: URLs
+	guideType     string
+	guide         string
+	returnFinish  string
+	settingPrefix string // before the name of a setting
+}
+
+var ensemble = tensorrtNames{
+	maxTokens:     "max_tokens",
+	stream:        "stream",
+	stop:          "stop_words",
+	excludePrompt: "exclude_input_in_output",
+	pixels:        "image_bytes_input",
+	urls:          "image_url_input",
+	guideType:     "guided_decoding_guide_type",
+	guide:         "guided_decoding_guide",
+}
+
+var llmapi = tensorrtNames{
+	maxTokens:     "sampling_param_max_tokens",
+	stream:        "streaming",
+	stop:          "sampling_param_stop",
+	excludePrompt: "sampling_param_exclude_input_from_output",
+	urls:          "image_url",
+	returnFinish:  "return_finish_reason",
+	settingPrefix: "sampling_param_",
+}
+
+// tensorrtSettings are the settings for which a model may declare an input.
+var tensorrtSettings = []string{
+	"temperature", "top_p", "top_k", "seed", "min_tokens", "repetition_penalty", "presence_penalty", "frequency_penalty",
+	"ignore_eos",
+}
+
+func newTensorRT(m model, names tensorrtNames, width, height int, cumulative bool) *tensorrt {
+	if m.supported == nil {
+		for _, setting := range tensorrtSettings {
+			if m.has(names.settingPrefix + setting) {
+				m.supported = append(m.supported, setting)
 			}
 		}
 		if m.has(names.guideType) && m.has(names.guide) {
-			m.known = append(m.known, guideSetting)
+			m.supported = append(m.supported, guideSetting)
 		}
 	}
-	return &tensorrt{model: m, names: names, width: width, height: height, growing: growing}
+	return &tensorrt{model: m, names: names, width: width, height: height, cumulative: cumulative}
 }
 
-// Generate writes one answer.
-func (t *tensorrt) Generate(ctx context.Context, p Prompt) (iter.Seq2[Piece, error], error) {
-	inputs, err := t.inputs(p)
+// Generate writes one choice.
+func (t *tensorrt) Generate(ctx context.Context, req Request) (iter.Seq2[Piece, error], error) {
+	inputs, err := t.inputs(req)
 	if err != nil {
 		return nil, err
 	}
-	if len(p.Images.All()) > 0 {
-		image, err := t.image(ctx, p.Images)
+	if len(req.Images.All()) > 0 {
+		images, err := t.images(ctx, req.Images)
 		if err != nil {
 			return nil, err
 		}
-		inputs = append(inputs, image)
+		inputs = append(inputs, images)
 	}
-	shown := "" // the text of the response before, where responses grow
+	previous := "" // text of the previous response, if cumulative
 	return t.stream(ctx, inputs, func(r *triton.Response) (Piece, error) {
-		piece, err := t.piece(r)
-		piece.Text = strings.TrimPrefix(piece.Text, p.Text) // deployments that echo the prompt
-		if t.growing {
+		piece, err := readPiece(r)
+		piece.Text = strings.TrimPrefix(piece.Text, req.Prompt) // some deployments repeat the prompt
+		if t.cumulative {
 			whole := piece.Text
-			piece.Text = strings.TrimPrefix(whole, shown)
-			shown = whole
+			piece.Text = strings.TrimPrefix(whole, previous)
+			previous = whole
 		}
 		return piece, err
 	})
 }
 
-func (t *tensorrt) inputs(p Prompt) ([]triton.Tensor, error) {
-	most, err := t.number(t.names.maxTokens, *p.Sampling.MaxTokens)
+// inputs returns all tensors of a request but the images.
+func (t *tensorrt) inputs(req Request) ([]triton.Tensor, error) {
+	maxTokens, err := t.numberTensor(t.names.maxTokens, *req.Sampling.MaxTokens)
 	if err != nil {
 		return nil, err
 	}
-	inputs := []triton.Tensor{t.texts(tensorrtText, p.Text), most}
-	settings := p.Sampling.settings()
-	for _, name := range slices.Sorted(maps.Keys(settings)) {
-		input := t.names.settings[name]
-		if input == "" || !t.has(input) || name == "top_k" && *p.Sampling.TopK < 1 {
-			continue // Check has let through only what may be left out
+	inputs := []triton.Tensor{t.stringTensor(inputText, req.Prompt), maxTokens}
+	settings := req.Sampling.settings()
+	for _, setting := range tensorrtSettings {
+		input := t.names.settingPrefix + setting
+		value, isSet := settings[setting]
+		if !isSet || !t.has(input) || setting == "top_k" && *req.Sampling.TopK < 1 {
+			continue // Check refuses what must not be ignored; top_k below 1 means all tokens
 		}
-		tensor, err := t.number(input, settings[name])
+		tensor, err := t.numberTensor(input, value)
 		if err != nil {
 			return nil, err
 		}
 		inputs = append(inputs, tensor)
 	}
-	if guide := p.Sampling.Guide; guide != nil {
+	if guide := req.Sampling.Guide; guide != nil {
 		kind, text, ok := guide.forTensorRT()
 		if !ok {
 			return nil, guideUnsupported(guide)
 		}
-		inputs = append(inputs, t.texts(t.names.guideType, kind), t.texts(t.names.guide, text))
+		inputs = append(inputs, t.stringTensor(t.names.guideType, kind), t.stringTensor(t.names.guide, text))
 	}
-	if len(p.Sampling.Stop) > 0 && t.has(t.names.stop) {
-		inputs = append(inputs, t.texts(t.names.stop, p.Sampling.Stop...))
+	if len(req.Sampling.Stop) > 0 && t.has(t.names.stop) {
+		inputs = append(inputs, t.stringTensor(t.names.stop, req.Sampling.Stop...))
 	}
-	return append(inputs, t.flags(p)...), nil
+	for _, flag := range []struct {
+		input string
+		value bool
+	}{
+		{t.names.stream, req.Stream && t.config.Decoupled},
+		{t.names.excludePrompt, true},
+		{t.names.returnFinish, true},
+	} {
+		if t.has(flag.input) {
+			inputs = append(inputs, t.boolTensor(flag.input, flag.value))
+		}
+	}
+	return inputs, nil
 }
 
-// flags are the switches of the contract, where the model declares them.
-func (t *tensorrt) flags(p Prompt) (inputs []triton.Tensor) {
-	add := func(name string, value bool) {
-		if t.has(name) {
-			inputs = append(inputs, t.flag(name, value))
+// images returns the tensor with all images: pixels [1, n, height, width, 3] if the model accepts them, as the backend
+// advises for gRPC, else URLs.
+func (t *tensorrt) images(ctx context.Context, set *vision.Set) (triton.Tensor, error) {
+	if t.has(t.names.pixels) {
+		pixels, width, height, err := set.RGB(ctx, t.width, t.height)
+		if err != nil {
+			return triton.Tensor{}, err
 		}
+		shape := t.shape(int64(len(set.All())), int64(height), int64(width), 3)
+		return triton.New(t.names.pixels, shape, pixels), nil
 	}
-	add(t.names.stream, p.Stream && t.config.Decoupled)
-	add(t.names.exclude, true)
-	for _, want := range t.names.wants {
-		add(want, true)
+	if !t.has(t.names.urls) {
+		return triton.Tensor{}, fault.New(fault.Internal, "model %s declares no known input for images", t.config.Name)
 	}
-	return inputs
-}
-
-// piece reads one response.
-func (t *tensorrt) piece(r *triton.Response) (piece Piece, err error) {
-	text, err := r.Output(tensorrtOutText)
-	if err != nil {
-		return piece, err
+	urls := make([]string, len(set.All()))
+	for i, img := range set.All() {
+		urls[i] = img.DataURL()
 	}
-	if piece.Text, err = oneText(text); err != nil {
-		return piece, err
-	}
-	if finish, err := r.Output(tensorrtOutFinish); err == nil {
-		if piece.Finish, err = oneText(finish); err != nil {
-			return piece, err
-		}
-	}
-	switch piece.Finish {
-	case "", "None", "not_finished", "NOT_FINISHED":
-		piece.Finish = ""
-	case "length", "LENGTH":
-		piece.Finish = "length"
-	default:
-		piece.Finish = "stop"
-	}
-	return piece, nil
-}
-
-// image is the one tensor with all images: pixels [1, n, h, w, 3], which the backend advises for gRPC, where the model
-// takes them, else URLs.
-func (t *tensorrt) image(ctx context.Context, set *vision.Set) (triton.Tensor, error) {
-	if t.names.pixels == "" || !t.has(t.names.pixels) {
-		if !t.has(t.names.url) {
-			return triton.Tensor{}, fault.New(fault.Internal, "model %s declares no input for images that is known", t.config.Name)
-		}
-		urls := make([]string, len(set.All()))
-		for i, img := range set.All() {
-			urls[i] = img.DataURL()
-		}
-		return t.texts(t.names.url, urls...), nil
-	}
-	pixels, width, height, err := set.RGB(ctx, t.width, t.height)
-	if err != nil {
-		return triton.Tensor{}, err
-	}
-	shape := t.shape(int64(len(set.All())), int64(height), int64(width), 3)
-	return triton.New(t.names.pixels, shape, pixels), nil
+	return t.stringTensor(t.names.urls, urls...), nil
 }

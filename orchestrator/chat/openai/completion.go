@@ -153,12 +153,12 @@ func appendLogprobs(to *TokenLogprobs, logprobs []engine.Logprob) *TokenLogprobs
 	for _, l := range logprobs {
 		token := TokenLogprob{
 			Token:       l.Token,
-			Logprob:     l.Floored(),
+			Logprob:     l.Finite(),
 			Bytes:       byteValues(l.Token),
 			TopLogprobs: []TopLogprob{},
 		}
 		for _, other := range l.Top {
-			top := TopLogprob{other.Token, other.Floored(), byteValues(other.Token)}
+			top := TopLogprob{other.Token, other.Finite(), byteValues(other.Token)}
 			token.TopLogprobs = append(token.TopLogprobs, top)
 		}
 		to.Content = append(to.Content, token)

@@ -30,8 +30,8 @@ func (r *Request) conversation() chat.Conversation {
 	return c
 }
 
-// chatMessage converts the message at path in the body, whose content is the given member. Tool calls and results become
-// plain text, because few chat templates support them.
+// chatMessage converts the message at path in the body, whose content is the given member. Tool calls and results
+// become plain text, because few chat templates support them.
 func (m *Message) chatMessage(member string, path ...any) chat.Message {
 	message := chat.Message{
 		Role:  m.Role,

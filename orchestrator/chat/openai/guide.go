@@ -13,8 +13,8 @@ import (
 // answer.
 const maxGuideBytes = 64 << 10
 
-// guides returns the guides of the members response_format, structured_outputs and guided_*, and of nvext, which may hold
-// guided_* too. A valid request has at most one. Tools that must be called are guides too: see plan.
+// guides returns the guides of the members response_format, structured_outputs and guided_*, and of nvext, which may
+// hold guided_* too. A valid request has at most one. Tools that must be called are guides too: see plan.
 func (p *Parameters) guides(nvext json.RawMessage) (guides []*engine.Guide, problem *fault.Error) {
 	if f := p.ResponseFormat; f != nil {
 		switch {

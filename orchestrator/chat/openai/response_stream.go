@@ -19,9 +19,9 @@ func (s *Service) Respond(ctx context.Context, r ResponseRequest) (Response, err
 // members are the members of an event.
 type members = map[string]any
 
-// responseWriter writes the events of one response. They tell that the response is created and in progress, that its one
-// item is added, that the item's text or arguments grow and are done, that the item is done, and that the response is
-// completed, incomplete or failed.
+// responseWriter writes the events of one response. They tell that the response is created and in progress, that its
+// one item is added, that the item's text or arguments grow and are done, that the item is done, and that the response
+// is completed, incomplete or failed.
 type responseWriter struct {
 	service  *Service
 	request  ResponseRequest

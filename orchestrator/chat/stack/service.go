@@ -54,9 +54,9 @@ func logprobsByToken(logprobs []engine.Logprob) *[]Logprob {
 	}
 	out := make([]Logprob, len(logprobs))
 	for i, l := range logprobs {
-		out[i].ByToken = map[string]float64{l.Token: l.Floored()}
+		out[i].ByToken = map[string]float64{l.Token: l.Finite()}
 		for _, other := range l.Top {
-			out[i].ByToken[other.Token] = other.Floored()
+			out[i].ByToken[other.Token] = other.Finite()
 		}
 	}
 	return &out

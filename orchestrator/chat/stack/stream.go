@@ -6,8 +6,8 @@ import (
 	"retort/orchestrator/chat/engine"
 )
 
-// Stream answers with [Event]s: "start", then "progress" with new text, then "complete" with the stop reason. If typed, as
-// in the newer version, the text is a [TypedDelta].
+// Stream answers with [Event]s: "start", then "progress" with new text, then "complete" with the stop reason. If typed,
+// as in the newer version, the text is a [TypedDelta].
 func (s *Service) Stream(ctx context.Context, r Request, typed bool, send func(event any) error) error {
 	answer, err := s.chat.Answer(ctx, r.conversation())
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// decode calls use with the pixels of an image. First it waits until DecodePixels has room for them and for extra pixels
-// that use allocates, at four bytes each.
+// decode calls use with the pixels of an image. First it waits until DecodePixels has room for them and for extra
+// pixels that use allocates, at four bytes each.
 func (l *Loader) decode(ctx context.Context, img *Image, extra int, use func(image.Image) error) error {
 	size := min(int64(img.Width)*int64(img.Height)+int64(extra), int64(l.config.DecodePixels))
 	if err := l.pixels.Acquire(ctx, size); err != nil {
@@ -47,8 +47,8 @@ func (r *contextReader) Read(p []byte) (int, error) {
 	return r.r.Read(p)
 }
 
-// isPortable reports whether engines can read a file unchanged: it has no transparency, no CMYK inks and at most 8 bits a
-// sample.
+// isPortable reports whether engines can read a file unchanged: it has no transparency, no CMYK inks and at most 8 bits
+// a sample.
 func isPortable(format string, file []byte, pixels image.Image) bool {
 	if format == "gif" || format == "png" && pngDepth(file) > 8 {
 		return false

@@ -63,8 +63,8 @@ func checkURL(u *url.URL) error {
 	return nil
 }
 
-// fetch returns the file at u. It calls reserve before it allocates memory for bytes. Errors are Invalid faults that reveal
-// nothing about networks that the client cannot reach, or errors of reserve.
+// fetch returns the file at u. It calls reserve before it allocates memory for bytes. Errors are Invalid faults that
+// reveal nothing about networks that the client cannot reach, or errors of reserve.
 func (f *fetcher) fetch(ctx context.Context, u *url.URL, reserve func(bytes int64) error) ([]byte, error) {
 	fetching, end := context.WithCancelCause(ctx)
 	defer end(nil)

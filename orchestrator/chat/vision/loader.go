@@ -23,7 +23,12 @@ type Loader struct {
 // NewLoader returns a loader with these limits, which must be valid. Files that are fetched or rewritten, and tensors
 // of pixels, count against the process's memory budget; nil is no such bound.
 func NewLoader(c Config, budget *memory.Budget) *Loader {
-	return &Loader{config: c, fetcher: newFetcher(c), pixels: semaphore.NewWeighted(int64(c.DecodePixels)), memory: budget}
+	return &Loader{
+		config:  c,
+		fetcher: newFetcher(c),
+		pixels:  semaphore.NewWeighted(int64(c.DecodePixels)),
+		memory:  budget,
+	}
 }
 
 // file returns the image file of a source.

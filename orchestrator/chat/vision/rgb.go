@@ -68,8 +68,8 @@ func (s *Set) checkCanvas(width, height int) error {
 	return fault.New(fault.Invalid, "%d images of %d × %d, as this model takes them, are more than %d pixels", len(images), width, height, most)
 }
 
-// maxScalingBytes bounds the memory of scaling, in bytes: the filter holds a row of the image's height for each column of
-// the result, at 32 bytes a pixel.
+// maxScalingBytes bounds the memory of scaling, in bytes: the filter holds a row of the image's height for each column
+// of the result, at 32 bytes a pixel.
 const maxScalingBytes = 256 << 20
 
 func resize(img *image.RGBA, width, height int, scaled bool) *image.RGBA {

@@ -40,8 +40,8 @@ func (s *Set) All() []*Image {
 	return s.images
 }
 
-// Load loads, checks and flattens the images of a request, a few at a time. A bad image is an Invalid fault with the Path
-// of its source. ctx must end with the request: until then the images count against the memory budget.
+// Load loads, checks and flattens the images of a request, a few at a time. A bad image is an Invalid fault with the
+// Path of its source. ctx must end with the request: until then the images count against the memory budget.
 func (l *Loader) Load(ctx context.Context, sources []Source) (*Set, error) {
 	const atOnce = 4
 	s := &Set{loader: l, images: make([]*Image, len(sources)), request: ctx}
