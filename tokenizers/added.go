@@ -14,7 +14,9 @@ type addedToken struct {
 	LStrip     bool   `json:"lstrip"`      // includes the white space on its left
 	RStrip     bool   `json:"rstrip"`
 	Normalized bool   `json:"normalized"` // searched for in the normalized text, in normalized form
-	Special    bool   `json:"special"`    // Decode can skip it
+	Special    bool   `json:"special"`    // for decoding only
+
+	form string // what is searched for
 }
 
 // matcher finds the leftmost added token, and the longest of those that start there. A nil matcher finds none.
@@ -26,23 +28,22 @@ type matcher struct {
 }
 
 // newMatcher returns a matcher for the forms of tokens.
-func newMatcher(tokens []*addedToken, forms map[int32]string) (*matcher, error) {
+func newMatcher(tokens []*addedToken) (*matcher, error) {
 	if len(tokens) == 0 {
 		return nil, nil
 	}
-	m := &matcher{tokens: map[int32]*addedToken{}, only: int(forms[tokens[0].ID][0])}
+	m := &matcher{tokens: map[int32]*addedToken{}, only: int(tokens[0].form[0])}
 	seen := map[string]bool{}
 	var keys []key
 	for _, t := range tokens {
-		form := forms[t.ID]
-		if seen[form] {
-			return nil, fmt.Errorf("added_tokens: %q has the same form %q as another token", t.Content, form)
+		if seen[t.form] {
+			return nil, fmt.Errorf("added_tokens: %q has the same form %q as another token", t.Content, t.form)
 		}
-		seen[form] = true
-		keys = append(keys, key{form, t.ID})
+		seen[t.form] = true
+		keys = append(keys, key{t.form, t.ID})
 		m.tokens[t.ID] = t
-		m.firsts[form[0]] = true
-		if int(form[0]) != m.only {
+		m.firsts[t.form[0]] = true
+		if int(t.form[0]) != m.only {
 			m.only = -1
 		}
 	}
@@ -56,7 +57,7 @@ func (m *matcher) apply(p *pass) {
 		return
 	}
 	p.split(func(lo, hi int32) {
-		b := p.text.b[lo:hi]
+		b := p.text[lo:hi]
 		done := 0
 		for i := 0; ; {
 			at, id, n := m.next(b, i)

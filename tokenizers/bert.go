@@ -53,57 +53,56 @@ func (n *bertNormalizer) asciiTo(c byte) int16 {
 }
 
 func (n *bertNormalizer) apply(p *pass) {
-	p.rewrite(func(lo, hi int32) {
-		start := len(p.out.b)
-		if !n.rewriteFast(p, lo, hi) {
-			p.out.b = p.out.b[:start]
-			p.out.from = p.out.from[:start]
-			n.rewriteExact(p, lo, hi)
+	p.rewrite(func(piece []byte) {
+		start := len(p.out)
+		if !n.rewriteFast(p, piece) {
+			p.out = p.out[:start]
+			n.rewriteExact(p, piece)
 		}
 	})
 }
 
 // rewriteFast rewrites character by character. It returns false at a mark that canonical ordering could move and that
 // is not stripped. Such marks are rare.
-func (n *bertNormalizer) rewriteFast(p *pass, lo, hi int32) bool {
+func (n *bertNormalizer) rewriteFast(p *pass, b []byte) bool {
 	u := codepoints()
-	for i := lo; i < hi; {
-		c := p.text.b[i]
-		if c < utf8.RuneSelf {
-			if to := n.ascii[c]; to != dropped {
-				p.out.appendByte(byte(to), p.text.from[i])
+	for len(b) > 0 {
+		r, size := utf8.DecodeRune(b)
+		switch {
+		case r < utf8.RuneSelf:
+			if to := n.ascii[r]; to != dropped {
+				p.out = append(p.out, byte(to))
 			}
-			i++
-			continue
-		}
-		r, size := utf8.DecodeRune(p.text.b[i:hi])
-		if u.of(r)&n.affected == 0 {
-			p.out.appendText(&p.text, i, i+int32(size))
-		} else if !n.rewriteChar(p, u, char{r, p.text.from[i]}) {
+		case u.of(r)&n.affected == 0:
+			p.out = append(p.out, b[:size]...)
+		case !n.rewriteRune(p, u, r):
 			return false
 		}
-		i += int32(size)
+		if len(p.out) == 0 {
+			p.startDropped = true
+		}
+		b = b[size:]
 	}
 	return true
 }
 
-// rewriteChar rewrites one character. It returns false under the same condition as rewriteFast.
-func (n *bertNormalizer) rewriteChar(p *pass, u *unicodeData, c char) bool {
-	what := u.of(c.r)
+// rewriteRune rewrites one character. It returns false under the same condition as rewriteFast.
+func (n *bertNormalizer) rewriteRune(p *pass, u *unicodeData, c rune) bool {
+	what := u.of(c)
 	if n.Clean && what&(isControl|isWhitespace) != 0 {
 		if what&isControl == 0 {
-			p.out.appendByte(' ', c.from)
+			p.out = append(p.out, ' ')
 		}
 		return true
 	}
-	apart := n.Ideographs && what&isIdeograph != 0
-	if apart {
-		p.out.appendByte(' ', c.from)
+	spaced := n.Ideographs && what&isIdeograph != 0
+	if spaced {
+		p.out = append(p.out, ' ')
 	}
 	var room [4]rune
-	parts := append(room[:0], c.r)
+	parts := append(room[:0], c)
 	if n.strip {
-		parts = u.decomposition(room[:0], c.r, false)
+		parts = u.decomposition(room[:0], c, false)
 	}
 	for _, r := range parts {
 		if n.strip && u.is(r, isMark) {
@@ -112,42 +111,43 @@ func (n *bertNormalizer) rewriteChar(p *pass, u *unicodeData, c char) bool {
 		if n.strip && u.is(r, hasClass) {
 			return false
 		}
-		n.lower(p, u, char{r, c.from})
+		n.lower(p, u, r)
 	}
-	if apart {
-		p.out.appendByte(' ', c.from)
+	if spaced {
+		p.out = append(p.out, ' ')
 	}
 	return true
 }
 
-func (n *bertNormalizer) lower(p *pass, u *unicodeData, c char) {
+func (n *bertNormalizer) lower(p *pass, u *unicodeData, r rune) {
 	if n.Lower {
-		lowercase(u, &p.out, c)
+		p.out = lowercase(u, p.out, r)
 	} else {
-		p.out.appendRune(c.r, c.from)
+		p.out = utf8.AppendRune(p.out, r)
 	}
 }
 
 // rewriteExact applies each step to the whole piece, as the reference does.
-func (n *bertNormalizer) rewriteExact(p *pass, lo, hi int32) {
+func (n *bertNormalizer) rewriteExact(p *pass, b []byte) {
 	u := codepoints()
-	cleaned := p.more[:0]
-	for _, c := range p.decodeChars(lo, hi) {
-		what := u.of(c.r)
+	var cleaned []byte
+	for _, r := range string(b) {
+		what := u.of(r)
 		switch {
 		case n.Clean && what&isControl != 0:
 		case n.Clean && what&isWhitespace != 0:
-			cleaned = append(cleaned, char{' ', c.from})
+			cleaned = append(cleaned, ' ')
 		case n.Ideographs && what&isIdeograph != 0:
-			cleaned = append(cleaned, char{' ', c.from}, c, char{' ', c.from})
+			cleaned = append(cleaned, ' ')
+			cleaned = utf8.AppendRune(cleaned, r)
+			cleaned = append(cleaned, ' ')
 		default:
-			cleaned = append(cleaned, c)
+			cleaned = utf8.AppendRune(cleaned, r)
 		}
 	}
-	p.chars, p.more = cleaned, p.chars
 	for _, c := range p.normalForm(cleaned, false, false) {
 		if !u.is(c.r, isMark) {
-			n.lower(p, u, c)
+			n.lower(p, u, c.r)
 		}
 	}
 }
@@ -160,10 +160,10 @@ func (bertSplit) apply(p *pass) {
 	p.split(func(lo, hi int32) {
 		word := lo
 		for i := lo; i < hi; {
-			r := rune(p.text.b[i])
+			r := rune(p.text[i])
 			size := 1
 			if r >= utf8.RuneSelf {
-				r, size = utf8.DecodeRune(p.text.b[i:hi])
+				r, size = utf8.DecodeRune(p.text[i:hi])
 			}
 			end := i + int32(size)
 			switch what := u.of(r); {

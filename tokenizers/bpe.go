@@ -11,7 +11,7 @@ import (
 // bpe merges the two neighbours with the lowest rank, the leftmost first, until no merge applies (Sennrich et al. 2016,
 // arXiv:1508.07909).
 type bpe struct {
-	*vocabulary
+	vocabulary
 	raw          map[string]int32 // by the text of the token; for a byte-level vocabulary, by its bytes
 	merges       map[uint64]merge // by pairKey of the two ids
 	bytes        [256]int32       // tokens of single bytes, for a byte-level vocabulary
@@ -31,103 +31,86 @@ const (
 	maxCachedWord = 64      // in bytes
 )
 
-func (m *bpe) tokenize(p *pass, lo, hi int32, s *sequence) {
-	word := p.text.b[lo:hi]
+func (m *bpe) tokenize(p *pass, word []byte, ids []int32) []int32 {
 	if m.ignoreMerges {
 		if id, ok := m.raw[string(word)]; ok {
-			s.add(id, p.text.span(lo, hi))
-			return
+			return append(ids, id)
 		}
 	}
-	for _, sym := range m.symbols(&p.merging, word) {
-		s.add(sym.id, p.text.span(lo, min(lo+sym.size, hi)))
-		lo += sym.size
-	}
-}
-
-// symbols returns the tokens of a word. It caches the results for short words.
-func (m *bpe) symbols(w *merging, word []byte) []symbol {
+	w := &p.merging
 	if cached, ok := w.cache[string(word)]; ok {
-		return cached
+		return append(ids, cached...)
 	}
 	w.symbols = w.symbols[:0]
 	if m.byteLevel {
-		m.fromBytes(w, word)
+		m.addBytes(w, word)
 	} else {
-		m.fromChars(w, word)
+		m.addChars(w, word)
 	}
-	w.link()
 	m.merge(w)
-	w.symbols = slices.DeleteFunc(w.symbols, func(s symbol) bool { return s.id == noToken })
-	w.store(word)
-	return w.symbols
+	before := len(ids)
+	for _, s := range w.symbols {
+		if s.id != noToken {
+			ids = append(ids, s.id)
+		}
+	}
+	w.store(word, ids[before:])
+	return ids
 }
 
-// store caches the symbols of a word if there is room.
-func (w *merging) store(word []byte) {
-	size := len(word) + len(w.symbols)*16 + 64
+// store caches the tokens of a short word if there is room.
+func (w *merging) store(word []byte, ids []int32) {
+	size := len(word) + len(ids)*4 + 64
 	if len(word) > maxCachedWord || w.cacheBytes+size > maxCacheBytes {
 		return
 	}
 	if w.cache == nil {
-		w.cache = map[string][]symbol{}
+		w.cache = map[string][]int32{}
 	}
-	w.cache[string(word)] = slices.Clone(w.symbols)
+	w.cache[string(word)] = slices.Clone(ids)
 	w.cacheBytes += size
 }
 
-func (m *bpe) fromBytes(w *merging, word []byte) {
+func (m *bpe) addBytes(w *merging, word []byte) {
 	for _, c := range word {
-		w.add(m.bytes[c], 1)
+		w.add(m.bytes[c])
 	}
 }
 
-// fromChars adds a symbol per character. A character that is not a token becomes its bytes, or unknown, or nothing.
-func (m *bpe) fromChars(w *merging, word []byte) {
-	pending := 0 // bytes of unknown characters not yet added
-	for i := 0; i < len(word); {
-		_, n := utf8.DecodeRune(word[i:])
-		id, ok := m.raw[string(word[i:i+n])]
+// addChars adds a symbol per character. A character that is not a token becomes its bytes, or unknown, or nothing.
+func (m *bpe) addChars(w *merging, word []byte) {
+	afterUnknown := false
+	for len(word) > 0 {
+		_, n := utf8.DecodeRune(word)
+		id, ok := m.raw[string(word[:n])]
 		switch {
 		case ok:
-			if pending > 0 {
-				w.add(m.unknown, pending)
-				pending = 0
-			}
-			w.add(id, n)
+			w.add(id)
 		case m.fallback != nil:
-			for _, c := range word[i : i+n] {
-				w.add(m.fallback[c], 1)
+			for _, c := range word[:n] {
+				w.add(m.fallback[c])
 			}
-		case m.unknown == noToken:
-		case m.fuseUnknown:
-			pending += n
-		default:
-			if pending > 0 {
-				w.add(m.unknown, pending)
-			}
-			pending = n
+		case m.unknown != noToken && !(m.fuseUnknown && afterUnknown):
+			w.add(m.unknown)
 		}
-		i += n
-	}
-	if pending > 0 {
-		w.add(m.unknown, pending)
+		afterUnknown = !ok
+		word = word[n:]
 	}
 }
 
 // newBPE refuses a merge whose parts or result are not tokens.
-func newBPE(v *vocabulary, merges []mergeRule, byteLevel bool) (*bpe, error) {
+func newBPE(v vocabulary, merges []mergeRule, byteLevel bool) (*bpe, error) {
 	m := &bpe{
 		vocabulary: v,
-		raw:        v.ids,
+		raw:        v,
 		byteLevel:  byteLevel,
 		unknown:    noToken,
 		merges:     make(map[uint64]merge, len(merges)),
 	}
 	for rank, parts := range merges {
-		a, okA := v.ids[parts.left]
-		b, okB := v.ids[parts.right]
-		both, ok := v.ids[parts.left+parts.right]
+		a, okA := v[parts.left]
+		b, okB := v[parts.right]
+		both, ok := v[parts.left+parts.right]
 		if !okA || !okB || !ok {
 			return nil, fmt.Errorf("BPE: merge %d of %q and %q is not in the vocabulary", rank, parts.left, parts.right)
 		}
@@ -136,8 +119,8 @@ func newBPE(v *vocabulary, merges []mergeRule, byteLevel bool) (*bpe, error) {
 	if !byteLevel {
 		return m, nil
 	}
-	m.raw = make(map[string]int32, len(v.ids))
-	for token, id := range v.ids {
+	m.raw = make(map[string]int32, len(v))
+	for token, id := range v {
 		if raw, ok := fromByteLevel(token); ok {
 			m.raw[raw] = id
 		}
@@ -160,15 +143,15 @@ func (m *bpe) findBytes() error {
 func parseBPE(raw json.RawMessage, byteLevel bool) (model, error) {
 	var c struct {
 		head
-		Dropout      *float64         `json:"dropout,omitempty"`
-		Unknown      *string          `json:"unk_token,omitempty"`
-		Prefix       *string          `json:"continuing_subword_prefix,omitempty"`
-		Suffix       *string          `json:"end_of_word_suffix,omitempty"`
-		FuseUnknown  bool             `json:"fuse_unk,omitempty"`
-		Fallback     bool             `json:"byte_fallback,omitempty"`
-		IgnoreMerges bool             `json:"ignore_merges,omitempty"`
-		Vocab        map[string]int32 `json:"vocab"`
-		Merges       []mergeRule      `json:"merges"`
+		Dropout      *float64    `json:"dropout,omitempty"`
+		Unknown      *string     `json:"unk_token,omitempty"`
+		Prefix       *string     `json:"continuing_subword_prefix,omitempty"`
+		Suffix       *string     `json:"end_of_word_suffix,omitempty"`
+		FuseUnknown  bool        `json:"fuse_unk,omitempty"`
+		Fallback     bool        `json:"byte_fallback,omitempty"`
+		IgnoreMerges bool        `json:"ignore_merges,omitempty"`
+		Vocab        vocabulary  `json:"vocab"`
+		Merges       []mergeRule `json:"merges"`
 	}
 	if err := strict(raw, &c); err != nil {
 		return nil, err
@@ -181,21 +164,20 @@ func parseBPE(raw json.RawMessage, byteLevel bool) (model, error) {
 	case c.Suffix != nil && *c.Suffix != "":
 		return nil, fmt.Errorf("BPE: end_of_word_suffix %q is not supported", *c.Suffix)
 	}
-	v, err := newVocabulary(c.Vocab)
-	if err != nil {
+	if err := c.Vocab.check(); err != nil {
 		return nil, err
 	}
-	m, err := newBPE(v, c.Merges, byteLevel)
+	m, err := newBPE(c.Vocab, c.Merges, byteLevel)
 	if err != nil {
 		return nil, err
 	}
 	m.fuseUnknown = c.FuseUnknown
 	m.ignoreMerges = c.IgnoreMerges
 	if c.Fallback {
-		m.fallback = v.fallback()
+		m.fallback = c.Vocab.fallback()
 	}
 	if c.Unknown != nil {
-		id, ok := v.id(*c.Unknown)
+		id, ok := c.Vocab.id(*c.Unknown)
 		if !ok {
 			return nil, fmt.Errorf("BPE: unk_token %q is not in the vocabulary", *c.Unknown)
 		}

@@ -93,15 +93,12 @@ func (m *charsmap) entry(start uint32) ([]byte, bool) {
 }
 
 func (m *charsmap) apply(p *pass) {
-	p.rewrite(func(lo, hi int32) {
-		if m.unchanged(p.text.b[lo:hi]) {
-			p.out.appendText(&p.text, lo, hi)
-			return
+	p.rewrite(func(piece []byte) {
+		if m.unchanged(piece) {
+			p.out = append(p.out, piece...)
+		} else {
+			p.out = m.rewrite(p.out, piece)
 		}
-		p.changes = p.changes[:0]
-		m.changes(p, p.text.b[lo:hi])
-		p.more = applyChanges(p.more[:0], p.decodeChars(lo, hi), p.changes)
-		p.appendChars(p.more)
 	})
 }
 
@@ -114,36 +111,34 @@ func (m *charsmap) unchanged(b []byte) bool {
 	return true
 }
 
-// changes rewrites the text by grapheme clusters. It looks up a cluster of less than 6 bytes as a whole; if that fails,
-// or the cluster is longer, it looks up each character.
-func (m *charsmap) changes(p *pass, b []byte) {
-	for i := 0; i < len(b); {
-		n := m.plainRun(b[i:])
-		if n > 0 {
-			for _, c := range b[i : i+n] {
-				p.changes = append(p.changes, change{r: rune(c)})
-			}
-			i += n
+// rewrite appends the new form of b to out. It looks up a grapheme cluster of less than 6 bytes as a whole; if that
+// fails, or the cluster is longer, it looks up each character.
+func (m *charsmap) rewrite(out, b []byte) []byte {
+	for len(b) > 0 {
+		if n := m.plainRun(b); n > 0 {
+			out = append(out, b[:n]...)
+			b = b[n:]
 			continue
 		}
-		cluster, _, _, _ := uniseg.FirstGraphemeCluster(b[i:], -1)
-		i += len(cluster)
+		cluster, _, _, _ := uniseg.FirstGraphemeCluster(b, -1)
+		b = b[len(cluster):]
 		if len(cluster) < 6 {
 			if to, ok := m.replacement(cluster); ok {
-				p.substitute(cluster, to)
+				out = append(out, to...)
 				continue
 			}
 		}
 		for len(cluster) > 0 {
-			r, size := utf8.DecodeRune(cluster)
-			if to, ok := m.replacement(cluster[:size]); ok {
-				p.substitute(cluster[:size], to)
-			} else {
-				p.changes = append(p.changes, change{r: r})
+			_, size := utf8.DecodeRune(cluster)
+			to, ok := m.replacement(cluster[:size])
+			if !ok {
+				to = cluster[:size]
 			}
+			out = append(out, to...)
 			cluster = cluster[size:]
 		}
 	}
+	return out
 }
 
 // plainRun returns the length of the longest prefix of b of ASCII characters that do not change and are grapheme
@@ -154,23 +149,4 @@ func (m *charsmap) plainRun(b []byte) int {
 		n++
 	}
 	return n
-}
-
-// substitute records that one text replaces another, counted as in the reference: character by character; surplus
-// characters count as added, and the last character stands for those that are missing.
-func (p *pass) substitute(old, to []byte) {
-	oldCount := utf8.RuneCount(old)
-	newCount := utf8.RuneCount(to)
-	for i := 0; len(to) > 0; i++ {
-		r, size := utf8.DecodeRune(to)
-		c := change{r: r}
-		if i >= oldCount {
-			c.delta = 1
-		}
-		p.changes = append(p.changes, c)
-		to = to[size:]
-	}
-	if n := len(p.changes); newCount < oldCount && n > 0 {
-		p.changes[n-1].delta += int32(newCount - oldCount)
-	}
 }

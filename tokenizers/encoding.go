@@ -5,12 +5,10 @@ import (
 	"slices"
 )
 
-// Encoding is the model input for a text or a pair of texts. All slices have the same length.
+// Encoding is the model input for a text or a pair of texts. Both slices have the same length.
 type Encoding struct {
 	IDs     []int32 // token ids
 	TypeIDs []int32 // segment ids: 0 for the first text, set by the post-processor for the second
-	Offsets []Span  // bytes of the text that a token stands for; zero for special tokens
-	Source  []int8  // text of Offsets: 0 or 1, or -1 for a special token of the post-processor
 
 	// Length is the number of tokens before truncation, special tokens included.
 	Length int
@@ -39,7 +37,6 @@ type Options struct {
 	MaxLength int // in tokens, special tokens included; 0 for no limit
 	Strategy  Strategy
 	Direction Direction
-	Bare      bool // without the special tokens of the post-processor
 }
 
 // LengthError reports an input with more tokens than allowed.
@@ -52,30 +49,52 @@ func (e *LengthError) Error() string {
 	return fmt.Sprintf("input of %d tokens exceeds the maximum of %d", e.Length, e.Max)
 }
 
-// truncate shortens two sequences to room tokens in total. The second may be empty. length is for the error.
-func (o Options) truncate(first, second *sequence, room, length int) error {
-	a := len(first.ids)
-	b := len(second.ids)
-	excess := a + b - room
-	if excess <= 0 {
-		return nil
+// newEncoding truncates the tokens of the texts and joins them with special tokens.
+func newEncoding(slots []slot, first, second []int32, o Options) (*Encoding, error) {
+	special := countSpecial(slots)
+	length := len(first) + len(second) + special
+	if o.MaxLength > 0 && length > o.MaxLength {
+		a, b, ok := o.truncate(len(first), len(second), o.MaxLength-special)
+		if !ok {
+			return nil, &LengthError{Length: length, Max: o.MaxLength}
+		}
+		first = o.Direction.truncate(first, a)
+		second = o.Direction.truncate(second, b)
 	}
-	tooLong := &LengthError{Length: length, Max: o.MaxLength}
+	n := len(first) + len(second) + special
+	e := &Encoding{IDs: make([]int32, 0, n), TypeIDs: make([]int32, 0, n), Length: length}
+	for _, s := range slots {
+		switch s.source {
+		case specialSource:
+			e.IDs = append(e.IDs, s.id)
+		case 0:
+			e.IDs = append(e.IDs, first...)
+		case 1:
+			e.IDs = append(e.IDs, second...)
+		}
+		for len(e.TypeIDs) < len(e.IDs) {
+			e.TypeIDs = append(e.TypeIDs, s.typeID)
+		}
+	}
+	return e, nil
+}
+
+// truncate returns how many of the a and b tokens of two texts to keep so that at most room remain. ok is false if the
+// strategy does not allow it. b may be 0.
+func (o Options) truncate(a, b, room int) (keepA, keepB int, ok bool) {
+	excess := a + b - room
 	switch {
 	case o.Strategy == Refuse || room < 0:
-		return tooLong
+		return 0, 0, false
 	case o.Strategy == LongestFirst:
-		a, b = longestFirst(a, b, room)
+		keepA, keepB = longestFirst(a, b, room)
+		return keepA, keepB, true
 	case o.Strategy == OnlyFirst && a > excess:
-		a -= excess
+		return a - excess, b, true
 	case o.Strategy == OnlySecond && b > excess:
-		b -= excess
-	default:
-		return tooLong
+		return a, b - excess, true
 	}
-	first.keep(a, o.Direction)
-	second.keep(b, o.Direction)
-	return nil
+	return 0, 0, false
 }
 
 // longestFirst divides room between two sequences. Only the longer one is shortened if that suffices; else each gets
@@ -96,18 +115,12 @@ func longestFirst(a, b, room int) (int, int) {
 	return short, long
 }
 
-// keep truncates to n tokens.
-func (s *sequence) keep(n int, d Direction) {
-	if n >= len(s.ids) {
-		return
-	}
+// truncate cuts ids to n tokens at the end d.
+func (d Direction) truncate(ids []int32, n int) []int32 {
 	if d == Left {
-		s.ids = s.ids[len(s.ids)-n:]
-		s.spans = s.spans[len(s.spans)-n:]
-		return
+		return ids[len(ids)-n:]
 	}
-	s.ids = s.ids[:n]
-	s.spans = s.spans[:n]
+	return ids[:n]
 }
 
 // Batch has the encodings of a batch, padded to the longest, as the three row-major tensors [Rows, Length] of a

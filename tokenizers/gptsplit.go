@@ -30,7 +30,7 @@ func (next wordPattern) apply(p *pass) {
 	u := codepoints()
 	p.split(func(lo, hi int32) {
 		for lo < hi {
-			end := lo + int32(next(u, p.text.b[lo:hi]))
+			end := lo + int32(next(u, p.text[lo:hi]))
 			p.cut(lo, end)
 			lo = end
 		}

@@ -5,7 +5,6 @@ import "math"
 // symbol is a token of a word that may still be merged, with the indices of its neighbours.
 type symbol struct {
 	id         int32 // noToken after it was merged into its left neighbour
-	size       int32 // bytes of the word
 	prev, next int32
 }
 
@@ -13,19 +12,13 @@ type symbol struct {
 type merging struct {
 	symbols    []symbol
 	queue      []queuedMerge
-	cache      map[string][]symbol // results by word
+	cache      map[string][]int32 // token ids by word
 	cacheBytes int
 }
 
-func (w *merging) add(id int32, size int) {
-	w.symbols = append(w.symbols, symbol{id: id, size: int32(size)})
-}
-
-func (w *merging) link() {
-	for i := range w.symbols {
-		w.symbols[i].prev = int32(i - 1)
-		w.symbols[i].next = int32(i + 1)
-	}
+func (w *merging) add(id int32) {
+	i := int32(len(w.symbols))
+	w.symbols = append(w.symbols, symbol{id: id, prev: i - 1, next: i + 1})
 }
 
 // maxScanned is the number of symbols up to which a scan for each merge is faster than a queue.
@@ -61,7 +54,6 @@ func (w *merging) join(i, id int32) {
 	left := &w.symbols[i]
 	right := &w.symbols[left.next]
 	left.id = id
-	left.size = left.size + right.size
 	left.next = right.next
 	right.id = noToken
 	if int(left.next) < len(w.symbols) {

@@ -60,33 +60,28 @@ func parseTuple(b []byte, into ...any) error {
 	return nil
 }
 
-// vocabulary has the tokens of a model in both directions.
-type vocabulary struct {
-	ids    map[string]int32
-	tokens map[int32]string
-}
+// vocabulary has the ids of a model's tokens.
+type vocabulary map[string]int32
 
-// maxID bounds the tables that a damaged file can require.
-const maxID = 1<<24 - 1
-
-func newVocabulary(ids map[string]int32) (*vocabulary, error) {
-	v := &vocabulary{ids: ids, tokens: make(map[int32]string, len(ids))}
-	for token, id := range ids {
-		if other, ok := v.tokens[id]; ok {
-			return nil, fmt.Errorf("vocabulary: id %d is both %q and %q", id, min(other, token), max(other, token))
+// check refuses ids that are negative or that two tokens share.
+func (v vocabulary) check() error {
+	tokens := make(map[int32]string, len(v))
+	for token, id := range v {
+		if other, ok := tokens[id]; ok {
+			return fmt.Errorf("vocabulary: id %d is both %q and %q", id, min(other, token), max(other, token))
 		}
-		if id < 0 || id > maxID {
-			return nil, fmt.Errorf("vocabulary: id %d of %q is not between 0 and %d", id, token, maxID)
+		if id < 0 {
+			return fmt.Errorf("vocabulary: id %d of %q is negative", id, token)
 		}
-		v.tokens[id] = token
+		tokens[id] = token
 	}
-	return v, nil
+	return nil
 }
 
 // trie returns a trie of all tokens except the empty one.
-func (v *vocabulary) trie() *trie {
-	keys := make([]key, 0, len(v.ids))
-	for token, id := range v.ids {
+func (v vocabulary) trie() *trie {
+	keys := make([]key, 0, len(v))
+	for token, id := range v {
 		if token != "" {
 			keys = append(keys, key{token, id})
 		}
@@ -94,23 +89,18 @@ func (v *vocabulary) trie() *trie {
 	return newTrie(keys)
 }
 
-func (v *vocabulary) id(token string) (int32, bool) {
-	id, ok := v.ids[token]
+func (v vocabulary) id(token string) (int32, bool) {
+	id, ok := v[token]
 	return id, ok
 }
 
-func (v *vocabulary) token(id int32) (string, bool) {
-	token, ok := v.tokens[id]
-	return token, ok
-}
-
-func (v *vocabulary) size() int { return len(v.ids) }
+func (v vocabulary) size() int { return len(v) }
 
 // fallback returns the tokens <0x00> … <0xFF>, or nil if one is missing.
-func (v *vocabulary) fallback() *[256]int32 {
+func (v vocabulary) fallback() *[256]int32 {
 	var all [256]int32
 	for c := range all {
-		id, ok := v.ids[fmt.Sprintf("<0x%02X>", c)]
+		id, ok := v[fmt.Sprintf("<0x%02X>", c)]
 		if !ok {
 			return nil
 		}

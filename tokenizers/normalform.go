@@ -6,17 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// char is a character of a text, and the input bytes that it stands for.
-type char struct {
-	r    rune
-	from Span
-}
-
-// change is a character of a rewritten text. delta counts as the reference does: 0 if it replaces one old character, 1
-// if it is added, -n if it replaces 1+n old characters.
-type change struct {
+// markedRune is a character and its canonical combining class: 0 for a base character, above 0 for a mark.
+type markedRune struct {
 	r     rune
-	delta int32
 	class uint8
 }
 
@@ -27,53 +19,14 @@ const (
 	jamoLCount, jamoVCount, jamoT28 = 19, 21, 28
 )
 
-// decodeChars decodes the text [lo, hi) into p.chars.
-func (p *pass) decodeChars(lo, hi int32) []char {
-	p.chars = p.chars[:0]
-	for i := lo; i < hi; {
-		r, n := utf8.DecodeRune(p.text.b[i:hi])
-		p.chars = append(p.chars, char{r, p.text.from[i]})
-		i += int32(n)
-	}
-	return p.chars
-}
-
-// appendChars appends characters to p.out.
-func (p *pass) appendChars(cs []char) {
-	for _, c := range cs {
-		p.out.appendRune(c.r, c.from)
-	}
-}
-
-// normalForm writes a Unicode normalization form (UAX #15) of characters to p.more.
-func (p *pass) normalForm(cs []char, compatible, composed bool) []char {
+// normalForm returns a Unicode normalization form (UAX #15) of a text, in p.marked.
+func (p *pass) normalForm(text []byte, compatible, composed bool) []markedRune {
 	u := codepoints()
-	p.changes = u.decomposeAll(p.changes[:0], cs, compatible)
+	p.marked = u.decomposeAll(p.marked[:0], text, compatible)
 	if composed {
-		p.changes = u.composeAll(p.changes)
+		p.marked = u.composeAll(p.marked)
 	}
-	p.more = applyChanges(p.more[:0], cs, p.changes)
-	return p.more
-}
-
-// applyChanges gives each new character the input bytes of the old one that it replaces. After reordering, as in the
-// reference, that is the old character at the same position, not the one that it comes from.
-func applyChanges(dst []char, old []char, changes []change) []char {
-	k := 0
-	for _, c := range changes {
-		at := k
-		if c.delta > 0 {
-			at = k - 1
-		} else {
-			k += 1 - int(c.delta)
-		}
-		var from Span
-		if at >= 0 && at < len(old) {
-			from = old[at].from
-		}
-		dst = append(dst, char{c.r, from})
-	}
-	return dst
+	return p.marked
 }
 
 // decomposition appends the full decomposition of c.
@@ -97,12 +50,14 @@ func (u *unicodeData) decomposition(dst []rune, c rune, compatible bool) []rune 
 }
 
 // decomposeAll decomposes all characters, and sorts the marks after each base character into canonical order.
-func (u *unicodeData) decomposeAll(dst []change, cs []char, compatible bool) []change {
+func (u *unicodeData) decomposeAll(dst []markedRune, text []byte, compatible bool) []markedRune {
 	var buffer [18]rune // the longest decomposition, U+FDFA's
 	pending := len(dst)
-	for _, c := range cs {
-		for i, r := range u.decomposition(buffer[:0], c.r, compatible) {
-			next := change{r: r, delta: int32(min(i, 1))}
+	for i := 0; i < len(text); {
+		c, size := utf8.DecodeRune(text[i:])
+		i += size
+		for _, r := range u.decomposition(buffer[:0], c, compatible) {
+			next := markedRune{r: r}
 			if u.is(r, hasClass) {
 				next.class = u.class[r]
 			}
@@ -117,16 +72,15 @@ func (u *unicodeData) decomposeAll(dst []change, cs []char, compatible bool) []c
 	return dst
 }
 
-// sortMarks sorts combining marks into canonical order. It must not be quadratic: a text may have a million
-// in a row.
-func sortMarks(marks []change) {
+// sortMarks sorts marks into canonical order. It must not be quadratic: a text may have a million in a row.
+func sortMarks(marks []markedRune) {
 	if len(marks) > 1 {
-		slices.SortStableFunc(marks, func(a, b change) int { return cmp.Compare(a.class, b.class) })
+		slices.SortStableFunc(marks, func(a, b markedRune) int { return cmp.Compare(a.class, b.class) })
 	}
 }
 
 // composeAll composes characters with no mark of the same or a higher class between them.
-func (u *unicodeData) composeAll(cs []change) []change {
+func (u *unicodeData) composeAll(cs []markedRune) []markedRune {
 	out := cs[:0]
 	base := -1 // index in out of the last base character
 	last := -1 // canonical class of the last character after it that was not composed
@@ -135,7 +89,6 @@ func (u *unicodeData) composeAll(cs []change) []change {
 		if base >= 0 && last < class {
 			if r, ok := u.pair(out[base].r, c.r); ok {
 				out[base].r = r
-				out[base].delta += c.delta - 1
 				continue
 			}
 		}

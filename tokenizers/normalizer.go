@@ -1,6 +1,7 @@
 package tokenizers
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -58,12 +59,14 @@ var plainNormalizers = map[string]stage{
 type normalForm struct{ composed, compatible bool }
 
 func (n normalForm) apply(p *pass) {
-	p.rewrite(func(lo, hi int32) {
-		if isASCII(p.text.b[lo:hi]) {
-			p.out.appendText(&p.text, lo, hi)
+	p.rewrite(func(piece []byte) {
+		if isASCII(piece) {
+			p.out = append(p.out, piece...)
 			return
 		}
-		p.appendChars(p.normalForm(p.decodeChars(lo, hi), n.compatible, n.composed))
+		for _, c := range p.normalForm(piece, n.compatible, n.composed) {
+			p.out = utf8.AppendRune(p.out, c.r)
+		}
 	})
 }
 
@@ -76,46 +79,50 @@ func isASCII(b []byte) bool {
 	return true
 }
 
-// eachChar rewrites each character by itself.
-type eachChar func(u *unicodeData, out *text, c char)
+// eachChar rewrites each character by itself: it appends the new form to out.
+type eachChar func(u *unicodeData, out []byte, r rune) []byte
 
 func (f eachChar) apply(p *pass) {
 	u := codepoints()
-	p.rewrite(func(lo, hi int32) {
-		for i := lo; i < hi; {
-			r, n := utf8.DecodeRune(p.text.b[i:hi])
-			f(u, &p.out, char{r, p.text.from[i]})
-			i += int32(n)
+	p.rewrite(func(piece []byte) {
+		for len(piece) > 0 {
+			r, size := utf8.DecodeRune(piece)
+			p.out = f(u, p.out, r)
+			if len(p.out) == 0 {
+				p.startDropped = true
+			}
+			piece = piece[size:]
 		}
 	})
 }
 
-func lowercase(u *unicodeData, out *text, c char) {
-	if !u.is(c.r, hasLower) {
-		out.appendRune(c.r, c.from)
-		return
+func lowercase(u *unicodeData, out []byte, r rune) []byte {
+	if !u.is(r, hasLower) {
+		return utf8.AppendRune(out, r)
 	}
-	for _, r := range u.lower[c.r] {
-		out.appendRune(r, c.from)
+	for _, lower := range u.lower[r] {
+		out = utf8.AppendRune(out, lower)
 	}
+	return out
 }
 
-func stripAccent(u *unicodeData, out *text, c char) {
-	if !u.is(c.r, isCombining) {
-		out.appendRune(c.r, c.from)
+func stripAccent(u *unicodeData, out []byte, r rune) []byte {
+	if u.is(r, isCombining) {
+		return out
 	}
+	return utf8.AppendRune(out, r)
 }
 
 // nmt applies sentencepiece's nmt rules: it drops control characters and replaces unusual ones with spaces.
-func nmt(_ *unicodeData, out *text, c char) {
-	switch r := c.r; {
+func nmt(_ *unicodeData, out []byte, r rune) []byte {
+	switch {
 	case r >= 1 && r <= 8, r == 0xB, r >= 0xE && r <= 0x1F, r == 0x7F, r == 0x8F, r == 0x9F:
+		return out
 	case r == '\t', r == '\n', r == '\f', r == '\r', r == 0x1680, r >= 0x200B && r <= 0x200F, r == 0x2028, r == 0x2029,
 		r == 0x2581, r == 0xFEFF, r == 0xFFFD:
-		out.appendByte(' ', c.from)
-	default:
-		out.appendRune(r, c.from)
+		return append(out, ' ')
 	}
+	return utf8.AppendRune(out, r)
 }
 
 // strip removes white space from the ends.
@@ -126,38 +133,32 @@ type strip struct {
 }
 
 func (n *strip) apply(p *pass) {
-	u := codepoints()
-	p.rewrite(func(lo, hi int32) {
-		for n.Left && lo < hi {
-			r, size := utf8.DecodeRune(p.text.b[lo:hi])
-			if !u.is(r, isWhitespace) {
-				break
-			}
-			lo += int32(size)
+	isSpace := func(r rune) bool { return codepoints().is(r, isWhitespace) }
+	p.rewrite(func(piece []byte) {
+		stripped := piece
+		if n.Left {
+			stripped = bytes.TrimLeftFunc(stripped, isSpace)
 		}
-		for n.Right && lo < hi {
-			r, size := utf8.DecodeLastRune(p.text.b[lo:hi])
-			if !u.is(r, isWhitespace) {
-				break
-			}
-			hi -= int32(size)
+		if len(p.out) == 0 && len(stripped) < len(piece) {
+			p.startDropped = true
 		}
-		p.out.appendText(&p.text, lo, hi)
+		if n.Right {
+			stripped = bytes.TrimRightFunc(stripped, isSpace)
+		}
+		p.out = append(p.out, stripped...)
 	})
 }
 
-// prepend puts a text before each piece. It stands for the same input bytes as the first character.
+// prepend puts a text before each piece.
 type prepend struct {
 	head
 	Text string `json:"prepend"`
 }
 
 func (n *prepend) apply(p *pass) {
-	p.rewrite(func(lo, hi int32) {
-		if lo < hi {
-			p.out.appendString(n.Text, p.text.from[lo])
-			p.out.appendText(&p.text, lo, hi)
-		}
+	p.rewrite(func(piece []byte) {
+		p.out = append(p.out, n.Text...)
+		p.out = append(p.out, piece...)
 	})
 }
 
@@ -197,35 +198,35 @@ func parseReplace(raw json.RawMessage) (*replace, error) {
 }
 
 // match returns the length of the match at the start of b, or 0.
-func (n *replace) match(b []byte) int32 {
+func (n *replace) match(b []byte) int {
 	if !n.spaces {
 		if len(b) >= len(n.old) && string(b[:len(n.old)]) == n.old {
-			return int32(len(n.old))
+			return len(n.old)
 		}
 		return 0
 	}
-	run := 0
-	for run < len(b) && b[run] == ' ' {
-		run++
-	}
+	run := len(b) - len(bytes.TrimLeft(b, " "))
 	if run < 2 {
 		return 0
 	}
-	return int32(run)
+	return run
 }
 
-// apply replaces matches. The new text stands for the input bytes of the last character that it replaces.
+// apply replaces matches. As in the reference, the new text stands for the last character that it replaces.
 func (n *replace) apply(p *pass) {
-	p.rewrite(func(lo, hi int32) {
-		for i := lo; i < hi; {
-			size := n.match(p.text.b[i:hi])
+	p.rewrite(func(piece []byte) {
+		for len(piece) > 0 {
+			size := n.match(piece)
 			if size == 0 {
-				p.out.appendText(&p.text, i, i+1)
-				i++
+				p.out = append(p.out, piece[0])
+				piece = piece[1:]
 				continue
 			}
-			i += size
-			p.out.appendString(n.content, p.text.from[i-1])
+			if len(p.out) == 0 && (n.content == "" || utf8.RuneCount(piece[:size]) > 1) {
+				p.startDropped = true
+			}
+			p.out = append(p.out, n.content...)
+			piece = piece[size:]
 		}
 	})
 }

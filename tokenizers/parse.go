@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// file is a tokenizer.json. Truncation is ignored, and so is padding except its token: see the package comment.
+// file is a tokenizer.json. Decoder and truncation are ignored, and so is padding except its token: see the package
+// comment.
 type file struct {
 	Version       string          `json:"version"`
 	Truncation    json.RawMessage `json:"truncation"`
@@ -23,8 +24,8 @@ type file struct {
 	Model         json.RawMessage `json:"model"`
 }
 
-// Parse reads the contents of a tokenizer.json.
-func Parse(data []byte) (*Tokenizer, error) {
+// parse reads the contents of a tokenizer.json.
+func parse(data []byte) (*Tokenizer, error) {
 	var f file
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
@@ -34,12 +35,7 @@ func Parse(data []byte) (*Tokenizer, error) {
 	if f.Version != "1.0" {
 		return nil, fmt.Errorf("tokenizer.json: version %q is not supported", f.Version)
 	}
-	t := &Tokenizer{
-		added:    map[int32]*addedToken{},
-		addedIDs: map[string]int32{},
-		forms:    map[int32]string{},
-		specials: map[string]bool{},
-	}
+	t := &Tokenizer{addedIDs: map[string]int32{}}
 	t.passes.New = func() any { return &pass{} }
 	var byteLevel bool
 	var err error
@@ -55,14 +51,8 @@ func Parse(data []byte) (*Tokenizer, error) {
 	if t.post, err = parsePostProcessor(f.PostProcessor); err != nil {
 		return nil, fmt.Errorf("post_processor: %w", err)
 	}
-	if t.decoders, err = parseDecoder(f.Decoder); err != nil {
-		return nil, fmt.Errorf("decoder: %w", err)
-	}
 	if err := t.addTokens(f.AddedTokens); err != nil {
 		return nil, err
-	}
-	if t.post.trim {
-		t.margins = marginsOf(t.model)
 	}
 	t.pad = t.padding(f.Padding)
 	return t, nil
@@ -77,7 +67,7 @@ func (t *Tokenizer) padding(section json.RawMessage) int32 {
 		return *p.ID
 	}
 	for _, name := range []string{"[PAD]", "<pad>"} {
-		if id, ok := t.ID(name); ok {
+		if id, ok := t.id(name); ok {
 			return id
 		}
 	}
@@ -88,10 +78,11 @@ func (t *Tokenizer) padding(section json.RawMessage) int32 {
 // if it is there, else the next free id.
 func (t *Tokenizer) addTokens(list []addedToken) error {
 	t.size = t.model.size()
+	seen := map[int32]bool{}
 	var raw, normal []*addedToken
 	for i := range list {
 		a := &list[i]
-		if a.Content == "" || t.added[a.ID] != nil {
+		if a.Content == "" || seen[a.ID] {
 			return fmt.Errorf("added_tokens: id %d is empty or appears twice", a.ID)
 		}
 		id, ok := t.model.id(a.Content)
@@ -102,36 +93,32 @@ func (t *Tokenizer) addTokens(list []addedToken) error {
 		if id != a.ID {
 			return fmt.Errorf("added_tokens: %q has id %d, but its id in the vocabulary is %d", a.Content, a.ID, id)
 		}
-		t.added[a.ID] = a
+		seen[a.ID] = true
 		t.addedIDs[a.Content] = a.ID
-		t.forms[a.ID] = a.Content
-		if a.Special {
-			t.specials[a.Content] = true
-		}
+		a.form = a.Content
 		if !a.Normalized {
 			raw = append(raw, a)
 			continue
 		}
 		normal = append(normal, a)
-		if t.forms[a.ID] = t.normalized(a.Content); t.forms[a.ID] == "" {
+		if a.form = t.normalized(a.Content); a.form == "" {
 			return fmt.Errorf("added_tokens: %q is empty after normalization", a.Content)
 		}
 	}
 	var rawErr, normalErr error
-	t.rawMatcher, rawErr = newMatcher(raw, t.forms)
-	t.normalizedMatcher, normalErr = newMatcher(normal, t.forms)
+	t.rawMatcher, rawErr = newMatcher(raw)
+	t.normalizedMatcher, normalErr = newMatcher(normal)
 	return errors.Join(rawErr, normalErr)
 }
 
 // normalized runs only the normalizer.
 func (t *Tokenizer) normalized(s string) string {
 	p := &pass{}
-	p.text.load(s)
-	p.pieces = append(p.pieces, piece{0, int32(len(p.text.b)), noToken})
+	p.load(s)
 	for _, st := range t.normalize {
 		st.apply(p)
 	}
-	return string(p.text.b)
+	return string(p.text)
 }
 
 // absent reports whether a section is missing or null.

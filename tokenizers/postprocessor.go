@@ -3,9 +3,6 @@ package tokenizers
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
-	"strings"
-	"unicode/utf8"
 )
 
 // parsePostProcessor reads the post-processor.
@@ -25,12 +22,7 @@ func parsePostProcessor(raw json.RawMessage) (postProcessor, error) {
 	case "RobertaProcessing":
 		return parseRobertaProcessing(raw)
 	case "ByteLevel":
-		t := plainPostProcessor()
-		s := &byteLevelSplit{}
-		err := strict(raw, s)
-		t.trim = s.Trim
-		t.prefixed = s.Prefix
-		return t, err
+		return plainPostProcessor(), strict(raw, &byteLevelSplit{})
 	case "Sequence":
 		return parseProcessors(raw)
 	}
@@ -146,7 +138,6 @@ func parseRobertaProcessing(raw json.RawMessage) (postProcessor, error) {
 	return postProcessor{
 		single: []slot{cls, {source: 0}, sep},
 		pair:   []slot{cls, {source: 0}, sep, sep, {source: 1}, sep},
-		trim:   c.Trim, prefixed: c.Prefix,
 	}, err
 }
 
@@ -156,25 +147,21 @@ func parseProcessors(raw json.RawMessage) (postProcessor, error) {
 	if err != nil {
 		return postProcessor{}, err
 	}
-	all := plainPostProcessor()
+	last := plainPostProcessor()
 	for i, part := range parts {
 		name, err := kind(part)
 		if err != nil {
 			return postProcessor{}, err
 		}
-		t, err := parsePostProcessor(part)
-		if err != nil {
-			return postProcessor{}, err
-		}
-		if all.trim && t.trim || i+1 < len(parts) && name != "ByteLevel" {
+		if i+1 < len(parts) && name != "ByteLevel" {
 			return postProcessor{}, fmt.Errorf("Sequence: %s as processor %d of %d is not supported",
 				name, i+1, len(parts))
 		}
-		t.trim = t.trim || all.trim
-		t.prefixed = t.prefixed || all.prefixed
-		all = t
+		if last, err = parsePostProcessor(part); err != nil {
+			return postProcessor{}, err
+		}
 	}
-	return all, nil
+	return last, nil
 }
 
 // slot is a part of the encoding: a text or a special token.
@@ -189,8 +176,6 @@ const specialSource = -1
 // postProcessor is the layout of encodings: texts and special tokens in order.
 type postProcessor struct {
 	single, pair []slot
-	trim         bool // offsets do not include white space at the ends of tokens
-	prefixed     bool // but include the space before the first word, which the pre-tokenizer adds
 }
 
 // plainPostProcessor adds no special tokens.
@@ -206,86 +191,4 @@ func countSpecial(slots []slot) int {
 		}
 	}
 	return n
-}
-
-// clear empties the encoding and allocates memory for n tokens.
-func (e *Encoding) clear(n int) {
-	e.IDs = slices.Grow(e.IDs[:0], n)
-	e.TypeIDs = slices.Grow(e.TypeIDs[:0], n)
-	e.Offsets = slices.Grow(e.Offsets[:0], n)
-	e.Source = slices.Grow(e.Source[:0], n)
-}
-
-func (e *Encoding) push(id, typeID int32, from Span, source int8) {
-	e.IDs = append(e.IDs, id)
-	e.TypeIDs = append(e.TypeIDs, typeID)
-	e.Offsets = append(e.Offsets, from)
-	e.Source = append(e.Source, source)
-}
-
-func (e *Encoding) text(s slot, of sequence) {
-	e.IDs = append(e.IDs, of.ids...)
-	e.Offsets = append(e.Offsets, of.spans...)
-	for range of.ids {
-		e.TypeIDs = append(e.TypeIDs, s.typeID)
-		e.Source = append(e.Source, s.source)
-	}
-}
-
-// trim removes white space from both ends of spans: as many characters of the input as the token has there. A single
-// space at the start of the first token stays if the pre-tokenizer may have added it.
-func (t *Tokenizer) trim(s *sequence) {
-	for i, id := range s.ids {
-		o := &s.spans[i]
-		before, after := t.marginsAt(id, s.input[o.Start:o.End])
-		if (i == 0 || o.Start == 0) && t.post.prefixed && before == 1 {
-			before = 0
-		}
-		end := o.End
-		for ; before > 0 && o.Start < end; before-- {
-			_, n := utf8.DecodeRuneInString(s.input[o.Start:])
-			o.Start += int32(n)
-		}
-		for ; after > 0 && o.End > o.Start; after-- {
-			_, n := utf8.DecodeLastRuneInString(s.input[:o.End])
-			o.End -= int32(n)
-		}
-	}
-}
-
-// margin is the amount of white space at the ends of a token, in characters.
-type margin struct{ before, after uint8 }
-
-// marginsAt looks up a token of the model. The text of an added token is what it matched.
-func (t *Tokenizer) marginsAt(id int32, matched string) (before, after uint8) {
-	e := margin{}
-	if t.added[id] != nil {
-		e = marginOf(matched)
-	} else if int(id) < len(t.margins) {
-		e = t.margins[id]
-	}
-	return e.before, e.after
-}
-
-func marginOf(token string) margin {
-	u := codepoints()
-	isSpace := func(r rune) bool { return r == byteAlphabet[' '] || u.is(r, isWhitespace) }
-	count := func(cut string) uint8 {
-		return uint8(min(255, utf8.RuneCountInString(token)-utf8.RuneCountInString(cut)))
-	}
-	return margin{count(strings.TrimLeftFunc(token, isSpace)), count(strings.TrimRightFunc(token, isSpace))}
-}
-
-// marginsOf returns the margins of a model's tokens by id.
-func marginsOf(m model) []margin {
-	var table []margin
-	for id, remaining := int32(0), m.size(); remaining > 0 && id <= maxID; id++ {
-		e := margin{}
-		if token, ok := m.token(id); ok {
-			e = marginOf(token)
-			remaining--
-		}
-		table = append(table, e)
-	}
-	return table
 }

@@ -45,7 +45,7 @@ func (s *propertySplit) apply(p *pass) {
 		p.parts = p.parts[:0]
 		start := lo
 		for i := lo; i < hi; {
-			r, n := utf8.DecodeRune(p.text.b[i:hi])
+			r, n := utf8.DecodeRune(p.text[i:hi])
 			end := i + int32(n)
 			if u.is(r, s.what) {
 				p.appendBetween(start, i)
@@ -77,7 +77,7 @@ func (s *textSplit) apply(p *pass) {
 	p.split(func(lo, hi int32) {
 		p.parts = p.parts[:0]
 		for at := lo; at < hi; {
-			n := bytes.Index(p.text.b[at:hi], delimiter)
+			n := bytes.Index(p.text[at:hi], delimiter)
 			if n < 0 {
 				p.appendBetween(at, hi)
 				break
@@ -103,7 +103,7 @@ func (wordSplit) apply(p *pass) {
 		start := lo
 		last := property(isWhitespace)
 		for i := lo; i < hi; {
-			r, n := utf8.DecodeRune(p.text.b[i:hi])
+			r, n := utf8.DecodeRune(p.text[i:hi])
 			current := u.of(r) & (isWord | isWhitespace)
 			if current&isWord != 0 {
 				current = isWord
@@ -132,17 +132,16 @@ type metaspace struct {
 }
 
 func (m *metaspace) apply(p *pass) {
-	p.rewrite(func(lo, hi int32) {
-		b := p.text.b[lo:hi]
-		has := b[0] == ' ' || bytes.HasPrefix(b, []byte(m.replacement))
-		if !has && (m.always || m.first && p.text.from[lo].Start == 0) {
-			p.out.appendString(m.replacement, p.text.from[lo])
+	p.rewrite(func(piece []byte) {
+		has := piece[0] == ' ' || bytes.HasPrefix(piece, []byte(m.replacement))
+		if !has && (m.always || m.first && p.atStart()) {
+			p.out = append(p.out, m.replacement...)
 		}
-		for i := lo; i < hi; i++ {
-			if p.text.b[i] == ' ' {
-				p.out.appendString(m.replacement, p.text.from[i])
+		for _, c := range piece {
+			if c == ' ' {
+				p.out = append(p.out, m.replacement...)
 			} else {
-				p.out.appendByte(p.text.b[i], p.text.from[i])
+				p.out = append(p.out, c)
 			}
 		}
 	})
@@ -152,7 +151,7 @@ func (m *metaspace) apply(p *pass) {
 	p.split(func(lo, hi int32) {
 		start := lo
 		for i := lo + 1; i < hi; i++ {
-			if p.text.b[i] == m.replacement[0] && bytes.HasPrefix(p.text.b[i:hi], []byte(m.replacement)) {
+			if p.text[i] == m.replacement[0] && bytes.HasPrefix(p.text[i:hi], []byte(m.replacement)) {
 				p.cut(start, i)
 				start = i
 			}

@@ -15,12 +15,7 @@ type Tokenizer struct {
 	split             []stage
 	model             model
 	post              postProcessor
-	decoders          []decoder
-	added             map[int32]*addedToken
 	addedIDs          map[string]int32
-	forms             map[int32]string // of added tokens: content, normalized if Normalized
-	specials          map[string]bool  // by content
-	margins           []margin         // of the model's tokens, if the post-processor trims
 	size              int
 	pad               int32
 	passes            sync.Pool
@@ -28,9 +23,9 @@ type Tokenizer struct {
 
 // model turns a word into tokens.
 type model interface {
-	tokenize(p *pass, lo, hi int32, s *sequence)
+	// tokenize appends the tokens of a word to ids.
+	tokenize(p *pass, word []byte, ids []int32) []int32
 	id(token string) (int32, bool)
-	token(id int32) (string, bool)
 	size() int
 }
 
@@ -40,7 +35,7 @@ func Load(path string) (*Tokenizer, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := Parse(data)
+	t, err := parse(data)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -49,64 +44,42 @@ func Load(path string) (*Tokenizer, error) {
 
 // Encode tokenizes a text. Bytes that are not UTF-8 count as U+FFFD.
 func (t *Tokenizer) Encode(text string, o Options) (*Encoding, error) {
-	e := &Encoding{}
-	if err := t.EncodeInto(e, text, o); err != nil {
+	p := t.passes.Get().(*pass)
+	defer t.release(p)
+	var err error
+	if p.first, err = t.tokenize(p, text, p.first[:0]); err != nil {
 		return nil, err
 	}
-	return e, nil
+	return newEncoding(t.post.single, p.first, nil, o)
 }
 
 // EncodePair tokenizes two texts, such as a query and a passage, into one sequence.
 func (t *Tokenizer) EncodePair(first, second string, o Options) (*Encoding, error) {
-	e := &Encoding{}
-	if err := t.EncodePairInto(e, first, second, o); err != nil {
+	p := t.passes.Get().(*pass)
+	defer t.release(p)
+	var err error
+	if p.first, err = t.tokenize(p, first, p.first[:0]); err != nil {
 		return nil, err
 	}
-	return e, nil
-}
-
-// EncodeInto is like Encode, but overwrites e.
-func (t *Tokenizer) EncodeInto(e *Encoding, text string, o Options) error {
-	p := t.passes.Get().(*pass)
-	defer t.release(p)
-	if err := t.run(p, text, &p.first); err != nil {
-		return err
+	if p.second, err = t.tokenize(p, second, p.second[:0]); err != nil {
+		return nil, err
 	}
-	p.second.reset("")
-	return t.finish(e, p, t.post.single, o)
-}
-
-// EncodePairInto is like EncodePair, but overwrites e.
-func (t *Tokenizer) EncodePairInto(e *Encoding, first, second string, o Options) error {
-	p := t.passes.Get().(*pass)
-	defer t.release(p)
-	if err := t.run(p, first, &p.first); err != nil {
-		return err
-	}
-	if err := t.run(p, second, &p.second); err != nil {
-		return err
-	}
-	return t.finish(e, p, t.post.pair, o)
+	return newEncoding(t.post.pair, p.first, p.second, o)
 }
 
 // release returns a pass to the pool, unless a long text made it large.
 func (t *Tokenizer) release(p *pass) {
-	if cap(p.text.b)+cap(p.out.b) <= 1<<20 {
+	if cap(p.text)+cap(p.out) <= 1<<20 {
 		t.passes.Put(p)
 	}
 }
 
-// run tokenizes one text into s.
-func (t *Tokenizer) run(p *pass, input string, s *sequence) error {
+// tokenize appends the tokens of one text to ids.
+func (t *Tokenizer) tokenize(p *pass, input string, ids []int32) ([]int32, error) {
 	if len(input) > math.MaxInt32/8 {
-		return fmt.Errorf("text of %d bytes is too large to tokenize", len(input))
+		return nil, fmt.Errorf("text of %d bytes is too large to tokenize", len(input))
 	}
-	s.reset(input)
-	p.text.load(input)
-	p.pieces = p.pieces[:0]
-	if input != "" {
-		p.pieces = append(p.pieces, piece{0, int32(len(p.text.b)), noToken})
-	}
+	p.load(input)
 	t.rawMatcher.apply(p)
 	for _, st := range t.normalize {
 		st.apply(p)
@@ -117,49 +90,16 @@ func (t *Tokenizer) run(p *pass, input string, s *sequence) error {
 	}
 	for _, pc := range p.pieces {
 		if pc.id >= 0 {
-			s.add(pc.id, p.text.span(pc.lo, pc.hi))
+			ids = append(ids, pc.id)
 		} else {
-			t.model.tokenize(p, pc.lo, pc.hi, s)
+			ids = t.model.tokenize(p, p.text[pc.lo:pc.hi], ids)
 		}
 	}
-	return nil
+	return ids, nil
 }
 
-// finish truncates the sequences and joins them with special tokens.
-func (t *Tokenizer) finish(e *Encoding, p *pass, slots []slot, o Options) error {
-	special := 0
-	if !o.Bare {
-		special = countSpecial(slots)
-	}
-	first := p.first
-	second := p.second
-	length := len(first.ids) + len(second.ids) + special
-	if o.MaxLength > 0 {
-		if err := o.truncate(&first, &second, o.MaxLength-special, length); err != nil {
-			return err
-		}
-	}
-	if t.post.trim {
-		t.trim(&first)
-		t.trim(&second)
-	}
-	e.clear(len(first.ids) + len(second.ids) + special)
-	e.Length = length
-	for _, s := range slots {
-		switch {
-		case s.source == 0:
-			e.text(s, first)
-		case s.source == 1:
-			e.text(s, second)
-		case !o.Bare:
-			e.push(s.id, s.typeID, Span{}, specialSource)
-		}
-	}
-	return nil
-}
-
-// ID looks up a token, added tokens first.
-func (t *Tokenizer) ID(token string) (int32, bool) {
+// id looks up a token, added tokens first.
+func (t *Tokenizer) id(token string) (int32, bool) {
 	if id, ok := t.addedIDs[token]; ok {
 		return id, true
 	}

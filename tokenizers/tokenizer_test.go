@@ -61,10 +61,9 @@ func TestConcurrent(t *testing.T) {
 		var group sync.WaitGroup
 		for range 4 {
 			group.Go(func() {
-				var e Encoding
 				for _, g := range all {
-					if err := tok.EncodeInto(&e, g.Text, Options{}); err != nil || !slices.Equal(e.IDs, g.IDs) {
-						t.Errorf("%s: %q: %v, want %v, %v", folder, g.Text, e.IDs, g.IDs, err)
+					if e, err := tok.Encode(g.Text, Options{}); err != nil || !slices.Equal(e.IDs, g.IDs) {
+						t.Errorf("%s: %q: %v, want %v, %v", folder, g.Text, e, g.IDs, err)
 					}
 				}
 			})
@@ -73,17 +72,16 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-func TestEncodeIntoDoesNotAllocate(t *testing.T) {
+func TestEncodeAllocatesOnlyTheEncoding(t *testing.T) {
 	tok := loadGolden(t, "testdata/wordpiece")
-	var e Encoding
 	encode := func() {
-		if err := tok.EncodeInto(&e, "The quick brown Füchse, 狐 jumped over 13 lazy dogs.", Options{}); err != nil {
+		if _, err := tok.Encode("The quick brown Füchse, 狐 jumped over 13 lazy dogs.", Options{}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	encode()
-	if n := testing.AllocsPerRun(100, encode); n > 0.1 && !raceEnabled {
-		t.Errorf("%v allocations, want 0", n)
+	if n := testing.AllocsPerRun(100, encode); n > 3.1 && !raceEnabled {
+		t.Errorf("%v allocations, want 3: the encoding and its two slices", n)
 	}
 }
 
@@ -91,8 +89,8 @@ func TestEncodeIntoDoesNotAllocate(t *testing.T) {
 func TestLongWords(t *testing.T) {
 	text := strings.Repeat("abcdefgh", 1<<15)
 	for _, folder := range goldenFolders(t) {
-		e, err := loadGolden(t, folder).Encode(text, Options{Bare: true})
-		if err != nil || len(e.IDs) == 0 || e.Offsets[len(e.IDs)-1].End != int32(len(text)) {
+		e, err := loadGolden(t, folder).Encode(text, Options{})
+		if err != nil || len(e.IDs) == 0 {
 			t.Errorf("%s: %v", folder, err)
 		}
 	}
@@ -104,10 +102,12 @@ func FuzzEncode(f *testing.F) {
 	for _, folder := range goldenFolders(f) {
 		toks = append(toks, loadGolden(f, folder))
 		n := 0
+		before := ""
 		rows(f, filepath.Join(folder, "golden.jsonl.gz"), func(g golden) {
 			if n++; n%10 == 0 {
-				f.Add(g.Text, g.Decoded, uint16(n), uint8(n))
+				f.Add(g.Text, before, uint16(n), uint8(n))
 			}
+			before = g.Text
 		})
 	}
 	f.Fuzz(func(t *testing.T, text, second string, choice uint16, max uint8) {
@@ -125,50 +125,38 @@ func FuzzEncode(f *testing.F) {
 	})
 }
 
-// checkEncoding checks that offsets are in the text and ascending and that ids are tokens. If the vocabulary is
-// byte-level, the tokenizer has no normalizer and the text no added token, it also checks that decoding is lossless.
+// checkEncoding checks that ids are tokens. If the vocabulary is byte-level, the tokenizer has no normalizer and the text
+// no added token, it also checks that the tokens make up the text.
 func checkEncoding(t *testing.T, tok *Tokenizer, text string) {
-	e, err := tok.Encode(text, Options{})
+	ids, err := tok.tokenize(&pass{}, text, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	last := Span{}
-	for i, o := range e.Offsets {
-		if e.Source[i] < 0 {
-			continue
-		}
-		if o.Start < 0 || o.End > int32(len(text)) || o.Start > o.End {
-			t.Errorf("%q: token %d has offsets %v", text, i, o)
-		}
-		// Only here may a start go back: an added space stands for the character after it, and is trimmed to its end.
-		if o.End < last.End || o.Start < last.Start && !(tok.post.trim && tok.post.prefixed) {
-			t.Errorf("%q: span of token %d goes back from %v to %v", text, i, last, o)
-		}
-		last = o
-		if _, ok := tok.decoderInput(e.IDs[i]); !ok {
-			t.Errorf("%q: id %d is not a token", text, e.IDs[i])
-		}
-	}
-	for i, o := range charOffsets(e, text) {
-		if o.Start > o.End || int(o.End) > len(text) {
-			t.Errorf("%q: token %d has character offsets %v", text, i, o)
+	for _, id := range ids {
+		if id < 0 || int(id) >= tok.Size() {
+			t.Errorf("%q: id %d is not a token", text, id)
 		}
 	}
 	m, ok := tok.model.(*bpe)
-	if !ok || !m.byteLevel || tok.normalize != nil || tok.hasAdded(e) {
+	if !ok || !m.byteLevel || tok.normalize != nil {
 		return
 	}
-	if decoded := tok.Decode(e.IDs, true); decoded != replaceInvalid(text) {
-		t.Errorf("%q is decoded to %q", text, decoded)
+	tokens := map[int32]string{}
+	for token, id := range m.raw {
+		tokens[id] = token
 	}
-}
-
-// hasAdded reports whether the text has an added token.
-func (t *Tokenizer) hasAdded(e *Encoding) bool {
-	for i, id := range e.IDs {
-		if e.Source[i] >= 0 && t.added[id] != nil {
-			return true
+	for _, id := range tok.addedIDs {
+		delete(tokens, id)
+	}
+	var joined strings.Builder
+	for _, id := range ids {
+		token, ok := tokens[id]
+		if !ok {
+			return
 		}
+		joined.WriteString(token)
 	}
-	return false
+	if joined.String() != replaceInvalid(text) {
+		t.Errorf("%q has the tokens %q", text, joined.String())
+	}
 }

@@ -14,7 +14,7 @@ import (
 // unigram finds the most probable segmentation of a text, with the largest sum of the log-probabilities of its tokens
 // (Kudo 2018, arXiv:1804.10959), with the Viterbi algorithm over byte positions.
 type unigram struct {
-	*vocabulary
+	vocabulary
 	words        *trie
 	scores       []float64
 	unknown      int32
@@ -34,10 +34,9 @@ type path struct {
 }
 
 func newUnigram(tokens []string, scores []float64, unknown int32) (*unigram, error) {
-	v := &vocabulary{ids: make(map[string]int32, len(tokens)), tokens: make(map[int32]string, len(tokens))}
+	v := vocabulary{}
 	for i, token := range tokens {
-		v.ids[token] = int32(i)
-		v.tokens[int32(i)] = token
+		v[token] = int32(i)
 	}
 	if unknown < 0 || int(unknown) >= len(tokens) {
 		return nil, fmt.Errorf("Unigram: unk_id %d is not in the vocabulary of %d", unknown, len(tokens))
@@ -53,20 +52,19 @@ func newUnigram(tokens []string, scores []float64, unknown int32) (*unigram, err
 
 func (m *unigram) size() int { return len(m.scores) }
 
-func (m *unigram) tokenize(p *pass, lo, hi int32, s *sequence) {
-	b := p.text.b[lo:hi]
-	p.paths = slices.Grow(p.paths[:0], len(b)+1)[:len(b)+1]
+func (m *unigram) tokenize(p *pass, word []byte, ids []int32) []int32 {
+	p.paths = slices.Grow(p.paths[:0], len(word)+1)[:len(word)+1]
 	for i := range p.paths {
 		p.paths[i] = path{from: -1}
 	}
-	for i := 0; i < len(b); {
-		_, n := utf8.DecodeRune(b[i:])
-		if !m.extend(p.paths, b, i, n) {
+	for i := 0; i < len(word); {
+		_, n := utf8.DecodeRune(word[i:])
+		if !m.extend(p.paths, word, i, n) {
 			improve(&p.paths[i+n], p.paths[i].score+m.unknownScore, i, m.unknown)
 		}
 		i += n
 	}
-	m.trace(p, b, lo, s)
+	return m.trace(p, word, ids)
 }
 
 // extend tries every token that starts at i. covered is true if the character there, of n bytes, is a token.
@@ -95,10 +93,10 @@ func improve(at *path, score float64, from int, id int32) {
 	}
 }
 
-// trace adds the tokens of the best path. Consecutive unknown characters are one token.
-func (m *unigram) trace(p *pass, b []byte, lo int32, s *sequence) {
+// trace appends the tokens of the best path. Consecutive unknown characters are one token.
+func (m *unigram) trace(p *pass, word []byte, ids []int32) []int32 {
 	p.next = p.next[:0] // free: all stages are done
-	for end := int32(len(b)); end > 0; {
+	for end := int32(len(word)); end > 0; {
 		at := p.paths[end]
 		if n := len(p.next); at.id == m.unknown && n > 0 && p.next[n-1].id == m.unknown {
 			p.next[n-1].lo = at.from
@@ -108,27 +106,27 @@ func (m *unigram) trace(p *pass, b []byte, lo int32, s *sequence) {
 		end = at.from
 	}
 	for _, pc := range slices.Backward(p.next) {
-		m.emit(p, b[pc.lo:pc.hi], piece{lo + pc.lo, lo + pc.hi, pc.id}, s)
+		if pc.id == m.unknown {
+			ids = m.appendUnknown(ids, word[pc.lo:pc.hi])
+		} else {
+			ids = append(ids, pc.id)
+		}
 	}
+	return ids
 }
 
-func (m *unigram) emit(p *pass, b []byte, pc piece, s *sequence) {
-	span := p.text.span(pc.lo, pc.hi)
-	if pc.id != m.unknown {
-		s.add(pc.id, span)
-		return
-	}
-	if id, ok := m.ids[string(b)]; ok {
-		s.add(id, span)
-		return
+// appendUnknown appends the tokens of a run of unknown characters: together they may be a token.
+func (m *unigram) appendUnknown(ids []int32, run []byte) []int32 {
+	if id, ok := m.vocabulary[string(run)]; ok {
+		return append(ids, id)
 	}
 	if m.fallback == nil {
-		s.add(m.unknown, span)
-		return
+		return append(ids, m.unknown)
 	}
-	for _, c := range b {
-		s.add(m.fallback[c], span)
+	for _, c := range run {
+		ids = append(ids, m.fallback[c])
 	}
+	return ids
 }
 
 // parseScore parses a number like the reference's JSON library (serde_json, f64_from_parts): as many digits as fit in

@@ -10,53 +10,40 @@ import (
 // prefix in the vocabulary. A word that cannot be split, or is too long, becomes one unknown token (Wu et al. 2016,
 // "Google's Neural Machine Translation System").
 type wordPiece struct {
-	*vocabulary
+	vocabulary
 	words        *trie
 	unknown      int32
 	continuation int32 // node of the trie after the prefix, or noNode if no token has it
 	maxChars     int
 }
 
-func newWordPiece(v *vocabulary, unknown int32, prefix string, maxChars int) *wordPiece {
-	m := &wordPiece{vocabulary: v, words: v.trie(), unknown: unknown, maxChars: maxChars, continuation: noNode}
-	if node, ok := m.words.find(0, prefix); ok {
-		m.continuation = node
-	}
-	return m
-}
-
-func (m *wordPiece) tokenize(p *pass, lo, hi int32, s *sequence) {
-	word := p.text.b[lo:hi]
+func (m *wordPiece) tokenize(_ *pass, word []byte, ids []int32) []int32 {
 	if len(word) > m.maxChars && utf8.RuneCount(word) > m.maxChars {
-		s.add(m.unknown, p.text.span(lo, hi))
-		return
+		return append(ids, m.unknown)
 	}
-	before := len(s.ids)
-	node := int32(0)
-	for at := lo; at < hi; node = m.continuation {
+	before := len(ids)
+	for node := int32(0); len(word) > 0; node = m.continuation {
 		id := int32(noToken)
 		n := 0
 		if node != noNode {
-			id, n = m.words.longest(node, p.text.b[at:hi])
+			id, n = m.words.longest(node, word)
 		}
 		if id == noToken {
-			s.ids = s.ids[:before]
-			s.spans = s.spans[:before]
-			s.add(m.unknown, p.text.span(lo, hi))
-			return
+			return append(ids[:before], m.unknown)
 		}
-		s.add(id, p.text.span(at, at+int32(n)))
-		at += int32(n)
+		ids = append(ids, id)
+		word = word[n:]
 	}
+	return ids
 }
 
 func parseWordPiece(raw json.RawMessage) (model, error) {
 	var c struct {
 		head
-		Unknown  string           `json:"unk_token"`
-		Prefix   string           `json:"continuing_subword_prefix"`
-		MaxChars int              `json:"max_input_chars_per_word"`
-		Vocab    map[string]int32 `json:"vocab"`
+		Unknown  string     `json:"unk_token"`
+		Prefix   string     `json:"continuing_subword_prefix"`
+		MaxChars int        `json:"max_input_chars_per_word"`
+		Vocab    vocabulary `json:"vocab"`
 	}
 	if err := strict(raw, &c); err != nil {
 		return nil, err
@@ -65,9 +52,18 @@ func parseWordPiece(raw json.RawMessage) (model, error) {
 	if !ok {
 		return nil, fmt.Errorf("WordPiece: unk_token %q is not in the vocabulary", c.Unknown)
 	}
-	v, err := newVocabulary(c.Vocab)
-	if err != nil {
+	if err := c.Vocab.check(); err != nil {
 		return nil, err
 	}
-	return newWordPiece(v, unknown, c.Prefix, c.MaxChars), nil
+	m := &wordPiece{
+		vocabulary:   c.Vocab,
+		words:        c.Vocab.trie(),
+		unknown:      unknown,
+		continuation: noNode,
+		maxChars:     c.MaxChars,
+	}
+	if node, ok := m.words.find(0, c.Prefix); ok {
+		m.continuation = node
+	}
+	return m, nil
 }

@@ -56,8 +56,8 @@ func (m *Model) countTokens(text string) int {
 	if m.tokenizer == nil {
 		return 0
 	}
-	var e tokenizers.Encoding
-	if err := m.tokenizer.EncodeInto(&e, text, tokenizers.Options{}); err != nil {
+	e, err := m.tokenizer.Encode(text, tokenizers.Options{})
+	if err != nil {
 		return 0
 	}
 	return len(e.IDs)

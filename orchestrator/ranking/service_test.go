@@ -116,11 +116,11 @@ func start(t *testing.T, m *toy) *Service {
 	if err != nil {
 		t.Fatal(err)
 	}
-	id, ok := tokenizer.ID("reform")
-	if !ok {
-		t.Fatal("the vocabulary lacks the word")
+	word, err := tokenizer.Encode("reform", tokenizers.Options{})
+	if err != nil || len(word.IDs) != 3 {
+		t.Fatalf("the word is not one token between two special ones: %v, %v", word, err)
 	}
-	m.word = int64(id)
+	m.word = int64(word.IDs[1])
 	return New(Config{MaxPassages: 512}, models)
 }
 

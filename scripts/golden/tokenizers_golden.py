@@ -43,8 +43,7 @@ def write(path, rows):
 
 
 def single(tok, text):
-    e = tok.encode(text)
-    return {"text": text, "ids": e.ids, "offsets": e.offsets, "decoded": tok.decode(e.ids, skip_special_tokens=True)}
+    return {"text": text, "ids": tok.encode(text).ids}
 
 
 def cut(tok, rng, texts):
@@ -66,36 +65,21 @@ def cut(tok, rng, texts):
     tok.enable_truncation(row["max"], strategy=row["strategy"], direction=row["direction"])
     try:
         e = tok.encode(a, row.get("pair"))
-        row |= {"ids": e.ids, "types": e.type_ids, "offsets": e.offsets}
+        row |= {"ids": e.ids, "types": e.type_ids}
     except Exception:  # the library raises a bare Exception
         pass
     tok.no_truncation()
     return row
 
 
-def bare(tok, rng, texts):
-    """Without the tokens that the post-processor adds."""
-    a, b = rng.choice(texts), rng.choice(texts)
-    e = tok.encode(a, b, add_special_tokens=False)
-    return {
-        "text": a,
-        "pair": b,
-        "bare": True,
-        "length": len(e.ids),
-        "ids": e.ids,
-        "types": e.type_ids,
-        "offsets": e.offsets,
-    }
-
-
 def code_points(tok):
-    """A digest for each 1,024 code points, of the ids and offsets of "x", the code point, "y"."""
+    """A digest for each 1,024 code points, of the ids of "x", the code point and "y"."""
     out = []
     for start in range(0, 0x110000, 1024):
         digest = hashlib.sha256()
         texts = [f"x{chr(c)}y" for c in range(start, start + 1024) if not 0xD800 <= c <= 0xDFFF]
         for e in tok.encode_batch(texts):
-            digest.update(" ".join(f"{i}:{a}:{b}" for i, (a, b) in zip(e.ids, e.offsets)).encode() + b"\n")
+            digest.update(" ".join(map(str, e.ids)).encode() + b"\n")
         out.append({"from": start, "sha256": digest.hexdigest()[:16]})
     return out
 
@@ -150,7 +134,7 @@ def golden(args):
         texts = tokenizers_texts.Texts(seed=20).lines(700 if many else 300)
         rng = random.Random(21)
         write(folder / "golden.jsonl.gz", [single(tok, t) for t in texts])
-        rows = [cut(tok, rng, texts) for _ in range(500 if many else 150)] + [bare(tok, rng, texts) for _ in range(20)]
+        rows = [cut(tok, rng, texts) for _ in range(500 if many else 150)]
         write(folder / "pairs.jsonl.gz", [r for r in rows if r])
         write(folder / "codepoints.jsonl.gz", code_points(tok))
 

@@ -45,11 +45,14 @@ func mixedTexts(t *tokenizers.Tokenizer) ([]string, error) {
 	return texts, nil
 }
 
-// cut shortens text to at most n tokens, special ones included.
+// cut drops words at the end of a text until it has at most n tokens, special ones included.
 func cut(t *tokenizers.Tokenizer, text string, n int) (string, error) {
-	e, err := t.Encode(text, tokenizers.Options{})
-	if err != nil || len(e.IDs) <= n {
-		return text, err
+	for {
+		text = strings.TrimSpace(text)
+		e, err := t.Encode(text, tokenizers.Options{})
+		if err != nil || len(e.IDs) <= n {
+			return text, err
+		}
+		text = text[:strings.LastIndexByte(text, ' ')]
 	}
-	return text[:e.Offsets[n-2].End], nil
 }
