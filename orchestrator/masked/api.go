@@ -22,9 +22,9 @@ type Request struct {
 
 	// Members of version 2.0.
 
-	// Gamma is the fraction of given tokens hidden in the guidance pass (molecular context guidance).
+	// Gamma is the fraction of given tokens that molecular context guidance hides in its second pass; 0 for no guidance.
 	Gamma wire.Float `json:"gamma"`
-	// MinAddLen is the least number of API tokens that a template without masks is extended by.
+	// MinAddLen is the least length, in API tokens, of the mask that is added to a template without masks.
 	MinAddLen wire.Int `json:"min_add_len"`
 	// Filter is accepted and ignored: molecules without the given fragments are always dropped.
 	Filter wire.Bool `json:"filter"`
@@ -44,14 +44,14 @@ type Request struct {
 	Model any `json:"model"`
 	// Seed makes the answer reproducible; random if nil.
 	Seed *wire.Int `json:"seed"`
-	// Quality asks for molecules with a QED of at least 0.6 and an SA of at most 4. It affects only models whose
-	// training data was labelled so. Without it, molecules are distributed as in all of the training data.
+	// Quality conditions the model on high quality, a QED of at least 0.6 and an SA of at most 4, if its training data was
+	// labelled so. Without it, molecules are distributed as in all of the training data.
 	Quality wire.Bool `json:"quality"`
 	// Scores adds all properties to each molecule.
 	Scores wire.Bool `json:"scores"`
 	// Rounds is the number of remasking rounds after the first generation.
 	Rounds wire.Int `json:"rounds"`
-	// Attempts is how often the first generation draws rows at most: once for all molecules, then for missing ones.
+	// Attempts bounds the passes of the first generation: one for all molecules, then one each for missing molecules.
 	Attempts wire.Int `json:"attempts"`
 	// Stream answers with server-sent events.
 	Stream wire.Bool `json:"stream"`
@@ -117,15 +117,10 @@ type Models struct {
 	AvailableModels []string `json:"available_models"`
 }
 
-// Ready and Live are the answers of the health endpoints.
-type (
-	Ready struct {
-		Status string `json:"status"` // "ready"
-	}
-	Live struct {
-		Status string `json:"status"` // "live"
-	}
-)
+// Health is the answer of the health endpoints.
+type Health struct {
+	Status string `json:"status"` // "ready" or "live"
+}
 
 // Failure is the answer to any request that fails.
 type Failure struct {

@@ -25,9 +25,9 @@ func TestHeavy(t *testing.T) {
 		{func(*Request) {}, false},
 		{func(r *Request) { r.NumMolecules = 31 }, true},
 		{func(r *Request) { r.Rounds = 1 }, true},
-		{func(r *Request) { r.Smiles = &Template{Masks: []Mask{{Least: 5, Most: 50}}} }, false},
-		{func(r *Request) { r.Smiles = &Template{Masks: make([]Mask, 250)} }, false},
-		{func(r *Request) { r.Smiles = &Template{Masks: []Mask{{Least: 1, Most: 50}, {Least: 1, Most: 50}}} }, true},
+		{func(r *Request) { r.Smiles = &Template{masks: []maskRange{{least: 5, most: 50}}} }, false},
+		{func(r *Request) { r.Smiles = &Template{masks: make([]maskRange, 250)} }, false},
+		{func(r *Request) { r.Smiles = &Template{masks: []maskRange{{least: 1, most: 50}, {least: 1, most: 50}}} }, true},
 	} {
 		var r Request
 		r.SetDefaults()

@@ -21,6 +21,7 @@
 //     stands for several.
 //   - given fragments: the template without its masks. Every molecule contains them.
 //   - open position: an atom of a given fragment to which the model may bond something, written [*] or [n*].
-//   - row: one template instance as token ids, unmasked by the model.
+//   - row: token ids with masks, drawn from a template, which the model unmasks.
+//   - addition: what the model puts in place of the masks of a row.
 //   - remasking: replacing fragments of good molecules by masks, in rounds (GenMol, section 4.2).
 package masked

@@ -16,13 +16,13 @@ import (
 	"retort/tokenizers/molecules"
 )
 
-// draft is a row, and what is needed to read its molecule after unmasking.
+// draft is a row with the facts for reading its molecule after unmasking.
 type draft struct {
-	row   Row
-	parts []part
-	added int // API tokens that the masks of the template ask for
-	dots  int // dots between masks and given fragments in the template
-	group int // of rows drawn for one molecule: see oversample
+	row    Row
+	parts  []part
+	wanted int // length of the addition, in API tokens
+	dots   int // dots between masks and given fragments in the template
+	group  int // of rows drawn for one molecule: see oversample
 }
 
 // part is the tokens from..to-1 of a row.
@@ -32,15 +32,15 @@ type part struct {
 	to    int
 }
 
-// drafter draws drafts. It draws everything random about a row except the model's replacements of its masks.
+// drafter draws drafts: everything random about a row, except what the model replaces its masks with.
 type drafter struct {
 	model     Model
-	fallback  *Template // template of the request: replaces a template of a round that cannot be drawn
+	fallback  *Template // template of the request, for templates of rounds from which no row can be drawn
 	settings  Settings
 	minAddLen int          // in API tokens
 	quality   bool         // Request.Quality
 	ends      sync.Map     // []safe.End by SMILES of given fragments with open positions; at most maxCachedEnds
-	cuts      atomic.Int64 // number of fragments cut, cached or not
+	cuts      atomic.Int64 // number of calls of safe.Ends
 }
 
 // maxCachedEnds bounds drafter.ends. Rows of the request's template share a few fragments; the rows of remasking, up to
@@ -80,9 +80,9 @@ func (d *drafter) draft(t *Template, random *rand.Rand) (*draft, error) {
 		ids = append(ids, l.tokens[i]...)
 		drawn.parts = append(drawn.parts, part{given: s.Text, from: from, to: 1 + len(ids)})
 	}
-	drawn.added = target - l.apiTokens
-	if len(t.Given) > 0 {
-		drawn.dots = len(t.Masks)
+	drawn.wanted = target - l.apiTokens
+	if len(t.given) > 0 {
+		drawn.dots = len(t.masks)
 	}
 	framed := d.model.Row(ids, Target{Quality: d.quality, APITokens: target})
 	drawn.row = Row{IDs: framed, Settings: d.settings, Seed: int64(random.Uint64() >> 2)}
@@ -100,10 +100,10 @@ type layout struct {
 // layout returns the given fragments in nested order, cut at BRICS bonds, with gaps for masks. Without given fragments
 // there is one gap.
 func (d *drafter) layout(t *Template, random *rand.Rand) (*layout, error) {
-	if len(t.Given) == 0 {
+	if len(t.given) == 0 {
 		return &layout{segments: []safe.Segment{{Positions: 1}}, tokens: make([][]int32, 1)}, nil
 	}
-	fragments, err := openFragments(t.Given, random)
+	fragments, err := openFragments(t.given, random)
 	if err != nil {
 		return nil, err
 	}
@@ -131,8 +131,9 @@ func (d *drafter) layout(t *Template, random *rand.Rand) (*layout, error) {
 	return l, nil
 }
 
-// encode returns the tokens of given fragments. If the model lacks a token, it is shown the fragments without stereo,
-// and with carbon in place of unknown atoms such as metals. Molecules have the fragments as given all the same.
+// encode returns the tokens of given fragments. If the model lacks a token, the tokens are those of the fragments without
+// stereo, and with carbon in place of unknown atoms such as metals. The molecules have the fragments as given all the
+// same.
 func (d *drafter) encode(text string) ([]int32, error) {
 	ids, err := d.model.Encode(text)
 	if _, ok := errors.AsType[*molecules.TokenError](err); !ok {

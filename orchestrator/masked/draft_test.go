@@ -43,12 +43,12 @@ func TestNearestRows(t *testing.T) {
 	masksOnly := []part{{from: 1, to: 3}}
 	withFragment := []part{{given: "c1ccccc1*", from: 1, to: 2}, {from: 2, to: 3}}
 	drafts := []*draft{
-		{parts: masksOnly, added: 10},
-		{parts: masksOnly, added: 10},
-		{parts: masksOnly, added: 10},
-		{parts: withFragment, added: 5, dots: 1, group: 1},
-		{parts: withFragment, added: 5, dots: 1, group: 1},
-		{parts: masksOnly, added: 4, group: 2},
+		{parts: masksOnly, wanted: 10},
+		{parts: masksOnly, wanted: 10},
+		{parts: masksOnly, wanted: 10},
+		{parts: withFragment, wanted: 5, dots: 1, group: 1},
+		{parts: withFragment, wanted: 5, dots: 1, group: 1},
+		{parts: masksOnly, wanted: 4, group: 2},
 	}
 	rows := [][]int32{{0, 3, 4, 0}, {0, 4, 5, 0}, {0, 6, 5, 0}, {0, 50, 5, 0}, {0, 50, 6, 0}, {0, 9, 9, 0}}
 	nearest, ids := nearestRows(idModel{}, drafts, rows)

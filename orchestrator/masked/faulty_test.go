@@ -61,7 +61,7 @@ func TestInvalidAnswersOfTheModel(t *testing.T) {
 			if status != 500 || text != `{"status":"failed","error":"Internal server error"}` {
 				t.Errorf("%d %s", status, text)
 			}
-			r := Request{Smiles: &Template{Masks: []Mask{{Least: 20, Most: 20}}}}
+			r := Request{Smiles: &Template{masks: []maskRange{{least: 20, most: 20}}}}
 			r.SetDefaults()
 			_, err := h.service.Generate(t.Context(), r)
 			if !isInternal(err, "model toy") {

@@ -38,7 +38,7 @@ func (t *Template) setGiven(fragments []string) error {
 		if err != nil {
 			return fmt.Errorf("the fragment %s cannot be kept: %w", fragment, err)
 		}
-		t.Given = append(t.Given, molecule.SMILES())
+		t.given = append(t.given, molecule.SMILES())
 		t.queries = append(t.queries, query)
 	}
 	return nil

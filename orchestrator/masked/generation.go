@@ -13,8 +13,8 @@ import (
 	"retort/orchestrator/telemetry"
 )
 
-// generation is the work of one request. It runs passes: draw rows from templates, unmask them, read and score their
-// molecules.
+// generation is the work of one request. It runs passes. A pass draws rows from templates, unmasks them, and reads and
+// scores their molecules.
 type generation struct {
 	model    Model
 	drafter  *drafter
@@ -25,7 +25,7 @@ type generation struct {
 	scorer   *scorer
 	report   func(Progress) error // nil without a stream
 
-	// finalContext is for reading and scoring rows already unmasked. It outlives the context of the work by a little.
+	// finalContext is for reading and scoring the rows that were unmasked when the context of the work ended.
 	finalContext context.Context
 
 	warmStarts []*candidate // replace the first generation
@@ -56,17 +56,17 @@ func (g *generation) run(ctx context.Context) ([]*candidate, error) {
 	return found[:min(count, len(found))], err
 }
 
-// hasNews reports whether the answer would tell the client anything new. Warm starts are new if an objective of the
-// request has scored them.
+// hasNews reports whether the answer would have a molecule or a score that the client does not know. It knows the warm
+// starts, and their scores unless the request has an objective.
 func (g *generation) hasNews(answer []*candidate) bool {
 	isNew := func(c *candidate) bool { return g.request.Objective != nil || !slices.Contains(g.warmStarts, c) }
 	return slices.ContainsFunc(answer, isNew) ||
-		bool(g.request.Evaluated) && len(g.scorer.evaluated()) > len(g.warmStarts)
+		bool(g.request.Evaluated) && len(g.scorer.evaluatedMolecules()) > len(g.warmStarts)
 }
 
-// firstGeneration draws from the template of the request. It draws again, up to Request.Attempts times, for missing
-// molecules: rows whose text is not a molecule as written and, if molecules must be unique, duplicates. Repaired
-// molecules fill the places that are empty after all attempts.
+// firstGeneration draws from the template of the request. It draws again for missing molecules, up to Request.Attempts
+// times in all. Missing are rows whose text is not a molecule as written and, if molecules must be unique, duplicates.
+// Repaired molecules fill the places that are empty after all attempts.
 func (g *generation) firstGeneration(ctx context.Context, count int) (found []*candidate, err error) {
 	unique := bool(g.request.Unique) || g.request.Rounds > 0
 	var asWritten, repaired []*candidate
@@ -95,7 +95,7 @@ func (g *generation) firstGeneration(ctx context.Context, count int) (found []*c
 	return found[:min(count, len(found))], err
 }
 
-// pass draws oversampling rows for each template, unmasks them, and returns the molecules of the nearestRows.
+// pass draws oversampling rows for each template, unmasks them, and returns the molecules of the rows of nearest length.
 func (g *generation) pass(ctx context.Context, templates []*Template, oversampling int) ([]*candidate, error) {
 	drafts, err := g.drafter.drafts(ctx, oversample(templates, oversampling, g.seed, g.passes), g.seed, g.passes)
 	if err != nil {
@@ -118,7 +118,7 @@ func (g *generation) pass(ctx context.Context, templates []*Template, oversampli
 	return g.unmask(ctx, drafts)
 }
 
-// streamedRows is how many rows a stream unmasks before it reports progress.
+// streamedRows is the number of rows per progress event of a stream.
 const streamedRows = 16
 
 // unmask returns the molecules of unmasked drafts. For a stream it unmasks in parts, concurrently, so that they still
@@ -141,7 +141,7 @@ func (g *generation) unmask(ctx context.Context, drafts []*draft) ([]*candidate,
 	return slices.Concat(candidates...), err
 }
 
-// unmaskPart also reads the rows that were unmasked before the model failed.
+// unmaskPart returns the molecules of some drafts. If the model fails, it returns those of the rows unmasked before.
 func (g *generation) unmaskPart(ctx context.Context, drafts []*draft) ([]*candidate, error) {
 	rows := make([]Row, len(drafts))
 	for i, d := range drafts {
@@ -181,7 +181,7 @@ func (g *generation) addProgress(rows int, candidates []*candidate) error {
 	g.progress.Generated += rows
 	g.progress.Valid += len(candidates)
 	for _, c := range candidates {
-		if score := g.scorer.answered(c.score); g.progress.Best == nil || score > *g.progress.Best {
+		if score := g.scorer.displayed(c.score); g.progress.Best == nil || score > *g.progress.Best {
 			g.progress.Best = &score
 		}
 	}

@@ -12,7 +12,8 @@ import (
 	"strings"
 )
 
-// lengths is the distribution of the lengths of the training molecules, in API tokens and in tokens of the model.
+// lengths is the distribution of the lengths of the training molecules, in API tokens and in tokens of the model. Its
+// exported methods implement Model.
 type lengths struct {
 	apiTokensPerToken float64  // on average
 	bins              []length // sorted by API tokens
@@ -97,8 +98,9 @@ func parseLength(line string) (bin length, err error) {
 	return bin, nil
 }
 
-// drawLength draws the length of a molecule, in API tokens.
-func (l *lengths) drawLength(quality bool, random *rand.Rand) int {
+func (l *lengths) APITokensPerToken() float64 { return l.apiTokensPerToken }
+
+func (l *lengths) DrawLength(quality bool, random *rand.Rand) int {
 	from := l.all
 	if quality && l.quality != nil {
 		from = l.quality
@@ -113,9 +115,9 @@ func (l *lengths) drawLength(quality bool, random *rand.Rand) int {
 // lengthTolerance is the relative difference of lengths that count as similar.
 const lengthTolerance = 0.05
 
-// drawTokens draws how many tokens of the model, at least 1, a molecule of a length in API tokens has: as many as a
-// training molecule of similar length. If there is none, the average decides.
-func (l *lengths) drawTokens(apiTokens int, quality bool, random *rand.Rand) int {
+// DrawTokens returns the number of tokens of a random training molecule of similar length. If there is none, the average
+// decides.
+func (l *lengths) DrawTokens(apiTokens int, quality bool, random *rand.Rand) int {
 	wanted := float64(apiTokens)
 	slack := 0.5 + lengthTolerance*wanted
 	from := sort.Search(len(l.bins), func(i int) bool { return float64(l.bins[i].apiTokens) >= wanted-slack })

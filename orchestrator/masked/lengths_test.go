@@ -30,21 +30,21 @@ func TestDrawnLengths(t *testing.T) {
 	lengths := map[int]int{}
 	tokens := map[int]int{}
 	for range 1000 {
-		lengths[l.drawLength(false, random)]++
-		if n := l.drawLength(true, random); n != 41 {
+		lengths[l.DrawLength(false, random)]++
+		if n := l.DrawLength(true, random); n != 41 {
 			t.Fatalf("drew length %d with quality, want 41", n)
 		}
-		tokens[l.drawTokens(40, false, random)]++
-		if n := l.drawTokens(10, false, random); n != 2 {
+		tokens[l.DrawTokens(40, false, random)]++
+		if n := l.DrawTokens(10, false, random); n != 2 {
 			t.Fatalf("%d tokens for length 10, want 2", n)
 		}
-		if n := l.drawTokens(40, true, random); n != 12 {
+		if n := l.DrawTokens(40, true, random); n != 12 {
 			t.Fatalf("%d tokens for length 40 with quality, want 12", n)
 		}
-		if n := l.drawTokens(10, true, random); n != 2 { // no molecule of quality is as short
+		if n := l.DrawTokens(10, true, random); n != 2 { // no molecule of quality is as short
 			t.Fatalf("%d tokens for length 10 with quality, want 2", n)
 		}
-		if n := l.drawTokens(100, false, random); n != 25 { // no molecule is as long: by the average
+		if n := l.DrawTokens(100, false, random); n != 25 { // no molecule is as long: by the average
 			t.Fatalf("%d tokens for length 100, want 25", n)
 		}
 	}
@@ -63,10 +63,10 @@ func TestLengthsFromTheAverage(t *testing.T) {
 	}
 	l.apiTokensPerToken = 2.5
 	random := rand.New(rand.NewPCG(1, 2))
-	if n := l.drawLength(true, random); n != 20 {
+	if n := l.DrawLength(true, random); n != 20 {
 		t.Errorf("length %d, want 20", n)
 	}
-	if n := l.drawTokens(5, false, random); n != 2 {
+	if n := l.DrawTokens(5, false, random); n != 2 {
 		t.Errorf("%d tokens for length 5, want 2", n)
 	}
 }

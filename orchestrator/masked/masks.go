@@ -6,9 +6,9 @@ import (
 )
 
 // drawMaskCounts draws the number of mask tokens of each segment, 0 for given fragments, and the target length of the
-// molecule in API tokens. The masks of the template, whose lengths are drawn one by one, determine the length. A
-// template without masks is extended to the length of a molecule of the training data, but by at least minAddLen. Every
-// open position gets at least one mask token.
+// molecule in API tokens. The target is the length of the given fragments plus a length for each mask. A template without
+// masks gets one that extends it to the length of a training molecule, but by at least minAddLen. Every open position
+// gets at least one mask token.
 func (d *drafter) drawMaskCounts(t *Template, l *layout, random *rand.Rand) (counts []int, target int, err error) {
 	room := d.model.MaxTokens() - len(d.model.Row(nil, Target{})) - l.tokenCount
 	added := 0    // in API tokens
@@ -17,11 +17,11 @@ func (d *drafter) drawMaskCounts(t *Template, l *layout, random *rand.Rand) (cou
 	if lengths == nil {
 		lengths = t.drawMaskLengths(random)
 	}
-	for i, mask := range t.Masks {
+	for i, mask := range t.masks {
 		added += lengths[i]
-		maxAdded += int(math.Ceil(float64(mask.Most) / d.model.APITokensPerToken()))
+		maxAdded += int(math.Ceil(float64(mask.most) / d.model.APITokensPerToken()))
 	}
-	if len(t.Masks) == 0 {
+	if len(t.masks) == 0 {
 		added = max(d.model.DrawLength(d.quality, random)-l.apiTokens, d.minAddLen)
 	}
 	target = l.apiTokens + added
@@ -49,15 +49,15 @@ func (d *drafter) drawMaskCounts(t *Template, l *layout, random *rand.Rand) (cou
 
 // drawMaskLengths draws the length of each mask, in API tokens.
 func (t *Template) drawMaskLengths(random *rand.Rand) []int {
-	lengths := make([]int, len(t.Masks))
-	for i, mask := range t.Masks {
-		lengths[i] = mask.Least + random.IntN(mask.Most-mask.Least+1)
+	lengths := make([]int, len(t.masks))
+	for i, mask := range t.masks {
+		lengths[i] = mask.least + random.IntN(mask.most-mask.least+1)
 	}
 	return lengths
 }
 
-// drawAddedTokens draws how many tokens of the model to mask, at least 1, for added of the target API tokens of a
-// molecule: the same fraction of the tokens that a molecule of the target length has.
+// drawAddedTokens draws the number of mask tokens, at least 1, for an addition in API tokens. Its share of the tokens of a
+// molecule of the target length is the share of the addition in that length.
 func (d *drafter) drawAddedTokens(added, target int, random *rand.Rand) int {
 	fraction := float64(added) / float64(max(target, 1))
 	return max(1, roundRandomly(fraction*float64(d.model.DrawTokens(target, d.quality, random)), random))

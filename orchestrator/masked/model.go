@@ -18,10 +18,10 @@ type Model interface {
 	MaxTokens() int
 	// APITokensPerToken is how many API tokens one token of the model stands for on average, at least 1.
 	APITokensPerToken() float64
-	// DrawLength draws the length of a new molecule, in API tokens, from the lengths of the training data, or of its
-	// molecules of quality.
+	// DrawLength draws the length of a new molecule, in API tokens. Its distribution is that of the training data or, with
+	// quality, of the training molecules of high quality (Request.Quality).
 	DrawLength(quality bool, random *rand.Rand) int
-	// DrawTokens draws how many tokens of the model, at least 1, a molecule (of quality) of a length in API tokens has.
+	// DrawTokens draws the number of model tokens, at least 1, of a molecule with a length in API tokens.
 	DrawTokens(apiTokens int, quality bool, random *rand.Rand) int
 	// APITokens is the length in API tokens of tokens of the model.
 	APITokens(ids []int32) int
@@ -33,12 +33,12 @@ type Model interface {
 	Decode(ids []int32) (string, error)
 	// Mask is the id of the mask token.
 	Mask() int32
-	// Row frames tokens with [BOS] and [EOS], or with the condition tokens for the target that the model has.
+	// Row frames tokens with [BOS] and [EOS]. A model with condition tokens has those of the target in their place.
 	Row(ids []int32, target Target) []int32
 
 	// Unmask returns each row with its masks replaced; all other tokens stay. The result of a row depends only on that
-	// row and its seed, on any replica. Rows of all requests share calls to Triton, so many rows in one call are
-	// cheaper than one by one. With an error it returns the rows unmasked before, nil for the others.
+	// row and its seed, on any replica. Rows of all requests share calls to Triton, so one call with many rows is
+	// cheaper than many calls. With an error, Unmask returns the rows unmasked before it, and nil for the others.
 	Unmask(ctx context.Context, rows []Row) ([][]int32, error)
 }
 
@@ -48,7 +48,7 @@ type Target struct {
 	APITokens int  // length
 }
 
-// Row is a template instance to unmask.
+// Row is a sequence of tokens to unmask.
 type Row struct {
 	IDs []int32 // from [BOS] to [EOS], some of them masks
 	Settings
@@ -77,29 +77,19 @@ const (
 // tritonModel is a Model served by Triton. One call runs all unmasking steps of a batch of rows.
 type tritonModel struct {
 	*molecules.SAFE
-	id                string
-	maxTokens         int
-	apiTokensPerToken float64
-	lengths           *lengths
-	apiTokens         []int32 // API tokens of each token, by id
+	*lengths
+	id        string
+	maxTokens int
+	apiTokens []int32 // API tokens of each token, by id
 
 	name    string // entry in the model repository
 	client  *triton.Client
 	batcher *batching.Batcher[Row, []int32]
 }
 
-func (m *tritonModel) ID() string                 { return m.id }
-func (m *tritonModel) MaxTokens() int             { return m.maxTokens }
-func (m *tritonModel) Mask() int32                { return m.MASK }
-func (m *tritonModel) APITokensPerToken() float64 { return m.apiTokensPerToken }
-
-func (m *tritonModel) DrawLength(quality bool, random *rand.Rand) int {
-	return m.lengths.drawLength(quality, random)
-}
-
-func (m *tritonModel) DrawTokens(apiTokens int, quality bool, random *rand.Rand) int {
-	return m.lengths.drawTokens(apiTokens, quality, random)
-}
+func (m *tritonModel) ID() string     { return m.id }
+func (m *tritonModel) MaxTokens() int { return m.maxTokens }
+func (m *tritonModel) Mask() int32    { return m.MASK }
 
 func (m *tritonModel) APITokens(ids []int32) int {
 	total := 0
@@ -129,9 +119,8 @@ func (m *tritonModel) Unmask(ctx context.Context, rows []Row) ([][]int32, error)
 // freeSteps is the number of unmasking steps that do not raise the cost of a row.
 const freeSteps = 16
 
-// cost is the share of a batch that a row takes, in tokens: its length, increased in proportion if it needs more than
-// freeSteps steps, since a batch runs until its last row is unmasked. So rows with hundreds of masks do not hold up
-// others for long.
+// cost returns the cost of a row in a batch, in tokens: its length, times the ratio of its steps to freeSteps if that is
+// above 1. A batch runs until its last row is unmasked, so rows with hundreds of masks would delay the others.
 func (m *tritonModel) cost(row Row) int {
 	masks := 0
 	for _, id := range row.IDs {

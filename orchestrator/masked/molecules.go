@@ -182,7 +182,7 @@ func rank(candidates []*candidate) {
 func (g *generation) molecules(candidates []*candidate) []Molecule {
 	all := make([]Molecule, len(candidates))
 	for i, c := range candidates {
-		all[i] = Molecule{SMILES: c.molecule.SMILES(), Score: g.scorer.answered(c.score)}
+		all[i] = Molecule{SMILES: c.molecule.SMILES(), Score: g.scorer.displayed(c.score)}
 		if g.request.Scores {
 			all[i].Scores = c.properties()
 		}

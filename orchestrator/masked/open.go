@@ -16,18 +16,18 @@ func Opener(client *triton.Client, defaults batching.Options) func(*triton.Model
 	return func(entry *triton.Model) (Model, error) {
 		r := entry.Read()
 		m := &tritonModel{
-			SAFE:              triton.ReadFile(r, "vocab", "vocab.txt", loadSAFE),
-			id:                versionedID(entry),
-			maxTokens:         r.Whole("max_model_len", 256, 8),
-			apiTokensPerToken: r.Number("mask_worth", 1, 1, 100),
-			lengths:           triton.ReadFile(r, "lengths", "lengths.txt", readLengths),
-			name:              entry.Name,
-			client:            client,
+			SAFE:      triton.ReadFile(r, "vocab", "vocab.txt", loadSAFE),
+			id:        versionedID(entry),
+			maxTokens: r.Whole("max_model_len", 256, 8),
+			lengths:   triton.ReadFile(r, "lengths", "lengths.txt", readLengths),
+			name:      entry.Name,
+			client:    client,
 		}
+		apiTokensPerToken := r.Number("mask_worth", 1, 1, 100)
 		if err := r.Done(); err != nil {
 			return nil, err
 		}
-		m.lengths.apiTokensPerToken = m.apiTokensPerToken
+		m.apiTokensPerToken = apiTokensPerToken
 		m.apiTokens = apiTokens(m.SAFE)
 		options := defaults // a copy: models are opened concurrently
 		if entry.Config.MaxBatch > 0 {

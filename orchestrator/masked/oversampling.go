@@ -5,9 +5,10 @@ import (
 	"slices"
 )
 
-// A token of the model stands for about five API tokens, so an addition is often longer or shorter than its masks ask
-// for: short ones because few tokens leave few choices, long ones because they are rare in the training data. So
-// several rows are drawn for each molecule, and the one whose addition is nearest to the asked length is taken.
+// An addition is what the model puts in place of the masks of a row. Since a token of the model stands for about five API
+// tokens, an addition is often longer or shorter than wanted: a short one because few tokens leave few choices, a long
+// one because they are rare in the training data. So a pass draws several rows for each molecule, and takes the row with
+// the addition nearest to the wanted length.
 //
 // These factors divide streamedRows, so that a part of a stream has whole groups. Bounds are in API tokens of masks.
 const (
@@ -20,11 +21,11 @@ const (
 	otherOversample = 2
 )
 
-// oversampling returns how many rows to draw from the template for each molecule.
+// oversampling returns the number of rows to draw from the template for each molecule.
 func (t *Template) oversampling() int {
 	maximum := t.maxMaskTokens()
 	switch {
-	case len(t.Masks) == 0:
+	case len(t.masks) == 0:
 		return 1
 	case maximum <= tinyAddition:
 		return tinyOversample
@@ -54,16 +55,16 @@ func oversample(templates []*Template, factor int, seed uint64, pass int) []*Tem
 	return all
 }
 
-// lengthError is the absolute difference, in API tokens, between the addition of an unmasked row and the asked length.
-// The dots that join masks to given fragments do not count.
+// lengthError is the absolute difference, in API tokens, between the length of an addition and the wanted length. The
+// dots that join masks to given fragments do not count.
 func (d *draft) lengthError(model Model, ids []int32) int {
-	added := -d.dots
+	length := -d.dots
 	for _, p := range d.parts {
 		if p.given == "" {
-			added += model.APITokens(ids[p.from:p.to])
+			length += model.APITokens(ids[p.from:p.to])
 		}
 	}
-	return max(added-d.added, d.added-added)
+	return max(length-d.wanted, d.wanted-length)
 }
 
 // nearestRows returns from each group of unmasked rows the one with the least lengthError, the first of equal ones.

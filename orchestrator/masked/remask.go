@@ -15,12 +15,12 @@ import (
 // best fragments of a pool are bonded to a molecule. The molecule is cut at all single bonds outside of rings, one
 // piece is replaced by masks, and the model fills them. The fragments of the result join the pool.
 //
-// There are two differences. The pool starts with the fragments of the first generation, so no library is needed. And
-// half of the rows, on average, start from one of the best molecules instead of a bonded pair: a smaller step.
+// There are two differences. The pool starts with the fragments of the first generation, so no library is needed. Half of
+// the rows, on average, start from one of the best molecules instead of a bonded pair, which is a smaller step.
 const (
 	minRemasked    = 5        // lower bound of the mask that replaces a piece, in API tokens
 	maxRemasked    = 15       // upper bound
-	remaskAttempts = 8        // for one row, to find a molecule with a piece to replace
+	remaskAttempts = 8        // bound of the attempts, for one row, to find a molecule with a piece to replace
 	remaskingSeed  = 0x4e3a5c // separates the random numbers of remasking from those of rows
 )
 
@@ -104,7 +104,7 @@ func (t *Template) remask(molecule string, random *rand.Rand) *Template {
 	if err != nil || !t.isIn(rest) {
 		return nil
 	}
-	return &Template{Given: strings.Split(rest, "."), Masks: []Mask{{Least: minRemasked, Most: maxRemasked}}}
+	return &Template{given: strings.Split(rest, "."), masks: []maskRange{{least: minRemasked, most: maxRemasked}}}
 }
 
 // isIn reports whether a SMILES contains all given fragments.

@@ -38,7 +38,7 @@ func (s *Service) Health() (ready, live any) {
 	if s.config.ReadyBody == "true" {
 		return true, true
 	}
-	return Ready{"ready"}, Live{"live"}
+	return Health{"ready"}, Health{"live"}
 }
 
 // RenderFault renders a failure as the published service does: one text with all problems.

@@ -13,7 +13,7 @@ import (
 // scorer scores molecules by an objective, each molecule once. Higher scores rank first.
 type scorer struct {
 	*objective.Objective
-	exact bool // scores are not rounded in the answer
+	exact bool // the answer has scores that are not rounded
 
 	mu     sync.Mutex
 	scores map[string]float64 // by canonical SMILES; NaN without a score
@@ -72,19 +72,19 @@ func (s *scorer) score(ctx context.Context, molecules []*chem.Molecule) ([]float
 	return all, err
 }
 
-// evaluated returns all molecules that have a score, in the order of scoring.
-func (s *scorer) evaluated() []Molecule {
+// evaluatedMolecules returns all molecules that have a score, in the order of scoring.
+func (s *scorer) evaluatedMolecules() []Molecule {
 	var all []Molecule
 	for _, smiles := range s.order {
 		if score := s.scores[smiles]; !math.IsNaN(score) {
-			all = append(all, Molecule{SMILES: smiles, Score: s.answered(score)})
+			all = append(all, Molecule{SMILES: smiles, Score: s.displayed(score)})
 		}
 	}
 	return all
 }
 
-// answered returns a score as in the answer: exact for an objective of the request, else rounded.
-func (s *scorer) answered(score float64) float64 {
+// displayed returns a score for the answer: exact for an objective of the request, else rounded.
+func (s *scorer) displayed(score float64) float64 {
 	if s.exact {
 		return score
 	}

@@ -65,11 +65,11 @@ func TestScoreAfterFailure(t *testing.T) {
 		molecules = append(molecules, m)
 	}
 	scores, err := s.score(t.Context(), molecules)
-	if err == nil || scores[0] != 1 || !math.IsNaN(scores[1]) || !math.IsNaN(scores[2]) || len(s.evaluated()) != 1 {
+	if err == nil || scores[0] != 1 || !math.IsNaN(scores[1]) || !math.IsNaN(scores[2]) || len(s.evaluatedMolecules()) != 1 {
 		t.Fatalf("%v, %v", scores, err)
 	}
 	scores, err = s.score(t.Context(), molecules)
-	if err != nil || scores[1] != 1 || scores[2] != 1 || len(s.evaluated()) != 3 {
+	if err != nil || scores[1] != 1 || scores[2] != 1 || len(s.evaluatedMolecules()) != 3 {
 		t.Errorf("%v, %v", scores, err)
 	}
 }

@@ -84,7 +84,7 @@ func (s *Service) generate(ctx context.Context, r Request, report func(Progress)
 		response.Drawn = g.drawn
 	}
 	if r.Evaluated {
-		response.Evaluated = scorer.evaluated()
+		response.Evaluated = scorer.evaluatedMolecules()
 	}
 	return response, nil
 }

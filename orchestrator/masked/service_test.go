@@ -51,7 +51,7 @@ func TestGenerate(t *testing.T) {
 			if len(molecules) < 10 {
 				t.Errorf("%s: only %d molecules of 20", template, len(molecules))
 			}
-			parsed, err := ParseTemplate(template)
+			parsed, err := parseTemplate(template)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -320,7 +320,7 @@ func TestRemasking(t *testing.T) {
 	if mean(remasked) < mean(plain)+0.05 {
 		t.Errorf("five rounds change the mean QED from %.3f to %.3f", mean(plain), mean(remasked))
 	}
-	parsed, err := ParseTemplate("[*]c1ccncc1")
+	parsed, err := parseTemplate("[*]c1ccncc1")
 	if err != nil {
 		t.Fatal(err)
 	}

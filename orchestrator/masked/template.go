@@ -14,20 +14,16 @@ import (
 
 // Template has the fragments to keep and the masks to fill.
 type Template struct {
-	// Given are the given fragments: canonical SMILES of one component each, with stereo. Dummy atoms are open
-	// positions.
-	Given []string
-	// Masks are the masks. A template without masks is extended when a row is drawn: Request.MinAddLen.
-	Masks []Mask
-
+	given       []string      // fragments: canonical SMILES of one component each, with stereo and open positions
 	queries     []*chem.Query // match the given fragments
+	masks       []maskRange   // if none, drawing a row adds one: see Request.MinAddLen
 	maskLengths []int         // of each mask, in API tokens; nil until drawn: see oversample
 }
 
-// Mask is a run of Least to Most mask tokens, in API tokens.
-type Mask struct {
-	Least int
-	Most  int
+// maskRange has the bounds of the length of a mask, in API tokens.
+type maskRange struct {
+	least int
+	most  int
 }
 
 // maxMask bounds one mask, in API tokens. The bound of a model is lower.
@@ -39,13 +35,13 @@ const (
 	maskClose = "}]"
 )
 
-// UnmarshalJSON parses a JSON string with ParseTemplate.
+// UnmarshalJSON parses a JSON string with parseTemplate.
 func (t *Template) UnmarshalJSON(data []byte) error {
 	var text string
 	if json.Unmarshal(data, &text) != nil {
 		return wire.NotString.At()
 	}
-	parsed, err := ParseTemplate(text)
+	parsed, err := parseTemplate(text)
 	if err != nil {
 		return &wire.Mismatch{Rule: "value_error", Message: err.Error()}
 	}
@@ -53,10 +49,10 @@ func (t *Template) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// ParseTemplate parses SAFE (plain or bracket form) or SMILES with masks. A mask may be a fragment by itself or replace
+// parseTemplate parses SAFE (plain or bracket form) or SMILES with masks. A mask may be a fragment by itself or replace
 // an atom whose bonds are single and not in a ring. The error lists all problems of the masks or, if there are none,
 // the first problem of the fragments, each with its position in the text.
-func ParseTemplate(text string) (*Template, error) {
+func parseTemplate(text string) (*Template, error) {
 	r := &templateReader{}
 	r.read(text)
 	if len(r.problems) > 0 {
@@ -66,7 +62,7 @@ func ParseTemplate(text string) (*Template, error) {
 		return nil, errors.New("the template is empty; leave it out, or use a mask such as [*{20-40}], " +
 			"for molecules without given fragments")
 	}
-	t := &Template{Masks: r.masks}
+	t := &Template{masks: r.masks}
 	if len(r.text) == 0 {
 		return t, nil
 	}
@@ -83,16 +79,16 @@ func ParseTemplate(text string) (*Template, error) {
 // maxMaskTokens is the sum of the upper bounds of all masks, in API tokens.
 func (t *Template) maxMaskTokens() int {
 	total := 0
-	for _, mask := range t.Masks {
-		total += mask.Most
+	for _, mask := range t.masks {
+		total += mask.most
 	}
 	return total
 }
 
-// templateReader separates the masks of a template from its SAFE or SMILES text. It removes a mask between dots and
-// replaces one among atoms by a placeholder atom.
+// templateReader separates the masks of a template from its SAFE or SMILES text. It removes a mask between dots, and
+// replaces a mask among atoms by a placeholder atom.
 type templateReader struct {
-	masks           []Mask
+	masks           []maskRange
 	text            []byte
 	offsets         []int // of each byte of text in the template
 	hasPlaceholders bool
@@ -157,7 +153,7 @@ func (r *templateReader) readMask(numbers string, at int) {
 	least, most, _ := strings.Cut(numbers, "-")
 	a, errA := strconv.Atoi(least)
 	b, errB := strconv.Atoi(most)
-	r.masks = append(r.masks, Mask{Least: a, Most: b})
+	r.masks = append(r.masks, maskRange{least: a, most: b})
 	switch {
 	case !isNumber(least) || !isNumber(most):
 		r.problem(at, "the mask %s is not of the form [*{a-b}] with whole numbers a and b", written)

@@ -13,40 +13,40 @@ func TestParseTemplate(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
 		given      []string
-		masks      []Mask
+		masks      []maskRange
 	}{
 		{
 			"the documentation's SAFE", "C124CN3C1.S3(=O)(=O)CC.C4C#N.[*{20-20}]",
-			[]string{"[2*]C1(CC#N)CN(S(=O)(=O)CC)C1"}, []Mask{{20, 20}},
+			[]string{"[2*]C1(CC#N)CN(S(=O)(=O)CC)C1"}, []maskRange{{20, 20}},
 		},
 		{
 			"the documentation's fragment with a free valence", "[C@H]1O[C@@H](CO)[C@H](O)[C@@H]1O.[*{15-15}]",
-			[]string{"*C1O[C@@H](CO)[C@H](O)[C@@H]1O"}, []Mask{{15, 15}},
+			[]string{"*C1O[C@@H](CO)[C@H](O)[C@@H]1O"}, []maskRange{{15, 15}},
 		},
-		{"a mask alone", "[*{15-25}]", nil, []Mask{{15, 25}}},
+		{"a mask alone", "[*{15-25}]", nil, []maskRange{{15, 25}}},
 		{
 			"several masks, any order", "[*{5-7}].c1ccccc1[*].[*{3-3}]",
-			[]string{"*c1ccccc1"}, []Mask{{5, 7}, {3, 3}},
+			[]string{"*c1ccccc1"}, []maskRange{{5, 7}, {3, 3}},
 		},
 		{"plain SMILES", " CCO ", []string{"CCO"}, nil},
 		{
 			"open positions with the same number", "[16*]c1ccccc1.[16*]c1ccncc1",
 			[]string{"[16*]c1ccccc1", "[16*]c1ccncc1"}, nil,
 		},
-		{"the bracket form", "c1<1>cc<2>ccc1.O<1>.[*{4-4}]", []string{"[3*]c1cccc(O)c1"}, []Mask{{4, 4}}},
-		{"a mask at the end of a fragment", "c1ccccc1[*{3-5}]", []string{"[1*]c1ccccc1"}, []Mask{{3, 5}}},
+		{"the bracket form", "c1<1>cc<2>ccc1.O<1>.[*{4-4}]", []string{"[3*]c1cccc(O)c1"}, []maskRange{{4, 4}}},
+		{"a mask at the end of a fragment", "c1ccccc1[*{3-5}]", []string{"[1*]c1ccccc1"}, []maskRange{{3, 5}}},
 		{
 			"a mask between two fragments", "c1ccccc1[*{3-5}]C(=O)N",
-			[]string{"[2*]C(N)=O", "[1*]c1ccccc1"}, []Mask{{3, 5}},
+			[]string{"[2*]C(N)=O", "[1*]c1ccccc1"}, []maskRange{{3, 5}},
 		},
 		{
 			"masks among atoms and an open position", "[7*]CC([*{2-3}])C(N)[*{4-4}].[*{6-6}]",
-			[]string{"[1*]CC([2*])C([3*])N"}, []Mask{{2, 3}, {4, 4}, {6, 6}},
+			[]string{"[1*]CC([2*])C([3*])N"}, []maskRange{{2, 3}, {4, 4}, {6, 6}},
 		},
-		{"masks bonded to each other", "[*{3-3}][*{4-4}]", nil, []Mask{{3, 3}, {4, 4}}},
+		{"masks bonded to each other", "[*{3-3}][*{4-4}]", nil, []maskRange{{3, 3}, {4, 4}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := ParseTemplate(c.text)
+			got, err := parseTemplate(c.text)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -62,11 +62,11 @@ func TestParseTemplate(t *testing.T) {
 				slices.Sort(out)
 				return out
 			}
-			if !slices.Equal(sorted(got.Given), sorted(c.given)) {
-				t.Errorf("given: %q, want %q", got.Given, c.given)
+			if !slices.Equal(sorted(got.given), sorted(c.given)) {
+				t.Errorf("given: %q, want %q", got.given, c.given)
 			}
-			if !slices.Equal(got.Masks, c.masks) {
-				t.Errorf("masks: %v, want %v", got.Masks, c.masks)
+			if !slices.Equal(got.masks, c.masks) {
+				t.Errorf("masks: %v, want %v", got.masks, c.masks)
 			}
 		})
 	}
@@ -94,7 +94,7 @@ func TestInvalidTemplates(t *testing.T) {
 		"C=[*{3-3}]":                     {"single bonds outside of rings"},
 		strings.Repeat("C", 600):         {"too long"},
 	} {
-		_, err := ParseTemplate(text)
+		_, err := parseTemplate(text)
 		if err == nil {
 			t.Errorf("%.40q is accepted", text)
 			continue
@@ -122,9 +122,9 @@ func FuzzParseTemplate(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		got, err := ParseTemplate(text)
-		if err == nil && len(got.Given) != len(got.queries) {
-			t.Errorf("%d fragments and %d queries", len(got.Given), len(got.queries))
+		got, err := parseTemplate(text)
+		if err == nil && len(got.given) != len(got.queries) {
+			t.Errorf("%d fragments and %d queries", len(got.given), len(got.queries))
 		}
 	})
 }
