@@ -21,7 +21,7 @@ type Optimizer struct {
 
 	mean          []float64
 	sigma, sigma0 float64 // the present and the first step size
-	generations   int     // told so far
+	generations   int     // number of calls of Tell
 
 	covariancePath []float64
 	move           []float64 // last move of the mean in units of sigma, as a y
@@ -32,7 +32,7 @@ type Optimizer struct {
 	order     []int       // rows from best to worst
 	injected  []bool      // rows that were not drawn from the distribution
 	mirrored  bool        // rows 0 and 1 lie on either side of the mean, see twoPoint
-	proposals [][]float64 // points that wait for a row
+	proposals [][]float64 // pending: see Inject
 }
 
 // New starts a run at mean with standard deviation sigma in every coordinate. A generation has lambda points, at least
@@ -129,7 +129,7 @@ func (o *Optimizer) rank(values []float64) {
 	slices.SortStableFunc(o.order, func(a, b int) int { return cmp.Compare(o.values[a], o.values[b]) })
 }
 
-// moveMean is eqs. (41) and (42).
+// moveMean moves the mean to the weighted mean of the better points: eqs. (41) and (42).
 func (o *Optimizer) moveMean() {
 	clear(o.move)
 	for k, w := range o.weights[:o.mu] {
@@ -141,7 +141,7 @@ func (o *Optimizer) moveMean() {
 	}
 }
 
-// adaptCovariance is eqs. (45) to (47).
+// adaptCovariance updates the covariance path and matrix: eqs. (45) to (47).
 func (o *Optimizer) adaptCovariance() {
 	heaviside := 1.0
 	if o.stepSize.updatePath(o) {

@@ -26,7 +26,7 @@ func newParameters(n, lambda int) parameters {
 	return p
 }
 
-// rawWeights is eq. (49), its positive part normalised to a sum of 1 as in eq. (53).
+// rawWeights returns the weights of eq. (49), the positive ones normalised to a sum of 1 as in eq. (53).
 func rawWeights(lambda int) (w []float64, mu int, mueff float64) {
 	w = make([]float64, lambda)
 	var sum, squares float64
@@ -51,6 +51,7 @@ func (p *parameters) setStepSize(n float64) {
 	p.damps = 1 + p.cs + 2*math.Max(0, large*math.Sqrt((p.mueff-1)/(n+1))-1)
 }
 
+// setLearningRates sets cc, c1 and cmu for a diagonal matrix (Ros and Hansen 2008).
 func (p *parameters) setLearningRates(n float64) {
 	p.cc = (1 + 1/n + p.mueff/n) / (math.Sqrt(n) + 1/n + 2*p.mueff/n)
 	p.c1 = 1 / (n + 2*math.Sqrt(n) + p.mueff/n)

@@ -1,8 +1,10 @@
 package cmaes
 
-// The stop criteria of section B.3 of the tutorial that look at the distribution, with the limits of PyPI cma 4.5.0.
-// Those that look at the history of the values are left out: a caller whose values change in steps, as those of decoded
-// molecules do, cannot use them.
+import "slices"
+
+// The stop criteria of section B.3 of the tutorial that depend on the distribution, with the limits of PyPI cma 4.5.0.
+// Those that depend on the history of the values are left out, because they mislead if values change in steps, as the
+// values of decoded molecules do.
 const (
 	minDeviation  = 1e-11 // tolx
 	maxCondition  = 1e14  // conditioncov
@@ -24,13 +26,11 @@ func (o *Optimizer) hasConverged() bool {
 	return true
 }
 
+// hasDiverged reports whether a deviation is more than maxDivergence times the first sigma.
 func (o *Optimizer) hasDiverged() bool {
-	for _, deviation := range o.covariance.deviations {
-		if !(o.sigma*deviation <= o.sigma0*maxDivergence) { // true for NaN too
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(o.covariance.deviations, func(deviation float64) bool {
+		return !(o.sigma*deviation <= o.sigma0*maxDivergence) // true for NaN too
+	})
 }
 
 // isStuck reports whether a fifth of a deviation, in some coordinate, is too small to change the mean.

@@ -7,7 +7,7 @@ import (
 )
 
 // check validates a term as far as possible without the list of terms. The error is a *wire.Mismatch.
-func (t *Term) check() error {
+func (t *termSpec) check() error {
 	switch {
 	case t.Name == "" && len(t.Terms) == 0:
 		return mismatch("Value error, a term needs a name, or terms of its own")
@@ -31,26 +31,26 @@ func (t *Term) check() error {
 	if len(t.Terms) == 0 {
 		return nil
 	}
-	return t.Group.check()
+	return t.groupSpec.check()
 }
 
 // check sets the default of Combine and validates the weights.
-func (g *Group) check() error {
+func (g *groupSpec) check() error {
 	if g.Combine == "" {
-		g.Combine = Sum
+		g.Combine = weightedSum
 	}
 	if !slices.Contains(combinations, g.Combine) {
 		return under(mismatch("Value error, combine is one of %v, not %q", combinations, g.Combine), "combine")
 	}
 	sum := 0.0
 	for i, t := range g.Terms {
-		if g.Combine != Sum && t.Weight < 0 {
+		if g.Combine != weightedSum && t.Weight < 0 {
 			m := mismatch("Value error, %s has the weight %v: weights of a mean are above 0", t.label(), t.Weight)
 			return under(under(m, i), "terms")
 		}
 		sum += t.Weight
 	}
-	if g.Combine != Sum && !(sum > 0 && !math.IsInf(sum, 0)) {
+	if g.Combine != weightedSum && !(sum > 0 && !math.IsInf(sum, 0)) {
 		return under(mismatch("Value error, the weights sum to %v: a mean needs a sum above 0", sum), "terms")
 	}
 	return nil
@@ -76,7 +76,7 @@ func checkFactor(name string, value float64) error {
 }
 
 // label names a term in a message.
-func (t *Term) label() string {
+func (t *termSpec) label() string {
 	if t.Name == "" {
 		return "a group"
 	}

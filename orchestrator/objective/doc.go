@@ -18,9 +18,10 @@
 // Terms:
 //
 //   - term: a number that a molecule has, such as QED or the similarity to another molecule
-//   - modifier: a function from the value of a term to how desirable it is
+//   - modifier: a desirability function, which maps the value of a term to its desirability, mostly 0 to 1
 //   - group: terms that are combined to one value, by a weighted sum or mean
 //   - oracle: a model outside of this process that scores molecules
+//   - measure: a number that a [chem.Panel] computes, such as the similarity to a reference
 //   - unit: a difference between values that matters to a search, such as 0.1 for QED
 //   - path: the JSON path from the spec to a term, for errors
 package objective

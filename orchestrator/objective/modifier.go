@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// Modifier maps the value x of a term to how desirable it is. The types and formulas are those of GuacaMol, except
-// window:
+// modifier is a desirability function: it maps the value x of a term to its desirability. The types and formulas are
+// those of GuacaMol, except window:
 //
 //	gaussian      exp(-((x - mu) / sigma)² / 2)
 //	max_gaussian  1 from mu on, the Gaussian below; to maximise
@@ -16,7 +16,7 @@ import (
 //	threshold     min(x, threshold) / threshold
 //	linear        slope · x + intercept
 //	window        1 from min to max, outside 1 / (1 + distance / unit)
-type Modifier struct {
+type modifier struct {
 	Type string `json:"type"`
 
 	Mu    float64 `json:"mu"`
@@ -38,7 +38,7 @@ type Modifier struct {
 }
 
 // check validates a modifier.
-func (m *Modifier) check() error {
+func (m *modifier) check() error {
 	switch m.Type {
 	case "gaussian", "max_gaussian", "min_gaussian":
 		if !(m.Sigma > 0) {
@@ -74,26 +74,26 @@ func (m *Modifier) check() error {
 		case m.Unit != nil && !(*m.Unit > 0):
 			return fmt.Errorf("the unit of a window is above 0")
 		}
-		return checkFactor("unit", or(m.Unit, modifiedUnit))
+		return checkFactor("unit", valueOr(m.Unit, modifiedUnit))
 	default:
 		return fmt.Errorf("type is one of gaussian, max_gaussian, min_gaussian, clipped, threshold, linear and "+
 			"window, not %q", m.Type)
 	}
 }
 
-func (m *Modifier) high() float64 { return or(m.High, 1) }
+func (m *modifier) high() float64 { return valueOr(m.High, 1) }
 
-func (m *Modifier) slope() float64 { return or(m.Slope, 1) }
+func (m *modifier) slope() float64 { return valueOr(m.Slope, 1) }
 
-func or(value *float64, fallback float64) float64 {
+func valueOr(value *float64, fallback float64) float64 {
 	if value == nil {
 		return fallback
 	}
 	return *value
 }
 
-// apply returns the modified value of a term with the given unit. NaN stays NaN.
-func (m *Modifier) apply(x, unit float64) float64 {
+// apply returns the desirability of a value x of a term with the given unit. NaN stays NaN.
+func (m *modifier) apply(x, unit float64) float64 {
 	switch m.Type {
 	case "gaussian":
 		return gaussian(x, m.Mu, m.Sigma)
@@ -109,20 +109,20 @@ func (m *Modifier) apply(x, unit float64) float64 {
 	case "linear":
 		return m.slope()*x + m.Intercept
 	case "window":
-		return window(x, m.Min, m.Max, or(m.Unit, unit))
+		return window(x, m.Min, m.Max, valueOr(m.Unit, unit))
 	}
 	return math.NaN()
 }
 
-// unit returns the unit of the modified values of a term with the given unit.
-func (m *Modifier) unit(term float64) float64 {
+// unit returns the unit of the desirability of a term with the given unit.
+func (m *modifier) unit(term float64) float64 {
 	if m.Type == "linear" {
 		return math.Abs(m.slope()) * term
 	}
 	return modifiedUnit
 }
 
-// modifiedUnit is the unit of values between 0 and 1.
+// modifiedUnit is the unit of desirabilities between 0 and 1.
 const modifiedUnit = 0.1
 
 func gaussian(x, mu, sigma float64) float64 {

@@ -12,7 +12,7 @@ import (
 type Objective struct {
 	root     group
 	panel    *chem.Panel
-	measured bool // the panel has measures
+	measured bool // whether the panel has measures
 	oracles  []*usedOracle
 }
 
@@ -79,7 +79,7 @@ func (o *Objective) partialScores(rows []row, failed *usedOracle, outputs [][]fl
 	return scores
 }
 
-// probe is a molecule that every oracle should be able to score.
+// probe is aspirin, which every oracle should be able to score.
 const probe = "CC(=O)Oc1ccccc1C(=O)O"
 
 // Probe lets each oracle score one molecule, to find a failing oracle before a long computation. The error is a
@@ -105,7 +105,7 @@ func (o *Objective) Probe(ctx context.Context) error {
 
 // group is a group of an opened objective.
 type group struct {
-	combine Combination
+	combine combination
 	members []member
 }
 
@@ -113,10 +113,10 @@ type group struct {
 type member struct {
 	term
 	weight   float64
-	modifier *Modifier // may be nil
+	modifier *modifier // may be nil
 }
 
-func (m *member) modified(r *row) float64 {
+func (m *member) modifiedValue(r *row) float64 {
 	value := m.value(r)
 	if m.modifier != nil {
 		value = m.modifier.apply(value, m.unit)
@@ -149,7 +149,7 @@ func (g *group) unit() float64 {
 		sum += unit
 		weights += m.weight
 	}
-	if g.combine == Sum {
+	if g.combine == weightedSum {
 		return largest
 	}
 	return sum / weights
@@ -161,11 +161,11 @@ func (g *group) value(r *row) float64 {
 	weights := 0.0
 	for i := range g.members {
 		m := &g.members[i]
-		value := m.modified(r)
+		value := m.modifiedValue(r)
 		if math.IsNaN(value) || math.IsInf(value, 0) {
 			return math.NaN()
 		}
-		if g.combine == GeometricMean {
+		if g.combine == geometricMean {
 			value = math.Log(math.Max(value, 0)) // -Inf for 0, which makes the mean 0
 		}
 		sum += m.weight * value
@@ -173,9 +173,9 @@ func (g *group) value(r *row) float64 {
 	}
 	result := sum
 	switch g.combine {
-	case ArithmeticMean:
+	case arithmeticMean:
 		result = sum / weights
-	case GeometricMean:
+	case geometricMean:
 		result = math.Exp(sum / weights)
 	}
 	if math.IsInf(result, 0) { // the weights are too large

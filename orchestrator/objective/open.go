@@ -10,13 +10,19 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// opening is the state of opening a spec.
-type opening struct {
-	known    []Oracle // the oracles that exist
+// opener opens the terms of a spec.
+type opener struct {
+	known    []Oracle // that a term may name
 	measures []chem.Measure
-	users    [][]any // per measure, the path of the first term that uses it
-	here     []any   // path of the current term
+	users    []position // per measure, the first term that uses it
+	current  position
 	oracles  []*usedOracle
+}
+
+// position is the place of a term in a spec.
+type position struct {
+	name string // of the term
+	path []any
 }
 
 // usedOracle is an oracle of an objective.
@@ -28,21 +34,21 @@ type usedOracle struct {
 // Open validates a spec against the built-in terms and the oracles. The error is a fault.Invalid with the path of the
 // term.
 func (s *Spec) Open(oracles []Oracle) (*Objective, error) {
-	o := &opening{known: oracles}
+	o := &opener{known: oracles}
 	var path []any
 	if s.wrapped {
 		path = []any{"terms"}
 	}
-	root, err := o.group(&s.Group, path)
+	root, err := o.group(&s.groupSpec, path)
 	if err != nil {
 		return nil, err
 	}
 	panel, err := chem.NewPanel(o.measures...)
 	var measure *chem.MeasureError
 	if errors.As(err, &measure) {
-		path := o.users[measure.Index]
-		return nil, fault.Field("value_error", fault.Clip(o.measures[measure.Index].About), path,
-			"Value error, the term %q: %v", s.at(path).Name, measure.Err)
+		user := o.users[measure.Index]
+		return nil, fault.Field("value_error", fault.Clip(o.measures[measure.Index].About), user.path,
+			"Value error, the term %q: %v", user.name, measure.Err)
 	}
 	if err != nil {
 		return nil, err
@@ -54,15 +60,16 @@ func (s *Spec) Open(oracles []Oracle) (*Objective, error) {
 }
 
 // group opens the terms of a group.
-func (o *opening) group(g *Group, path []any) (*group, error) {
+func (o *opener) group(g *groupSpec, path []any) (*group, error) {
 	opened := &group{combine: g.Combine}
 	for i := range g.Terms {
 		t := &g.Terms[i]
-		o.here = append(slices.Clone(path), i)
+		at := append(slices.Clone(path), i)
 		if len(g.Terms) == 1 && len(path) == 0 {
-			o.here = nil // a single term needs no list
+			at = nil // a single term needs no list
 		}
-		member, err := o.term(t, o.here)
+		o.current = position{t.Name, at}
+		member, err := o.term(t, at)
 		if err != nil {
 			return nil, err
 		}
@@ -71,10 +78,10 @@ func (o *opening) group(g *Group, path []any) (*group, error) {
 	return opened, nil
 }
 
-func (o *opening) term(t *Term, path []any) (*member, error) {
+func (o *opener) term(t *termSpec, path []any) (*member, error) {
 	m := &member{weight: t.Weight, modifier: t.modifier()}
 	if len(t.Terms) > 0 {
-		inner, err := o.group(&t.Group, append(slices.Clone(path), "terms"))
+		inner, err := o.group(&t.groupSpec, append(slices.Clone(path), "terms"))
 		if err != nil {
 			return nil, err
 		}
@@ -101,15 +108,15 @@ func (o *opening) term(t *Term, path []any) (*member, error) {
 }
 
 // modifier returns the modifier of a term, which may be the window of its min and max, or nil if there is none.
-func (t *Term) modifier() *Modifier {
+func (t *termSpec) modifier() *modifier {
 	if t.Modifier == nil && (t.Min != nil || t.Max != nil) {
-		return &Modifier{Type: "window", Min: t.Min, Max: t.Max}
+		return &modifier{Type: "window", Min: t.Min, Max: t.Max}
 	}
 	return t.Modifier
 }
 
 // oracle opens the term of an oracle. It returns nil if there is none with that name.
-func (o *opening) oracle(t *Term) (*term, error) {
+func (o *opener) oracle(t *termSpec) (*term, error) {
 	for _, oracle := range o.known {
 		if oracle.Name() != t.Name {
 			continue
@@ -123,7 +130,7 @@ func (o *opening) oracle(t *Term) (*term, error) {
 		at := slices.IndexFunc(o.oracles, func(u *usedOracle) bool { return u.Name() == t.Name })
 		if at < 0 {
 			at = len(o.oracles)
-			o.oracles = append(o.oracles, &usedOracle{oracle, o.here})
+			o.oracles = append(o.oracles, &usedOracle{oracle, o.current.path})
 		}
 		value := func(r *row) float64 { return r.outputs[at][output] }
 		return &term{oracle.Unit(), oracle.Facts(), value}, t.checkParameters("output")
@@ -132,28 +139,12 @@ func (o *opening) oracle(t *Term) (*term, error) {
 }
 
 // measure adds a measure to the panel, unless an equal one exists, and returns its index.
-func (o *opening) measure(kind chem.MeasureKind, about string) int {
+func (o *opener) measure(kind chem.MeasureKind, about string) int {
 	m := chem.Measure{Kind: kind, About: about}
 	if at := slices.Index(o.measures, m); at >= 0 {
 		return at
 	}
 	o.measures = append(o.measures, m)
-	o.users = append(o.users, o.here)
+	o.users = append(o.users, o.current)
 	return len(o.measures) - 1
-}
-
-// at returns the term at a path from Open.
-func (s *Spec) at(path []any) *Term {
-	terms := s.Terms
-	t := &terms[0]
-	for k, step := range path {
-		if i, ok := step.(int); ok {
-			t = &terms[i]
-			continue
-		}
-		if k > 0 || !s.wrapped {
-			terms = t.Terms
-		}
-	}
-	return t
 }

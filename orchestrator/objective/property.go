@@ -1,10 +1,6 @@
 package objective
 
-import (
-	"math"
-
-	"retort/chem"
-)
+import "retort/chem"
 
 // property is a term that needs only the molecule.
 type property struct {
@@ -51,13 +47,4 @@ func Names() []string {
 		names = append(names, c.name)
 	}
 	return append(names, "similarity", "median", "substructure", "scaffold", "isomer", "element_count")
-}
-
-// geometricMean returns the geometric mean of similarities.
-func geometricMean(values []float64) float64 {
-	product := 1.0
-	for _, v := range values {
-		product *= v
-	}
-	return math.Pow(product, 1/float64(len(values)))
 }

@@ -11,31 +11,30 @@ import (
 
 // Spec is the objective of a request: one term, a list of terms whose weighted values are added, or a group.
 type Spec struct {
-	Group
+	groupSpec
 	wrapped bool // the request has a group, so the paths of its terms start with "terms"
 }
 
-// Group combines terms to one value.
-type Group struct {
-	Combine Combination `json:"combine"`
-	Terms   []Term      `json:"terms"`
+// groupSpec combines terms to one value.
+type groupSpec struct {
+	Combine combination `json:"combine"`
+	Terms   []termSpec  `json:"terms"`
 }
 
-// Combination is the way in which the weighted terms of a group are combined.
-type Combination string
+// combination says how the weighted terms of a group are combined. The means divide by the sum of the weights.
+type combination string
 
-// The combinations. The means divide by the sum of the weights.
 const (
-	Sum            Combination = "sum" // Σ weight · value
-	ArithmeticMean Combination = "arithmetic_mean"
-	// GeometricMean is the product of value^weight, to the power of 1 / Σ weight. It is 0 if a value is 0 or less.
-	GeometricMean Combination = "geometric_mean"
+	weightedSum    combination = "sum" // Σ weight · value
+	arithmeticMean combination = "arithmetic_mean"
+	// geometricMean is the product of value^weight, to the power of 1 / Σ weight. It is 0 if a value is 0 or less.
+	geometricMean combination = "geometric_mean"
 )
 
-var combinations = []Combination{Sum, ArithmeticMean, GeometricMean}
+var combinations = []combination{weightedSum, arithmeticMean, geometricMean}
 
-// Term is a number that a molecule has, with its weight and its modifier. A term with Terms is a nested group.
-type Term struct {
+// termSpec is a term with its weight and its modifier, or, with Terms, a nested group.
+type termSpec struct {
 	Name   string  `json:"name"`
 	Weight float64 `json:"weight"` // default 1
 
@@ -51,49 +50,49 @@ type Term struct {
 	// Min and Max are a window of desired values: 1 within, 1 / (1 + distance / unit) outside.
 	Min      *float64  `json:"min"`
 	Max      *float64  `json:"max"`
-	Modifier *Modifier `json:"modifier"`
+	Modifier *modifier `json:"modifier"`
 
-	Group
+	groupSpec
 }
 
 // The bounds of an objective.
 const (
 	maxTerms = 16 // per group
-	maxAll   = 64 // of all groups together
+	maxAll   = 64 // in all groups together
 	maxDepth = 3  // levels of groups
 )
 
 // One returns the objective of one term without parameters.
 func One(name string) Spec {
-	return Spec{Group: Group{Combine: Sum, Terms: []Term{{Name: name, Weight: 1}}}}
+	return Spec{groupSpec: groupSpec{Combine: weightedSum, Terms: []termSpec{{Name: name, Weight: 1}}}}
 }
 
 // UnmarshalJSON decodes a name, a term, a list of terms or a group. Its error is a *wire.Mismatch.
 func (s *Spec) UnmarshalJSON(data []byte) error {
-	*s = Spec{Group: Group{Combine: Sum}}
-	r := reader{left: maxAll}
+	*s = Spec{groupSpec: groupSpec{Combine: weightedSum}}
+	r := reader{remaining: maxAll}
 	data = bytes.TrimSpace(data)
 	if len(data) > 0 && data[0] == '[' {
-		return r.terms(&s.Group, data, 1)
+		return r.terms(&s.groupSpec, data, 1)
 	}
 	t, err := r.term(data, 1)
 	if err != nil {
 		return err
 	}
 	if len(t.Terms) > 0 && t.Weight == 1 && t.Modifier == nil && t.Min == nil && t.Max == nil {
-		s.Group = t.Group
+		s.groupSpec = t.groupSpec
 		s.wrapped = true
 		return nil
 	}
-	s.Terms = []Term{t}
+	s.Terms = []termSpec{t}
 	return nil
 }
 
 // reader decodes the terms of one objective.
-type reader struct{ left int } // terms that may still come
+type reader struct{ remaining int } // number of terms that may follow
 
 // terms decodes an array of terms into a group.
-func (r *reader) terms(into *Group, data []byte, depth int) error {
+func (r *reader) terms(into *groupSpec, data []byte, depth int) error {
 	items, count, err := firstItems(data, maxTerms)
 	if err != nil {
 		return wire.NotList.At()
@@ -111,7 +110,7 @@ func (r *reader) terms(into *Group, data []byte, depth int) error {
 	return nil
 }
 
-// references are the reference molecules of a term: one, or a list of at most maxReferences.
+// references are the SMILES of the reference molecules of a term: one, or a list of at most maxReferences.
 type references []string
 
 // maxReferences is the number of references of a median. Other terms have fewer.
@@ -147,9 +146,9 @@ func firstItems(array []byte, limit int) (items []json.RawMessage, count int, er
 }
 
 // term decodes one term.
-func (r *reader) term(data []byte, depth int) (Term, error) {
-	t := Term{Weight: 1}
-	if r.left--; r.left < 0 {
+func (r *reader) term(data []byte, depth int) (termSpec, error) {
+	t := termSpec{Weight: 1}
+	if r.remaining--; r.remaining < 0 {
 		return t, mismatch("Value error, an objective has at most %d terms", maxAll)
 	}
 	switch {
@@ -177,15 +176,15 @@ func (r *reader) term(data []byte, depth int) (Term, error) {
 		if depth == maxDepth {
 			return t, mismatch("Value error, at most %d groups may be within each other", maxDepth)
 		}
-		if err := r.terms(&t.Group, bytes.TrimSpace(parts.Terms), depth+1); err != nil {
+		if err := r.terms(&t.groupSpec, bytes.TrimSpace(parts.Terms), depth+1); err != nil {
 			return t, under(err, "terms")
 		}
 	}
 	return t, t.check()
 }
 
-// plainTerm is a Term without methods.
-type plainTerm Term
+// plainTerm is a termSpec without methods.
+type plainTerm termSpec
 
 // under prepends a step to the path of a *wire.Mismatch.
 func under(err error, step any) error {

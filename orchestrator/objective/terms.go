@@ -33,7 +33,7 @@ var fingerprints = map[string]chem.MeasureKind{
 }
 
 // builtIn opens a built-in term. It returns nil if there is none with that name.
-func (o *opening) builtIn(t *Term) (*term, error) {
+func (o *opener) builtIn(t *termSpec) (*term, error) {
 	for _, p := range properties {
 		if p.name == t.Name {
 			return &term{p.unit, p.facts, func(r *row) float64 { return p.value(r.molecule) }}, t.checkParameters()
@@ -63,8 +63,8 @@ func (o *opening) builtIn(t *Term) (*term, error) {
 	return nil, nil
 }
 
-// similarity opens the similarity to one molecule, or the geometric mean of the similarities to count molecules.
-func (o *opening) similarity(t *Term, count int) (*term, error) {
+// similarity opens the geometric mean of the similarities to count molecules.
+func (o *opener) similarity(t *termSpec, count int) (*term, error) {
 	kind, known := fingerprints[t.Fingerprint]
 	switch {
 	case !known:
@@ -72,25 +72,22 @@ func (o *opening) similarity(t *Term, count int) (*term, error) {
 	case len(t.SMILES) != count:
 		return nil, fmt.Errorf("smiles should have %d molecules, not %d", count, len(t.SMILES))
 	}
-	places := make([]int, count)
+	indices := make([]int, count)
 	for i, smiles := range t.SMILES {
-		places[i] = o.measure(kind, smiles)
+		indices[i] = o.measure(kind, smiles)
 	}
 	value := func(r *row) float64 {
-		values := make([]float64, count)
-		for i, at := range places {
-			values[i] = r.measures[at]
+		product := 1.0
+		for _, i := range indices {
+			product *= r.measures[i]
 		}
-		return geometricMean(values)
-	}
-	if count == 1 {
-		value = func(r *row) float64 { return r.measures[places[0]] }
+		return math.Pow(product, 1/float64(count))
 	}
 	return &term{0.1, 0, value}, t.checkParameters("smiles", "fingerprint")
 }
 
 // predicate opens a term that is 1 or 0, or its negation. parameter is the name of the one that about comes from.
-func (o *opening) predicate(t *Term, kind chem.MeasureKind, about, parameter string) (*term, error) {
+func (o *opener) predicate(t *termSpec, kind chem.MeasureKind, about, parameter string) (*term, error) {
 	at := o.measure(kind, about)
 	value := func(r *row) float64 { return r.measures[at] }
 	if t.Not {
@@ -106,7 +103,7 @@ var element = regexp.MustCompile(`([A-Z][a-z]?)([0-9]{0,4})`)
 
 // isomer opens the similarity of a molecule's formula to a given one: the geometric mean of one Gaussian per element
 // for its number of atoms, with a deviation of 1, and one for the number of all atoms, with a deviation of 2.
-func (o *opening) isomer(t *Term) (*term, error) {
+func (o *opener) isomer(t *termSpec) (*term, error) {
 	if len(t.Formula) > maxFormula {
 		return nil, fmt.Errorf("formula has at most %d characters", maxFormula)
 	}
@@ -114,7 +111,7 @@ func (o *opening) isomer(t *Term) (*term, error) {
 	if t.Formula == "" || element.ReplaceAllString(t.Formula, "") != "" || len(parts) > 20 {
 		return nil, fmt.Errorf("formula is one such as C9H8O4, not %q", t.Formula)
 	}
-	var places []int
+	var indices []int
 	var wanted []float64
 	size := 0
 	for _, part := range parts {
@@ -123,24 +120,24 @@ func (o *opening) isomer(t *Term) (*term, error) {
 			number, _ = strconv.Atoi(part[2]) // at most four digits
 		}
 		size += number
-		places = append(places, o.measure(chem.ElementCount, part[1]))
+		indices = append(indices, o.measure(chem.ElementCount, part[1]))
 		wanted = append(wanted, float64(number))
 	}
 	total := o.measure(chem.AtomCount, "")
 	value := func(r *row) float64 {
 		z := (r.measures[total] - float64(size)) / 2
 		sum := -0.5 * z * z
-		for i, at := range places {
+		for i, at := range indices {
 			d := r.measures[at] - wanted[i]
 			sum -= 0.5 * d * d
 		}
-		return math.Exp(sum / float64(len(places)+1))
+		return math.Exp(sum / float64(len(indices)+1))
 	}
 	return &term{0.1, 0, value}, t.checkParameters("formula")
 }
 
 // checkParameters returns an error if a term has other parameters than the allowed ones.
-func (t *Term) checkParameters(allowed ...string) error {
+func (t *termSpec) checkParameters(allowed ...string) error {
 	for _, parameter := range []struct {
 		name string
 		set  bool

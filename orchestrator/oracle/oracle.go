@@ -1,3 +1,10 @@
+// Package oracle implements [objective.Oracle] with models in Triton: models of the operator, with any backend, that
+// score molecules. The config.pbtxt of a model has the parameter retort_api "oracle". Its public id is the name of a
+// term.
+//
+// The input is smiles BYTES, canonical SMILES in UTF-8, or fingerprint FP32 [2048], the bits of the Morgan fingerprint
+// with radius 2 and without chirality as 0 or 1. Every FP32 output with one number per molecule is an output of the
+// oracle. The first is score if there is one with this name. orchestrator/ORACLES.md shows how to make an oracle.
 package oracle
 
 import (
@@ -30,8 +37,8 @@ const fingerprintBits = 64 * len(chem.Fingerprint{})
 // unbatchedRows is the upper bound of the molecules of one call if the model has no max_batch_size.
 const unbatchedRows = 256
 
-// Oracle is a model that scores molecules. It implements [objective.Oracle].
-type Oracle struct {
+// tritonOracle is an [objective.Oracle] served by Triton.
+type tritonOracle struct {
 	name    string
 	unit    float64
 	outputs []string
@@ -45,16 +52,9 @@ type Oracle struct {
 	batcher *batching.Batcher[*chem.Molecule, []float64]
 }
 
-// Count records the number of molecules of a call to an oracle with the same outcome: Scored, None or Failed. It must
-// be safe for concurrent use.
+// Count records the molecules of a call to an oracle that have the same outcome: "scored", "none" (the first output is
+// NaN or infinite) or "failed" (the call failed). It must be safe for concurrent use.
 type Count func(oracle, outcome string, molecules int)
-
-// The outcomes.
-const (
-	Scored = "scored"
-	None   = "none"   // its first output is NaN or infinite
-	Failed = "failed" // the call failed
-)
 
 // The range of the parameter unit.
 const (
@@ -69,7 +69,7 @@ func Opener(
 ) func(*triton.Model) (objective.Oracle, error) {
 	return func(entry *triton.Model) (objective.Oracle, error) {
 		r := entry.Read()
-		o := &Oracle{
+		o := &tritonOracle{
 			name:    r.PublicID(),
 			client:  client,
 			model:   r.Name,
@@ -97,7 +97,7 @@ func Opener(
 }
 
 // tensors validates the inputs of a model and lists its outputs.
-func (o *Oracle) tensors(config *triton.ModelConfig) error {
+func (o *tritonOracle) tensors(config *triton.ModelConfig) error {
 	text, hasSMILES := config.Input(tensorSMILES)
 	bits, hasFingerprint := config.Input(tensorFingerprint)
 	isFingerprint := hasFingerprint && bits.Datatype == triton.FP32 &&
@@ -131,23 +131,22 @@ func (o *Oracle) tensors(config *triton.ModelConfig) error {
 // single reports whether a tensor with this shape has one value per molecule.
 func single(shape []int64) bool { return len(shape) == 1 && (shape[0] == 1 || shape[0] == -1) }
 
-func (o *Oracle) Name() string { return o.name }
+func (o *tritonOracle) Name() string { return o.name }
 
-func (o *Oracle) Outputs() []string { return o.outputs }
+func (o *tritonOracle) Outputs() []string { return o.outputs }
 
-func (o *Oracle) Unit() float64 { return o.unit }
+func (o *tritonOracle) Unit() float64 { return o.unit }
 
-func (o *Oracle) Facts() chem.Facts {
+func (o *tritonOracle) Facts() chem.Facts {
 	if o.smiles {
 		return 0
 	}
 	return chem.FactFingerprint
 }
 
-// Score scores molecules in batches shared with other requests. An error of the model is returned with the name of the
-// oracle and the model's message, because the operator wrote it. With an error, Score returns the rows that were
-// scored.
-func (o *Oracle) Score(ctx context.Context, molecules []*chem.Molecule) ([][]float64, error) {
+// Score scores molecules in batches shared with other requests. An error of the model has the name of the oracle and the
+// model's own message, which the operator wrote.
+func (o *tritonOracle) Score(ctx context.Context, molecules []*chem.Molecule) ([][]float64, error) {
 	rows, err := o.batcher.Do(ctx, molecules)
 	if err == nil || ctx.Err() != nil {
 		return rows, err
@@ -160,11 +159,11 @@ func (o *Oracle) Score(ctx context.Context, molecules []*chem.Molecule) ([][]flo
 	return rows, err
 }
 
-// inferAndCount runs one inference and counts its outcomes.
-func (o *Oracle) inferAndCount(ctx context.Context, molecules []*chem.Molecule) ([][]float64, error) {
+// inferAndCount calls infer and counts the outcomes.
+func (o *tritonOracle) inferAndCount(ctx context.Context, molecules []*chem.Molecule) ([][]float64, error) {
 	rows, err := o.infer(ctx, molecules)
 	if err != nil {
-		o.count(o.name, Failed, len(molecules))
+		o.count(o.name, "failed", len(molecules))
 		return nil, err
 	}
 	none := 0
@@ -173,13 +172,13 @@ func (o *Oracle) inferAndCount(ctx context.Context, molecules []*chem.Molecule) 
 			none++
 		}
 	}
-	o.count(o.name, None, none)
-	o.count(o.name, Scored, len(rows)-none)
+	o.count(o.name, "none", none)
+	o.count(o.name, "scored", len(rows)-none)
 	return rows, nil
 }
 
-// infer runs one inference.
-func (o *Oracle) infer(ctx context.Context, molecules []*chem.Molecule) ([][]float64, error) {
+// infer scores molecules in one call to Triton.
+func (o *tritonOracle) infer(ctx context.Context, molecules []*chem.Molecule) ([][]float64, error) {
 	call, cancel := context.WithTimeout(ctx, o.timeout)
 	defer cancel()
 	response, err := o.client.Infer(call, &triton.Request{
@@ -207,7 +206,7 @@ func (o *Oracle) infer(ctx context.Context, molecules []*chem.Molecule) ([][]flo
 	return rows, nil
 }
 
-func (o *Oracle) input(molecules []*chem.Molecule) triton.Tensor {
+func (o *tritonOracle) input(molecules []*chem.Molecule) triton.Tensor {
 	count := int64(len(molecules))
 	if o.smiles {
 		texts := make([]string, len(molecules))

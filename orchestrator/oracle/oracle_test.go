@@ -174,8 +174,10 @@ func TestOutcomesAreCounted(t *testing.T) {
 
 func TestTheMoleculesOfARequestAreBounded(t *testing.T) {
 	oracles := serve(t, config, lengthModel(t, "length", batched))
-	terms := []objective.Term{{Name: "QED", Weight: 1}, {Name: "length", Weight: 1}}
-	spec := objective.Spec{Group: objective.Group{Combine: objective.Sum, Terms: terms}}
+	var spec objective.Spec
+	if err := spec.UnmarshalJSON([]byte(`["QED", "length"]`)); err != nil {
+		t.Fatal(err)
+	}
 	opened, err := spec.Open(oracles.All())
 	if err != nil {
 		t.Fatal(err)

@@ -29,9 +29,8 @@ func New(config Config, catalog *discovery.Catalog[objective.Oracle]) *Oracles {
 // All returns the oracles.
 func (o *Oracles) All() []objective.Oracle { return o.catalog.All() }
 
-// Check probes the oracles of an objective and checks that the number of molecules to score is within the setting. It
-// is called before a long computation. The error is a fault.Invalid with the path of the term if the request is at
-// fault.
+// Check probes the oracles of an objective, before a long computation, and bounds the molecules that they may score. If
+// the request is at fault, the error is a fault.Invalid with the path of the term.
 func (o *Oracles) Check(ctx context.Context, opened *objective.Objective, molecules int) error {
 	if opened.HasOracle() && molecules > o.calls {
 		return fault.Field("value_error", molecules, opened.OraclePath(),
