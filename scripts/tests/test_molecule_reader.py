@@ -269,10 +269,13 @@ def test_contract_with_streaming(server) -> None:
         ({"image": [b"%%%"]}, "InvalidRequest: an image is not base64"),
         ({"image": [base64.b64encode(b"<html>")]}, "InvalidRequest: cannot identify image file"),
         ({"image": [base64.b64encode(png()[:45])]}, "InvalidRequest: an image is broken"),
-        ({}, "InvalidRequest: the prompt has 1 marks for 0 images"),
-        ({"image": [PICTURE], "sampling_parameters": "{"}, "InvalidRequest: sampling_parameters is no JSON"),
+        ({}, "InvalidRequest: the prompt has 1 image markers, the request 0 images"),
+        ({"image": [PICTURE], "sampling_parameters": "{"}, "InvalidRequest: sampling_parameters is not valid JSON"),
         ({"image": [PICTURE], "sampling_parameters": '{"n": 2}'}, "InvalidRequest: n must be 1"),
-        ({"image": [PICTURE], "sampling_parameters": '{"max_tokens": "many"}'}, "InvalidRequest: max_tokens is 'many'"),
+        (
+            {"image": [PICTURE], "sampling_parameters": '{"max_tokens": "many"}'},
+            "InvalidRequest: max_tokens must be an integer, got 'many'",
+        ),
         (
             {"image": [PICTURE], "stream": True, "exclude_input_in_output": False},
             "InvalidRequest: exclude_input_in_output must be true",

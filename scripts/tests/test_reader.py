@@ -76,20 +76,23 @@ def test_perfect_detections_build_the_molecule(smiles, style):
 def test_a_fault_is_resolved_by_the_next_best_choice(flaw):
     _, drawn = drawing.picture("C[N+](C)(C)CC(=O)[O-]", Random(0), True)
     detections = perfect_detections(drawn)
-    detections.atoms, detections.kinds = detections.atoms * 0.98 + 1e-3, detections.kinds * 0.98 + 1e-3
+    detections.label_probabilities, detections.kind_probabilities = (
+        detections.label_probabilities * 0.98 + 1e-3,
+        detections.kind_probabilities * 0.98 + 1e-3,
+    )
     names = labels.ATOM_LABELS
     if flaw == "extra bond":  # Five bonds at N+.
-        detections.pairs, detections.kinds = (
+        detections.pairs, detections.kind_probabilities = (
             np.concatenate([detections.pairs, [[1, 5]]]),
-            np.concatenate([detections.kinds, [[0.4, 0.6, *np.zeros(len(labels.REVERSED_KIND) - 2)]]]),
+            np.concatenate([detections.kind_probabilities, [[0.4, 0.6, *np.zeros(len(labels.REVERSED_KIND) - 2)]]]),
         )
         built = molecule_builder.build(detections)
         assert built.smiles == "C[N+](C)(C)CC(=O)[O-]" and built.replacements == 1 and built.faults == 0
         return
     wrong, right = ("N", "N+") if flaw == "lost charge" else ("O", "O-")
     atom = drawn.atoms.index(right)
-    detections.atoms[atom] = 1e-3
-    detections.atoms[atom, [names.index(wrong), names.index(right)]] = 0.6, 0.38
+    detections.label_probabilities[atom] = 1e-3
+    detections.label_probabilities[atom, [names.index(wrong), names.index(right)]] = 0.6, 0.38
     built = molecule_builder.build(detections)
     assert built.smiles == "C[N+](C)(C)CC(=O)[O-]" and built.replacements == 1 and built.faults == 0
 
@@ -121,9 +124,9 @@ def test_unrelated_pieces_are_a_fault(smiles, faults):
 def test_balanced_charges_decide_between_two_labels():
     _, drawn = drawing.picture("[Br-].CCCC[N+](C)(C)C", Random(0), True)
     detections = perfect_detections(drawn)
-    detections.atoms = detections.atoms * 0.98 + 1e-4
+    detections.label_probabilities = detections.label_probabilities * 0.98 + 1e-4
     names = labels.ATOM_LABELS
-    detections.atoms[drawn.atoms.index("Br-"), [names.index("BrH"), names.index("Br-")]] = 0.6, 0.38
+    detections.label_probabilities[drawn.atoms.index("Br-"), [names.index("BrH"), names.index("Br-")]] = 0.6, 0.38
     built = molecule_builder.build(detections)
     assert built.smiles == "CCCC[N+](C)(C)C.[Br-]" and built.replacements == 1 and built.faults == 0
 
@@ -140,16 +143,18 @@ def test_balanced_charges_decide_between_two_labels():
     ids=["ions", "ions that do not add up", "sure of an acid", "not sure of it", "one piece"],
 )
 def test_pieces_that_belong_together_are_kept(smiles, faults, confidence, together):
-    built = molecule_builder.Built(Chem.MolFromSmiles(smiles), smiles, 0.0, 0, faults, 0, pieces=1 + smiles.count("."))
+    built = molecule_builder.Candidate(
+        Chem.MolFromSmiles(smiles), smiles, 0.0, 0, faults, 0, pieces=1 + smiles.count(".")
+    )
     surest = views.View(built, np.array([np.log(confidence / (1 - confidence))]), 20.0, np.zeros(2), np.ones(2))
     other = views.View(
-        molecule_builder.Built(Chem.MolFromSmiles("C"), "C", 0.0, 0, 0, 0),
+        molecule_builder.Candidate(Chem.MolFromSmiles("C"), "C", 0.0, 0, 0, 0),
         np.array([-5.0]),
         20.0,
         np.zeros(2),
         np.ones(2),
     )
-    reader = drawing_reader.Reader(
+    reader = drawing_reader.DrawingReader(
         Path(), networks=UNUSED_NETWORKS, calibration=views.Calibration([0.0, 1.0], [0.0, 1.0])
     )
     assert reader._belong_together([other, surest]) == together
@@ -194,7 +199,7 @@ def test_cells_of_two_levels_refer_to_each_other():
     found = sparse_cells.sparse_cells([drawing.draw(s, Random(1), False).ink for s in MOLECULES[:3]])
     for number, (fine, coarse) in enumerate(zip(found.levels, found.levels[1:])):
         assert (coarse.children.ravel()[fine.place] == np.arange(len(fine))).all()
-        assert (found.drawing(number + 1)[fine.place // 4] == found.drawing(number)).all()
+        assert (found.drawing_of_cells(number + 1)[fine.place // 4] == found.drawing_of_cells(number)).all()
     assert (found.levels[0].at(found.levels[0].centres()) == np.arange(len(found.levels[0]))).all()
 
 
@@ -236,7 +241,7 @@ def test_the_conformer_is_in_pixels_of_the_picture(monkeypatch):
         ), 5.0
 
     monkeypatch.setattr(drawing_reader, "detect", perfect)
-    reading = drawing_reader.Reader(Path(), networks=UNUSED_NETWORKS, calibration=views.UNFITTED).read(image)
+    reading = drawing_reader.DrawingReader(Path(), networks=UNUSED_NETWORKS, calibration=views.UNFITTED).read(image)
     assert reading.smiles == Chem.CanonSmiles(MOLECULES[2])
     found = reading.molecule.GetConformer().GetPositions()[:, :2]
     heavy = drawn.points[[a != "H" for a in drawn.atoms]] * [1, -1]
@@ -249,7 +254,7 @@ def test_ink_far_from_the_molecule_is_blanked():
     molecule = Chem.RWMol(Chem.MolFromSmiles("CC"))
     molecule.AddConformer(Chem.Conformer(2))
     drawing_reader.with_positions(molecule, np.array([[20.0, 42.0], [60.0, 42.0]]))
-    built = molecule_builder.Built(molecule, "CC", 0.0, 0, 1, 1)
+    built = molecule_builder.Candidate(molecule, "CC", 0.0, 0, 1, 1)
     view = views.View(built, np.zeros(5), 40.0, np.array([ink.MARGIN, ink.MARGIN]) * 1.0, np.ones(2))
     clean = view.ink_near(built, page)
     assert (clean[:100] == page[:100]).all() and clean[160:].max() == 0
@@ -307,7 +312,7 @@ def test_captions_are_ignored(read, smiles, places):
     ],
 )
 def test_retry_scales_depend_on_bond_length_and_size(atoms, bond, factors):
-    built = molecule_builder.Built(Chem.MolFromSmiles("C" * atoms), "C" * atoms, 0.0, 0, 0, 0) if atoms else None
+    built = molecule_builder.Candidate(Chem.MolFromSmiles("C" * atoms), "C" * atoms, 0.0, 0, 0, 0) if atoms else None
     view = views.View(built, np.zeros(5), bond, np.zeros(2), np.ones(2))
     assert view.retry_scales()[: len(factors)] == pytest.approx(factors)
 
@@ -371,7 +376,7 @@ def test_bonds_without_ink_are_removed():
 
 def test_unknown_labels_are_counted():
     _, drawn = drawing.picture("[Pt]c1ccccc1", Random(0), True)
-    assert "?" in drawn.atoms and molecule_builder.build(perfect_detections(drawn)).unknown == 1
+    assert "?" in drawn.atoms and molecule_builder.build(perfect_detections(drawn)).unknown_labels == 1
 
 
 def test_rings_with_circles_are_kekulised():

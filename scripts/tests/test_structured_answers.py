@@ -21,7 +21,7 @@ def fill(form: dict, *molecules: str) -> Any:
     """Returns the answer for molecules, or the refusal as a text."""
     readings = [Reading(smiles, Chem.MolFromSmiles(smiles), 0.98, 1.0, (1, 1)) for smiles in molecules]
     try:
-        return json.loads(json_answers.fill(form, readings, lambda: "in words"))
+        return json.loads(json_answers.fill_form(form, readings, lambda: "in words"))
     except InvalidRequest as error:
         return str(error)
 
@@ -134,7 +134,7 @@ def test_a_schema_in_a_prompt() -> None:
         (form({f"a{i}": NULL for i in range(300)}), [ASPIRIN], "too large or too deep"),
         (form({"a": {"$ref": "#/$defs/Missing"}}), [ASPIRIN], "has no #/$defs/Missing"),
         ({"json": "not an object"}, [ASPIRIN], "JSON schema"),
-        ({"json": {"type": "object", "properties": 5}}, [ASPIRIN], "cannot be followed"),
+        ({"json": {"type": "object", "properties": 5}}, [ASPIRIN], "schema is invalid"),
         ({"regex": "a+"}, [ASPIRIN], "only json and json_object"),
     ],
 )

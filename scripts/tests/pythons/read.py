@@ -14,11 +14,16 @@ import sys
 
 from PIL import Image
 
-from scripts.served_reader.drawing_reader import Reader
+from scripts.served_reader.drawing_reader import DrawingReader
 from scripts.train.served import VERSION
 
-reader = Reader(VERSION)
+reader = DrawingReader(VERSION)
 for line in sys.stdin:
     reading = reader.read(Image.open(io.BytesIO(base64.b64decode(line))))
-    answer = {"smiles": reading.smiles, "drawing": reading.drawing, "unsure": reading.is_unsure(), "size": reading.size}
+    answer = {
+        "smiles": reading.smiles,
+        "drawing": reading.drawing_probability,
+        "unsure": reading.is_unsure(),
+        "size": reading.size,
+    }
     print(json.dumps(answer), flush=True)

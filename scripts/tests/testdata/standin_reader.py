@@ -13,7 +13,7 @@ from rdkit import Chem
 from .reading import Reading
 
 
-class Reader:
+class DrawingReader:
     def __init__(self, folder, threads):
         pass
 

@@ -10,8 +10,8 @@ import onnxruntime
 import pytest
 import torch
 
-from scripts.served_reader import answers, functional_groups, intents
-from scripts.served_reader.conversation import NO_DRAWING
+from scripts.served_reader import functional_groups, intents
+from scripts.served_reader.conversation import FAMILIES_WITHOUT_DRAWING
 from scripts.served_reader.properties import COUNTS, ELEMENTS, MEASURES
 from scripts.train import checkpoint
 from scripts.train.embedding import corpora
@@ -204,5 +204,5 @@ def test_whatever_can_be_named_can_be_answered():
         "size",
         "is_molecule",
     }
-    assert set(examples.NAMES) == told | NO_DRAWING | set(COUNTS) | set(MEASURES)
-    assert set(answers.BOUNDS) <= set(LABELS["mode"])
+    assert set(examples.NAMES) == told | FAMILIES_WITHOUT_DRAWING | set(COUNTS) | set(MEASURES)
+    assert set(intents.BOUNDS) <= set(LABELS["mode"])

@@ -99,12 +99,12 @@ def test_graphs_compute_what_the_model_does(network, tmp_path):
     with torch.no_grad():
         expected = network.atom_detector(batches.cell_tensors(cells))
         lines = network.bond_classifier(
-            expected[0], torch.zeros(3, detection.STEPS, dtype=torch.int64), torch.ones(3, 4)
+            expected[0], torch.zeros(3, detection.LINE_POINTS, dtype=torch.int64), torch.ones(3, 4)
         )
     for output, wanted in zip((features, *heads), expected):
         np.testing.assert_allclose(output, wanted.numpy(), atol=1e-3)
     np.testing.assert_allclose(
-        onnx.classify_bonds(features, np.zeros((3, detection.STEPS), np.int64), np.ones((3, 4), np.float32)),
+        onnx.classify_bonds(features, np.zeros((3, detection.LINE_POINTS), np.int64), np.ones((3, 4), np.float32)),
         lines.numpy(),
         atol=1e-3,
     )

@@ -219,7 +219,7 @@ class Batches:
 def cell_tensors(cells: SparseCells) -> dict[str, torch.Tensor]:
     """Returns the atom detector's inputs."""
     out = {name: torch.from_numpy(array) for name, array in cells.tensors().items()}
-    out["drawing"] = torch.from_numpy(cells.drawing(3))
+    out["drawing"] = torch.from_numpy(cells.drawing_of_cells(3))
     out["drawings"] = torch.zeros(len(cells.tops) - 1)
     return out
 
@@ -228,7 +228,7 @@ def tensors(samples: list[Sample], random: np.random.Generator) -> dict[str, tor
     """Returns the inputs and targets of a batch."""
     cells = sparse_cells([s.ink for s in samples])
     level = cells.levels[1]
-    centres, owner = level.centres(), cells.drawing(1)
+    centres, owner = level.centres(), cells.drawing_of_cells(1)
     atoms, offsets, lines, shapes, kinds = [], [], [], [], []
     for number, s in enumerate(samples):
         points = s.points + np.array([0, cells.tops[number]], np.float32)

@@ -11,7 +11,7 @@ import numpy as np
 from PIL import Image
 
 from scripts.served_reader.cropping import drawing_box
-from scripts.served_reader.drawing_reader import Reader
+from scripts.served_reader.drawing_reader import DrawingReader
 from scripts.served_reader.ink import ink_of
 from scripts.served_reader.views import Calibration, View
 from scripts.train.vision import abbreviations, evaluation, negatives
@@ -33,7 +33,7 @@ def fit(features: np.ndarray, target: np.ndarray, penalty: float = 1e-3, rounds:
     return [float(w[0] - (weights * mean).sum()), *map(float, weights)]
 
 
-def calibrate(reader: Reader, molecules: list[str], count: int, seed: int = 11) -> Calibration:
+def calibrate(reader: DrawingReader, molecules: list[str], count: int, seed: int = 11) -> Calibration:
     """Returns the calibration of a reader.
 
     The drawings: `count` in the default style and as many in varied styles; half as many with abbreviations, and with
@@ -55,17 +55,17 @@ def calibrate(reader: Reader, molecules: list[str], count: int, seed: int = 11) 
             if view is None:
                 raise ValueError(f"the drawing of {smiles} is blank")
             views.append(view)
-            exact.append(view.built is not None and view.built.smiles == smiles and not unknown)
+            exact.append(view.candidate is not None and view.candidate.smiles == smiles and not unknown)
     random = np.random.default_rng(seed)
     others: list[View] = []
     while len(others) < count:
         view = first_view(reader, negatives.picture(random))
         if view is not None:
             others.append(view)
-    built = [i for i, view in enumerate(views) if view.built and not view.built.unknown]
+    readable = [i for i, view in enumerate(views) if view.candidate and not view.candidate.unknown_labels]
     features = np.array([view.features for view in views])
     return Calibration(
-        fit(features[built], np.array(exact, float)[built]),
+        fit(features[readable], np.array(exact, float)[readable]),
         fit(
             np.concatenate([features, np.array([view.features for view in others])]),
             np.array([1.0] * len(features) + [0.0] * len(others)),
@@ -73,7 +73,7 @@ def calibrate(reader: Reader, molecules: list[str], count: int, seed: int = 11) 
     )
 
 
-def first_view(reader: Reader, ink: np.ndarray) -> View | None:
+def first_view(reader: DrawingReader, ink: np.ndarray) -> View | None:
     """Returns the reader's view at the usual scale, None if the ink is no line drawing."""
     box = drawing_box(ink)
-    return reader.views(ink, box, retries=0)[0] if box else None
+    return reader.take_views(ink, box, retries=0)[0] if box else None

@@ -11,7 +11,7 @@ import torch
 from PIL import Image
 from rdkit import Chem
 
-from scripts.served_reader.drawing_reader import Reader
+from scripts.served_reader.drawing_reader import DrawingReader
 from scripts.served_reader.labels import UNKNOWN_LABEL
 from scripts.served_reader.sparse_cells import SparseCells
 from scripts.served_reader.views import UNFITTED
@@ -80,7 +80,7 @@ def flat(smiles: str) -> str:
     return Chem.MolToSmiles(molecule)
 
 
-def accuracy(reader: Reader, drawings: list[tuple[str, bytes]]) -> dict[str, float]:
+def accuracy(reader: DrawingReader, drawings: list[tuple[str, bytes]]) -> dict[str, float]:
     """Returns the shares of drawings with exact SMILES, exact without stereochemistry, and any SMILES."""
     exact = exact_flat = valid = 0
     for smiles, png in drawings:
@@ -93,7 +93,7 @@ def accuracy(reader: Reader, drawings: list[tuple[str, bytes]]) -> dict[str, flo
 
 def brief(model: Model, molecules: list[str], count: int) -> dict[str, float]:
     """Returns the accuracy of a model in training on `count` drawings of each style."""
-    reader = Reader(Path(), 1, TorchNetworks(model), UNFITTED)
+    reader = DrawingReader(Path(), 1, TorchNetworks(model), UNFITTED)
     return {
         f"{style}_{key}": value
         for style in ("default", "varied")

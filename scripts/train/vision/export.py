@@ -18,7 +18,7 @@ from pathlib import Path
 
 import torch
 
-from scripts.served_reader.drawing_reader import Reader
+from scripts.served_reader.drawing_reader import DrawingReader
 from scripts.served_reader.views import UNFITTED
 from scripts.train import checkpoint, entry, served
 from scripts.train.vision import calibration, evaluation, graphs, warm_start
@@ -53,7 +53,7 @@ def main() -> None:
     if not is_served:
         warm_start.labels_file(given.to).parent.mkdir(exist_ok=True)
         shutil.copy(warm_start.labels_file(served.VERSION), warm_start.labels_file(given.to))
-    reader = Reader(given.to, calibration=UNFITTED)
+    reader = DrawingReader(given.to, calibration=UNFITTED)
     held_out = evaluation.tuning_molecules(Path(given.data))
     fitted = dataclasses.asdict(calibration.calibrate(reader, held_out, given.count))
     text = json.dumps({key: [round(w, 4) for w in weights] for key, weights in fitted.items()}, indent=1)

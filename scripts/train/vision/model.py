@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from scripts.served_reader.detection import STEPS
+from scripts.served_reader.detection import LINE_POINTS
 from scripts.served_reader.labels import ATOM_LABELS, REVERSED_KIND
 
 KINDS = len(REVERSED_KIND)
@@ -29,7 +29,7 @@ class Shape:
     blocks: tuple[int, int] = (4, 4)
     features: int = 96
     atoms: int = len(ATOM_LABELS)
-    steps: int = STEPS
+    steps: int = LINE_POINTS
 
 
 PRESETS: dict[str, dict[str, Any]] = {

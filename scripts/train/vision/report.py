@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from scripts.served_reader.drawing_reader import Reader
+from scripts.served_reader.drawing_reader import DrawingReader
 from scripts.train import served
 from scripts.train.latent.tokens import read_molecules
 from scripts.train.vision import evaluation, negatives
@@ -27,7 +27,7 @@ BINS = (0.0, 0.5, 0.8, 0.9, 0.95, 1.01)
 """Bounds of the bins of confidence."""
 
 
-def measure(reader: Reader, drawings: list[tuple[str, bytes]]) -> dict[str, object]:
+def measure(reader: DrawingReader, drawings: list[tuple[str, bytes]]) -> dict[str, object]:
     """Returns the accuracy, and the share of exact readings by confidence."""
     rows = []
     for smiles, png in drawings:
@@ -66,7 +66,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=1000, help="drawings of each style")
     parser.add_argument("--out", type=Path, default=Path("runs/vision/figures.json"), help="output file")
     given = parser.parse_args()
-    reader = Reader(given.reader)
+    reader = DrawingReader(given.reader)
     molecules = read_molecules(Path(given.data) / "zinc250k_valid.smi.gz")[: evaluation.TUNING_START]
     figures: dict[str, object] = {}
     for style in ("default", "varied"):

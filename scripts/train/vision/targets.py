@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from scripts.served_reader.detection import REACH
+from scripts.served_reader.detection import BOND_REACH
 from scripts.served_reader.labels import NONE, REVERSED_KIND
 
 NEAR = 4.6
@@ -54,7 +54,7 @@ def bond_pairs(points: np.ndarray, bonds: np.ndarray, random: np.random.Generato
     kinds[bonds[:, 0], bonds[:, 1]] = bonds[:, 2]
     kinds[bonds[:, 1], bonds[:, 0]] = REVERSED_KIND[bonds[:, 2]]
     distance = np.linalg.norm(points[:, None] - points[None], axis=2)
-    in_reach = distance < REACH * typical_bond(points, bonds)
+    in_reach = distance < BOND_REACH * typical_bond(points, bonds)
     chosen = (kinds != NONE) | (in_reach & (random.random((n, n)) < NEGATIVE_SHARE))
     first, second = np.nonzero(np.triu(chosen, 1))
     swap = random.random(len(first)) < 0.5

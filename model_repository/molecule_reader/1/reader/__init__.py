@@ -1,10 +1,10 @@
 """The molecule reader: reads drawings of molecules and answers questions about them. ../model.py serves it in Triton.
 
-From a picture to a molecule: ink and cropping prepare the picture, sparse_cells and networks feed the two networks,
-detection finds atoms and bonds (labels), molecule_builder makes a molecule of them, drawing_reader tries several scales
-(views) and returns a reading; reading_cache holds the latest ones.
+From a picture to a molecule: ink and cropping prepare the picture; sparse_cells and networks run the two networks on
+it; detection finds atoms and bonds (labels); molecule_builder makes a molecule of them; drawing_reader does so at
+several scales (views) and returns a reading; reading_cache keeps the latest ones.
 
 From a prompt to an answer: request parses the tensors, conversation the turns, intents and named_molecules the
-questions; answers, comparison and json_answers write the answer from properties and functional_groups; responder
-streams it.
+questions; assistant has answers, comparison and json_answers write the answer from properties and functional_groups;
+responder streams it.
 """

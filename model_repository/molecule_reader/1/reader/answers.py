@@ -1,7 +1,6 @@
-"""Writes the answers to questions in sentences. The drawings were read before; everything else is computed from the
-molecules.
+"""Writes the answers to questions in sentences, computed from the molecules that were read.
 
-Where several phrasings will do, `choose` picks one of them, the usual one first. A brief answer is the bare value.
+`choose` picks one of several phrasings, the first of which is the usual one. A brief answer is the bare value.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from .reading import Reading
 from .wording import Parts, Smiles, counted, join_and, lower_first, plural, upper_first
 
 MIN_PROBABILITY = 0.3
-"""A question with a less likely family is not answered."""
+"""The least probability of a family at which the question is answered."""
 
 Choose = Callable[[Sequence[str]], str]
 
@@ -40,7 +39,7 @@ UNKNOWN_LETTERS = (
 NOT_UNDERSTOOD = "I did not understand the question. " + ABILITIES
 NEEDS_DRAWING = "I need a drawing for that. " + SEND_PICTURE
 REFUSALS = (NO_MOLECULE, NOT_READ, UNKNOWN_LETTERS, NOT_UNDERSTOOD, NEEDS_DRAWING)
-"""Given once in an answer, for however many questions."""
+"""Sentences that are given once in an answer, even if they answer several questions."""
 
 SMALL_TALK = {
     "greeting": [
@@ -53,16 +52,8 @@ SMALL_TALK = {
 }
 """Phrasings by family."""
 
-BOUNDS: dict[str, Callable[[float, float], bool]] = {
-    "more_than": lambda n, k: n > k,
-    "less_than": lambda n, k: n < k,
-    "at_least": lambda n, k: n >= k,
-    "at_most": lambda n, k: n <= k,
-    "exactly": lambda n, k: n == k,
-}
-"""Tests of a value by mode."""
-
-COUNTS_OF_PROPERTIES = {"has_ring": "count_rings", "is_aromatic": "count_aromatic", "is_chiral": "count_stereo"}
+COUNT_OF_PROPERTY = {"has_ring": "count_rings", "is_aromatic": "count_aromatic", "is_chiral": "count_stereo"}
+"""By family of a yes-or-no question: the count that is not 0 if the answer is yes."""
 
 
 class AnswerWriter:
@@ -73,6 +64,7 @@ class AnswerWriter:
         self.read = read
         self.choose = choose
         self.warned: set[int] = set()
+        """The drawings with a warning in the answer."""
 
     def parts(self) -> Parts:
         """Returns the whole answer."""
@@ -87,16 +79,17 @@ class AnswerWriter:
         return out
 
     def answer(self, question: Question) -> Parts:
+        """Returns the answer to one question."""
         intent = question.intent
         if intent.probability < MIN_PROBABILITY:
             return [NOT_UNDERSTOOD]
         if intent.family in SMALL_TALK:
-            if intent.family == "beyond" and not self.plan.shown:
+            if intent.family == "beyond" and not self.plan.drawing_count:
                 return [BEYOND + " " + SEND_PICTURE]
             return [self.choose(SMALL_TALK[intent.family])]
-        pictures = counted(self.plan.shown, "picture", "pictures")
+        pictures = counted(self.plan.drawing_count, "picture", "pictures")
         if intent.family == "drawings":
-            return [str(self.plan.shown) if self.plan.brief else f"You have shown me {pictures}."]
+            return [str(self.plan.drawing_count) if self.plan.brief else f"You have shown me {pictures}."]
         if question.missing:
             return [f"There is no {question.missing} drawing: you have shown me {pictures}."]
         if not question.drawings:
@@ -127,7 +120,7 @@ class AnswerWriter:
         if not reading.is_drawing():
             return [prefix + NO_MOLECULE]
         if not reading.has_molecule():
-            return [prefix + (UNKNOWN_LETTERS if reading.unknown else NOT_READ)]
+            return [prefix + (UNKNOWN_LETTERS if reading.has_unknown_label else NOT_READ)]
         sentences = self.answer_from(intent, reading)
         if several and not isinstance(sentences[0], Smiles):
             sentences[0] = lower_first(sentences[0])
@@ -146,13 +139,13 @@ class AnswerWriter:
         family = intent.family
         if family in COUNTS:
             compute, one, many = COUNTS[family]
-            return [self.count(intent, compute(reading.molecule), one, many)]
+            return [self.answer_count(intent, compute(reading.molecule), one, many)]
         if family in MEASURES:
-            return [self.measure(intent, reading.molecule)]
+            return [self.answer_measure(intent, reading.molecule)]
         if family in ("count_element", "has_element", "count_group", "has_group"):
-            return [self.contents(intent, reading.molecule)]
-        if family in COUNTS_OF_PROPERTIES or family == "is_charged":
-            return [self.property(intent, reading.molecule)]
+            return [self.answer_contents(intent, reading.molecule)]
+        if family in COUNT_OF_PROPERTY or family == "is_charged":
+            return [self.answer_property(intent, reading.molecule)]
         return {
             "smiles": self.smiles,
             "name": self.name,
@@ -164,27 +157,27 @@ class AnswerWriter:
             "sure": self.confidence,
         }[family](reading)
 
-    def count(self, intent: Intent, n: int, one: str, many: str) -> str:
+    def answer_count(self, intent: Intent, n: int, one: str, many: str) -> str:
         """Answers how many there are, or whether the number is within a bound."""
         text = counted(n, one, many)
-        bound = next((mode for mode in intent.modes if mode in BOUNDS), None)
-        if bound and intent.number is not None:
-            return self.yes_or_no(BOUNDS[bound](n, intent.number), f"it has {text}")
+        in_bounds = intent.is_in_bounds(n)
+        if in_bounds is not None:
+            return self.yes_or_no(in_bounds, f"it has {text}")
         if self.plan.brief:
             return str(n)
         return self.choose([f"It has {text}.", f"There {'is' if n == 1 else 'are'} {text}.", f"I count {text}."])
 
-    def measure(self, intent: Intent, molecule: Chem.Mol) -> str:
+    def answer_measure(self, intent: Intent, molecule: Chem.Mol) -> str:
         """Answers with a value, or whether it is within a bound."""
         compute, name, _ = MEASURES[intent.family]
         value = compute(molecule)
         text = format_measure(intent.family, value)
-        bound = next((mode for mode in intent.modes if mode in BOUNDS), None)
-        if bound and intent.number is not None:
-            return self.yes_or_no(BOUNDS[bound](value, intent.number), f"its {name} is {text}")
+        in_bounds = intent.is_in_bounds(value)
+        if in_bounds is not None:
+            return self.yes_or_no(in_bounds, f"its {name} is {text}")
         return text if self.plan.brief else self.choose([f"Its {name} is {text}.", f"The {name} is {text}."])
 
-    def contents(self, intent: Intent, molecule: Chem.Mol) -> str:
+    def answer_contents(self, intent: Intent, molecule: Chem.Mol) -> str:
         """Answers how many of the named elements and groups there are, or whether there is one."""
         symbols = element_counts(molecule)
         found = [(symbols[e], f"{ELEMENTS[e]} atom", f"{ELEMENTS[e]} atoms") for e in intent.elements]
@@ -197,7 +190,7 @@ class AnswerWriter:
         n, one, many = found[0]
         if intent.family.startswith("count"):
             if len(found) == 1:
-                return self.count(intent, n, one, many)
+                return self.answer_count(intent, n, one, many)
             if self.plan.brief:
                 return ", ".join(str(number) for number, *_ in found)
         elif len(found) == 1:
@@ -209,13 +202,13 @@ class AnswerWriter:
         word = "Yes" if yes else "No"
         return word if self.plan.brief else self.choose([f"{word}, {reason}.", f"{word}: {reason}."])
 
-    def property(self, intent: Intent, molecule: Chem.Mol) -> str:
+    def answer_property(self, intent: Intent, molecule: Chem.Mol) -> str:
         """Answers whether the molecule has a ring, is aromatic, chiral or charged."""
         if intent.family == "is_charged":
             n = MEASURES["charge"].compute(molecule)
             reason = f"its net charge is {format_measure('charge', n)}"
         else:
-            count, one, many = COUNTS[COUNTS_OF_PROPERTIES[intent.family]]
+            count, one, many = COUNTS[COUNT_OF_PROPERTY[intent.family]]
             n = count(molecule)
             reason = f"it has {counted(n, one, many)}"
         return self.yes_or_no((n == 0) == ("absent" in intent.modes), reason)
@@ -313,7 +306,7 @@ class AnswerWriter:
 
 
 def join_with_spaces(answers: Sequence[Parts]) -> Parts:
-    """Returns the parts of several answers, with a space between each two answers."""
+    """Returns the parts of several answers, with a space between two answers."""
     return [part for i, parts in enumerate(answers) for part in ([" "] if i else []) + parts]
 
 

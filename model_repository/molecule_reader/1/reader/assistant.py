@@ -1,4 +1,4 @@
-"""Answers a request: plans the turn, reads its drawings, and writes the answer in words or JSON, as tokens."""
+"""Answers a request: plans the turn, has its drawings read, and writes the answer in words or JSON, as tokens."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 from .answers import AnswerWriter
 from .conversation import Turn, parse_turns, plan_turn
 from .intents import IntentParser, ParsedText
-from .json_answers import ASKS_FOR_EVERYTHING, ASKS_FOR_JSON, fill, json_for, schema_in_prompt
+from .json_answers import ASKS_FOR_EVERYTHING, ASKS_FOR_JSON, answers_as_json, fill_form, schema_in_prompt
 from .named_molecules import parse_with_molecules
 from .reading_cache import ReadingCache
 from .request import InvalidRequest, Request
@@ -15,7 +15,7 @@ from .wording import Parts, tokens
 
 
 class Assistant:
-    """Answers requests; safe for use by many threads."""
+    """Answers requests; safe for concurrent use."""
 
     def __init__(self, parser: IntentParser, cache: ReadingCache) -> None:
         self.parser = parser
@@ -27,16 +27,16 @@ class Assistant:
         prefix = turns[-1].text if turns and turns[-1].role == "assistant" and not turns[-1].ended else ""
         images = sum(len(turn.drawings) for turn in turns)
         if images != len(request.images):
-            raise InvalidRequest(f"the prompt has {images} marks for {len(request.images)} images")
+            raise InvalidRequest(f"the prompt has {images} image markers, the request {len(request.images)} images")
         return Conversation(self, request, turns or [Turn("user", request.prompt, [])]).answer(prefix)
 
     def parse(self, text: str) -> ParsedText:
-        """Returns the questions of a text, without its request for JSON and with the molecules that it names."""
+        """Returns the questions of a text with the molecules that it names; a request for JSON is no question."""
         return parse_with_molecules(ASKS_FOR_JSON.sub(" ", text), self.parser.parse)
 
 
 class Conversation:
-    """The turns of one request, with the readings of its drawings in progress."""
+    """The turns of one request. The drawings that its questions are about are read in the background."""
 
     def __init__(self, assistant: Assistant, request: Request, turns: list[Turn]) -> None:
         self.cache = assistant.cache
@@ -47,23 +47,23 @@ class Conversation:
         self.readings = {n: self.cache.start(request.images[n]) for n in drawings}
 
     def answer(self, prefix: str) -> list[str]:
-        """Returns the tokens of the answer; of one that starts with the client's prefix, the rest."""
+        """Returns the tokens of the answer, without the client's prefix if the answer begins with it."""
         if self.request.sampling.structured_outputs is not None:
-            return tokens([self.in_requested_form(self.request.sampling.structured_outputs)])
+            return tokens([self.as_structured_output(self.request.sampling.structured_outputs)])
         if self.asks_for_json():
             return tokens([self.as_json()])
-        parts = self.in_words()
+        parts = self.as_words()
         text = "".join(parts)
         if prefix and text.startswith(prefix):
             return tokens([text[len(prefix) :]])
         return tokens(parts)
 
-    def in_words(self) -> Parts:
+    def as_words(self) -> Parts:
         choose = self.request.sampling.chooser()
         return AnswerWriter(self.plan, lambda n: self.readings[n].result(), choose).parts()
 
     def prose(self) -> str:
-        return "".join(self.in_words())
+        return "".join(self.as_words())
 
     def asks_for_json(self) -> bool:
         """Reports whether the last user turn or a system turn asks for JSON."""
@@ -72,29 +72,29 @@ class Conversation:
         return any(ASKS_FOR_JSON.search(text) for text in [*users[-1:], *systems])
 
     def as_json(self) -> str:
-        """Returns the answer to a request for JSON in words."""
+        """Returns the JSON text for a prompt that asks for JSON."""
         schema = schema_in_prompt([turn.text for turn in self.turns])
         readings = [r for r in (future.result() for future in self.readings.values()) if r.is_readable()]
         if not readings or any(question.intent.molecules for question in self.plan.questions):
             return json.dumps({"answer": self.prose()}, ensure_ascii=False)
         if schema:
-            return fill({"json": schema}, readings, self.prose)
+            return fill_form({"json": schema}, readings, self.prose)
         last = next((turn.text for turn in reversed(self.turns) if turn.role == "user"), "")
         if ASKS_FOR_EVERYTHING.search(last):
-            return json_for([], readings)
-        return json_for([question.intent.family for question in self.plan.questions], readings)
+            return answers_as_json([], readings)
+        return answers_as_json([question.intent.family for question in self.plan.questions], readings)
 
-    def in_requested_form(self, form: dict) -> str:
-        """Returns the answer in the form of structured_outputs, from the drawings of the last turn with drawings."""
+    def as_structured_output(self, form: dict) -> str:
+        """Returns the JSON text for structured_outputs, filled from the drawings of the last turn with drawings."""
         last = next((turn for turn in reversed(self.turns) if turn.role == "user" and turn.drawings), None)
         drawings = last.drawings if last else []
         readings = [self.cache.start(self.request.images[n]).result() for n in drawings]
         readable = [reading for reading in readings if reading.is_readable()]
         if readings and not readable:
             raise InvalidRequest(
-                "The picture shows no molecule that could be read, so there is nothing to fill the schema with."
+                "The picture shows no molecule that could be read, so there is nothing to fill_form the schema with."
             )
         if form.get("json_object"):
             schema = schema_in_prompt([turn.text for turn in self.turns])
             form = {"json": schema} if schema else form
-        return fill(form, readable, self.prose)
+        return fill_form(form, readable, self.prose)

@@ -1,6 +1,7 @@
 """Compares two molecules: whether they are the same, how they differ, which has more of something.
 
-`names` and `molecules` have two items each. A brief answer is the bare value.
+`names` and `molecules` have two items each. A brief answer is the bare value. An identity question with the mode absent
+asks whether the molecules are different.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from .wording import Parts, Smiles, counted, join_and, plural, upper_first
 
 
 class Quantity(NamedTuple):
-    """The values of two molecules, the same as text, and what they are."""
+    """A quantity of two molecules: the values, the values as text, and the quantity's name."""
 
     values: list[float]
     texts: list[str]
@@ -57,7 +58,7 @@ def compare(intent: Intent, names: Sequence[str], molecules: Sequence[Chem.Mol],
 
 
 def measure(intent: Intent, molecules: Sequence[Chem.Mol]) -> Quantity | None:
-    """Returns the quantity that a question names, None if it names none."""
+    """Returns the quantity that a question is about, None if it is about none."""
     if intent.family in MEASURES:
         compute, name, _ = MEASURES[intent.family]
         measures = [compute(m) for m in molecules]
@@ -90,47 +91,37 @@ def compare_texts(names: Sequence[str], texts: Sequence[str], name: str, brief: 
 
 
 def compare_identity(intent: Intent, names: Sequence[str], molecules: Sequence[Chem.Mol], brief: bool) -> Parts:
-    """Answers whether both are the same molecule, or (mode absent) different ones."""
-    a, b = molecules
-    same = canonical_smiles(a) == canonical_smiles(b)
-    word = "Yes" if same != ("absent" in intent.modes) else "No"
-    if brief:
-        return [word]
-    if same:
-        return [f"{word}, both show the same molecule: ", Smiles(canonical_smiles(a)), "."]
-    return [
-        f"{word}, they are different: {names[0]} is ",
-        Smiles(canonical_smiles(a)),
-        f", {names[1]} ",
-        Smiles(canonical_smiles(b)),
-        ".",
-        *similarities(a, b),
-    ]
+    """Answers whether two drawings show the same molecule."""
+    first = f"they are different: {names[0]} is "
+    return _identity(intent, molecules, True, brief, "both show the same molecule: ", (first, f", {names[1]} "))
 
 
 def compare_with_named(
     intent: Intent, names: Sequence[str], molecules: Sequence[Chem.Mol], stereo: bool, brief: bool
 ) -> Parts:
-    """Answers whether a drawing, the first, shows a named molecule, or (mode absent) another one."""
+    """Answers whether a drawing, the first, shows the molecule that the question names."""
+    different = (f"{names[0]} is ", f", and {names[1]} is ")
+    return _identity(intent, molecules, stereo, brief, f"{names[0]} is {names[1]}: ", different)
+
+
+def _identity(
+    intent: Intent, molecules: Sequence[Chem.Mol], stereo: bool, brief: bool, same: str, different: tuple[str, str]
+) -> Parts:
+    """Answers yes or no, with `same` before the SMILES of both, or `different` before each SMILES."""
     a, b = molecules
-    same = canonical_smiles(a, stereo) == canonical_smiles(b, stereo)
-    word = "Yes" if same != ("absent" in intent.modes) else "No"
+    is_same = canonical_smiles(a, stereo) == canonical_smiles(b, stereo)
+    word = "Yes" if is_same != ("absent" in intent.modes) else "No"
     if brief:
         return [word]
-    if same:
-        return [f"{word}, {names[0]} is {names[1]}: ", Smiles(canonical_smiles(a)), "."]
-    return [
-        f"{word}, {names[0]} is ",
-        Smiles(canonical_smiles(a)),
-        f", and {names[1]} is ",
-        Smiles(canonical_smiles(b)),
-        ".",
-        *similarities(a, b),
-    ]
+    smiles = Smiles(canonical_smiles(a))
+    if is_same:
+        return [f"{word}, {same}", smiles, "."]
+    before_a, before_b = different
+    return [f"{word}, {before_a}", smiles, before_b, Smiles(canonical_smiles(b)), ".", *similarities(a, b)]
 
 
 def similarities(a: Chem.Mol, b: Chem.Mol) -> Parts:
-    """Tells what two different molecules have in common."""
+    """Returns a sentence on what two different molecules have in common, none if it is neither skeleton nor formula."""
     if canonical_smiles(a, stereo=False) == canonical_smiles(b, stereo=False):
         return [" They differ only in their stereochemistry."]
     if formula(a) == formula(b):

@@ -18,10 +18,10 @@ from .intents import COMPARING, PAIR, Intent, ParsedText
 TURN = re.compile(r"<\|(system|user|assistant)\|>(.*?)(<\|end\|>|\Z)", re.DOTALL)
 IMAGE = "<|image|>"
 
-NO_DRAWING = {"greeting", "thanks", "help", "style", "beyond", "again", "drawings"}
-"""Families of questions that are not about a drawing."""
+FAMILIES_WITHOUT_DRAWING = {"greeting", "thanks", "help", "style", "beyond", "again", "drawings"}
+"""Families of questions that need no drawing."""
 MAX_QUESTIONS = 8
-"""The most questions of a turn that are answered."""
+"""The most questions of a turn that are answered: the first ones."""
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
 
 
@@ -31,6 +31,7 @@ class Turn:
     text: str
     drawings: list[int]
     ended: bool = True
+    """Whether the prompt ends the turn. A last assistant turn without an end is the prefix of the answer."""
 
 
 @dataclass
@@ -38,19 +39,20 @@ class Question:
     intent: Intent
     drawings: list[int] = field(default_factory=list)
     missing: str = ""
-    """The word for a drawing that does not exist, such as "second"."""
+    """The word for a drawing that does not exist, such as "second"; "" if all exist."""
 
 
 @dataclass
 class TurnPlan:
-    """What the last turn asks."""
+    """The questions of the last turn, and what their answers need to know of the conversation."""
 
     questions: list[Question]
     brief: bool
-    shown: int
+    """Whether an answer is the bare value."""
+    drawing_count: int
     """The number of drawings in the conversation."""
     names: dict[int, str]
-    """Names of the drawings, for answers about several."""
+    """The name of each drawing, such as "the first drawing"."""
 
 
 def parse_turns(prompt: str) -> list[Turn]:
@@ -65,7 +67,7 @@ def parse_turns(prompt: str) -> list[Turn]:
 
 
 def plan_turn(turns: list[Turn], parse: Callable[[str], ParsedText]) -> TurnPlan:
-    """Follows the conversation to its last turn, so that "and the second one?" is understood from earlier questions."""
+    """Plans the last turn. "And the second one?" gets its meaning from the questions of earlier turns."""
     history = History()
     questions: list[Question] = []
     brief = always_brief = False
@@ -75,69 +77,72 @@ def plan_turn(turns: list[Turn], parse: Callable[[str], ParsedText]) -> TurnPlan
         if turn.role != "user":
             continue
         parsed = parse(turn.text)
-        history.show(turn.drawings)
-        questions = history.follow(parsed.intents, bool(turn.drawings))
+        history.add_drawings(turn.drawings)
+        questions = history.add_questions(parsed.intents, bool(turn.drawings))
         brief = parsed.brief
-    topic = history.topic if len(history.topic) > 1 else history.shown
+    topic = history.topic if len(history.topic) > 1 else history.drawings
     names = {number: f"the {ordinal(i)} drawing" for i, number in enumerate(topic)}
-    names.update({number: f"drawing {number + 1}" for number in history.shown if number not in names})
-    return TurnPlan(questions[:MAX_QUESTIONS], brief or always_brief, len(history.shown), names)
+    names.update({number: f"drawing {number + 1}" for number in history.drawings if number not in names})
+    return TurnPlan(questions[:MAX_QUESTIONS], brief or always_brief, len(history.drawings), names)
 
 
 class History:
-    """The drawings and questions of earlier turns."""
+    """The drawings and questions up to a turn."""
 
     def __init__(self) -> None:
-        self.shown: list[int] = []
+        self.drawings: list[int] = []
         self.topic: list[int] = []
         self.focus: list[int] = []
-        self.last: list[Intent] = []
-        """The latest questions about drawings."""
+        self.last_intents: list[Intent] = []
+        """The intents of the latest turn with a question about drawings."""
 
-    def show(self, drawings: list[int]) -> None:
-        self.shown += drawings
+    def add_drawings(self, drawings: list[int]) -> None:
+        self.drawings += drawings
         if drawings:
             self.topic = self.focus = list(drawings)
 
-    def follow(self, intents: list[Intent], has_drawings: bool) -> list[Question]:
-        """Returns the questions of the next turn, which has drawings or not."""
-        real = [a for a in intents if a.family not in ("style", "greeting", "thanks")]
-        if not real:
+    def add_questions(self, intents: list[Intent], has_drawings: bool) -> list[Question]:
+        """Returns the questions of the next turn. has_drawings: whether that turn has drawings."""
+        asked = [intent for intent in intents if intent.family not in ("style", "greeting", "thanks")]
+        if not asked:
             if has_drawings:  # A picture without a question, or with "here is a drawing".
-                real = [Intent("smiles", 1.0)]
+                asked = [Intent("smiles", 1.0)]
             elif intents and intents[0].family != "style":
                 return [Question(intents[0])]
             else:  # Only "answer with one word".
-                real = [Intent("again" if self.last else "help", 1.0)]
-        real = [done for one in real for done in (self.repeat(one) if one.family == "again" else [one])]
-        questions = [self.resolve(intent) for intent in without_repeats(real)]
-        about = [q for q in questions if q.intent.family not in NO_DRAWING and q.drawings]
-        if about:
-            self.last, self.focus = [q.intent for q in about], about[-1].drawings
+                asked = [Intent("again" if self.last_intents else "help", 1.0)]
+        resolved: list[Intent] = []
+        for intent in asked:
+            resolved += self.repeat(intent) if intent.family == "again" else [intent]
+        questions = [self.find_drawings(intent) for intent in without_repeats(resolved)]
+        about_drawings = [q for q in questions if q.intent.family not in FAMILIES_WITHOUT_DRAWING and q.drawings]
+        if about_drawings:
+            self.last_intents = [question.intent for question in about_drawings]
+            self.focus = about_drawings[-1].drawings
         return questions
 
     def repeat(self, intent: Intent) -> list[Intent]:
-        """Returns the latest questions once more, about what the intent names."""
+        """Returns the intents of the latest questions, with the elements, groups or drawings that this one names."""
         if intent.elements or intent.groups:
-            kind = "count" if self.last and self.last[-1].family.startswith("count") else "has"
+            previous = self.last_intents[-1] if self.last_intents else intent
+            kind = "count" if self.last_intents and previous.family.startswith("count") else "has"
             family = f"{kind}_element" if intent.elements else f"{kind}_group"
-            before = self.last[-1] if self.last else intent
-            modes = before.modes if before.family.startswith(kind) else []
-            return [replace(intent, family=family, modes=modes, number=before.number)]
-        if self.last:
-            return [replace(earlier, drawings=intent.drawings or []) for earlier in self.last]
-        return [replace(intent, family="smiles" if self.shown else "help")]
+            modes = previous.modes if previous.family.startswith(kind) else []
+            return [replace(intent, family=family, modes=modes, number=previous.number)]
+        if self.last_intents:
+            return [replace(previous, drawings=intent.drawings) for previous in self.last_intents]
+        return [replace(intent, family="smiles" if self.drawings else "help")]
 
-    def resolve(self, intent: Intent) -> Question:
+    def find_drawings(self, intent: Intent) -> Question:
         """Returns the question with the drawings that it is about."""
-        if intent.family in NO_DRAWING:
+        if intent.family in FAMILIES_WITHOUT_DRAWING:
             return Question(intent)
         named: list[int] = []
         missing = ""
         for name in intent.drawings:
-            numbers, absent = self.find(name)
+            numbers, unknown_word = self.find(name)
             named += numbers
-            missing = missing or absent
+            missing = missing or unknown_word
         named = list(dict.fromkeys(named))
         if intent.molecules:
             return Question(intent, named or list(self.focus))
@@ -149,19 +154,19 @@ class History:
 
     def candidates(self) -> list[int]:
         """Returns the drawings to compare if none is named."""
-        return list(self.topic) if len(self.topic) > 1 else self.shown[-2:]
+        return list(self.topic) if len(self.topic) > 1 else self.drawings[-2:]
 
     def find(self, name: str) -> tuple[list[int], str]:
-        """Returns the drawings that a word means, and the word itself if there is none."""
+        """Returns the drawings that a word names, and "", or the word if there is no such drawing."""
         if name == "both":
             return self.candidates(), ""
         if name == "last":
-            return self.shown[-1:], "" if self.shown else name
+            return self.drawings[-1:], "" if self.drawings else name
         if name == "other":
             others = [n for n in self.candidates() if n not in self.focus]
-            return (others[-1:], "" if others else name) if len(self.shown) > 1 else ([], name)
+            return (others[-1:], "" if others else name) if len(self.drawings) > 1 else ([], name)
         place = ORDINALS.index(name)
-        among = self.topic if len(self.topic) > max(1, place) else self.shown
+        among = self.topic if len(self.topic) > max(1, place) else self.drawings
         return among[place : place + 1], "" if place < len(among) else name
 
 

@@ -7,11 +7,11 @@ import numpy as np
 from .ink import INKED, Box, box_of
 
 MAX_INKED_SHARE = 0.35
-"""A box with a larger inked share is a photograph, not a line drawing."""
+"""The largest inked share of a line drawing's box. A photograph has more."""
 
 
 def drawing_box(ink: np.ndarray) -> Box | None:
-    """Returns the box around the ink, None for a blank picture, a speck, or too much ink for a line drawing."""
+    """Returns the box around the ink, None for a blank picture, a speck or a photograph."""
     box = box_of(ink)
     if box is None or max(box[2] - box[0], box[3] - box[1]) < 4:
         return None
@@ -20,10 +20,9 @@ def drawing_box(ink: np.ndarray) -> Box | None:
 
 
 def split_at_widest_gap(ink: np.ndarray, box: Box) -> tuple[int, Box]:
-    """Returns the width in pixels of the widest blank band across a box, and the box around the side with more unbroken
-    ink.
+    """Returns the width in pixels of the widest blank band across a box, and the box of the larger part beside it.
 
-    Without a blank band the width is 0 and the box the given one.
+    Without a blank band the width is 0 and the box the given one. Parts are compared by _unbroken_area.
     """
     left, top, right, bottom = box
     inked = ink[top:bottom, left:right] > INKED
@@ -46,8 +45,10 @@ def split_at_widest_gap(ink: np.ndarray, box: Box) -> tuple[int, Box]:
 
 
 def _unbroken_area(inked: np.ndarray) -> int:
-    """Returns the longest run of inked rows times that of inked columns: large for a molecule, small for a line of
-    text."""
+    """Returns the longest run of inked rows times the longest run of inked columns, in pixels.
+
+    It is large for a molecule, but small for a line of text, whose letters are apart.
+    """
     lengths = []
     for axis in (0, 1):
         edges = np.flatnonzero(np.diff(np.pad(inked.any(axis), 1).astype(np.int8)))

@@ -1,8 +1,9 @@
-"""Reads the drawing of a molecule: from a picture to a molecule. Needs NumPy, Pillow, ONNX Runtime and RDKit only.
+"""Reads the drawing of a molecule: picture in, molecule out. Needs NumPy, Pillow, ONNX Runtime and RDKit only.
 
 Terms:
 view      one pass of the networks over the drawing at one scale, and the molecule built from it
-sure      a confidence above SURE, which needs no further view
+retry     a further view at another scale
+sure      said of a view with a confidence above SURE_VIEW, after which there are no retries
 """
 
 from __future__ import annotations
@@ -28,20 +29,21 @@ from .views import MAX_BOND, RETRY_SCALES, Calibration, Scales, View
 MAX_SIDE = 1600
 """Larger pictures are halved until no side is longer, in pixels."""
 MAX_RETRIES = 5
-"""The most further views of a drawing, and of each part of a page."""
+"""The most retries, with the captions and again without them."""
 MAX_CUTS = 3
-"""The most times that a caption is cut off: numbers, names and notes stand on two or three sides of a molecule."""
+"""The most captions that are cut off: numbers, names and notes stand on two or three sides of a molecule."""
 CAPTION_GAP = 0.45
 """The least distance of a caption, in bond lengths. Letters at the end of a bond are nearer."""
 KEEP_PIECES_CONFIDENCE = 0.5
-"""Above this confidence, several pieces without charges belong together. Captions read as pieces seldom reach it."""
+"""Above this confidence, pieces without charges belong to one drawing. Captions read as pieces seldom reach it."""
 LONE_ION_FACTOR = 0.7
-"""Lowers the confidence in an ion beside ink that was not read, which may be the counterion."""
-SURE = 0.97
+"""Factor on the confidence in an ion beside unread ink, which may be the counterion."""
+SURE_VIEW = 0.97
+"""The confidence above which a view is sure."""
 
 
-class Reader:
-    """Loaded networks; read may be called from several threads at once."""
+class DrawingReader:
+    """Reads drawings with the two networks and their calibration; safe for concurrent use."""
 
     def __init__(
         self,
@@ -50,57 +52,58 @@ class Reader:
         networks: Networks | None = None,
         calibration: Calibration | None = None,
     ) -> None:
-        """Loads atom_detector.onnx, bond_classifier.onnx and calibration.json of a folder, unless given as
-        arguments."""
+        """Loads atom_detector.onnx, bond_classifier.onnx and calibration.json from a folder. networks and calibration
+        replace these files."""
         self.networks = OnnxNetworks(folder, threads) if networks is None else networks
         if calibration is None:
             calibration = Calibration(**json.loads((folder / "calibration.json").read_text()))
         self.calibration = calibration
 
     def read(self, image: Image.Image) -> Reading:
-        """Returns the molecule of the picture's only drawing."""
+        """Returns the reading of a picture with one drawing."""
         size = image.size
         image = flatten(image)
         while max(image.size) > MAX_SIDE:
             image = image.reduce(2)
-        shrink = image.size[0] / size[0]
+        picture_scale = image.size[0] / size[0]
         ink = remove_frame(ink_of(image))
         box = drawing_box(ink)
         if box is None:
             return Reading(None, None, 0.0, 0.0, size)
-        views = self.views(ink, box)
-        best = max(views, key=lambda v: (self.calibration.agreement(views, v), self.calibration.confidence(v)))
-        drawing = self.calibration.is_molecule(best)
-        built = best.built
-        if built is None:
-            return Reading(None, None, 0.0, drawing, size)
-        if built.unknown:
-            return Reading(None, None, 0.0, drawing, size, unknown=True)
-        confidence = self.calibration.agreement(views, best)
-        if Chem.GetFormalCharge(built.molecule) and best.has_unread_ink(built, ink):
+        views = self.take_views(ink, box)
+        calibration = self.calibration
+        best = max(views, key=lambda view: (calibration.combined_confidence(views, view), calibration.confidence(view)))
+        probability = calibration.drawing_probability(best)
+        candidate = best.candidate
+        if candidate is None:
+            return Reading(None, None, 0.0, probability, size)
+        if candidate.unknown_labels:
+            return Reading(None, None, 0.0, probability, size, has_unknown_label=True)
+        confidence = calibration.combined_confidence(views, best)
+        if Chem.GetFormalCharge(candidate.molecule) and best.has_unread_ink(candidate, ink):
             confidence *= LONE_ION_FACTOR
-        molecule = with_positions(built.molecule, best.points(built) / shrink)
-        return Reading(built.smiles, molecule, confidence, drawing, size)
+        molecule = with_positions(candidate.molecule, best.points(candidate) / picture_scale)
+        return Reading(candidate.smiles, molecule, confidence, probability, size)
 
-    def views(self, ink: np.ndarray, box: Box, retries: int = MAX_RETRIES) -> list[View]:
+    def take_views(self, ink: np.ndarray, box: Box, retries: int = MAX_RETRIES) -> list[View]:
         """Returns views of the drawing, the last of which is sure if any is."""
         scale = scale_of(box)
-        first = self.view(ink, box, scale)
+        first = self.take_view(ink, box, scale)
         views = [first]
-        if first.built and first.built.dropped_pieces:  # Perhaps a caption: blank what is far from the molecule.
-            ink = first.ink_near(first.built, ink)
+        if first.candidate and first.candidate.dropped_pieces:  # Perhaps captions: blank what is far from the molecule.
+            ink = first.ink_near(first.candidate, ink)
             box = box_of(ink) or box
             scale = scale_of(box)
             factors: Scales = (1.0, *RETRY_SCALES)
         else:
             factors = first.retry_scales()
-            if 0 < first.bond <= MAX_BOND and self._is_sure(first):
+            if 0 < first.bond_length <= MAX_BOND and self._is_sure(first):
                 return views
         for factor in factors[:retries]:
-            views.append(self.view(ink, box, scale * factor))
+            views.append(self.take_view(ink, box, scale * factor))
             if self._is_sure(views[-1]):
                 break
-        unknown = np.mean([v.features[-1] for v in views])
+        unknown = np.mean([view.features[-1] for view in views])
         for view in views:  # A label that is unknown at one scale may be known at another.
             view.features[-1] = unknown
         if retries and not self._is_sure(views[-1]) and not self._belong_together(views):
@@ -108,48 +111,48 @@ class Reader:
         return views
 
     def _is_sure(self, view: View) -> bool:
-        return self.calibration.confidence(view) > SURE
+        return self.calibration.confidence(view) > SURE_VIEW
 
     def _belong_together(self, views: list[View]) -> bool:
         """Reports whether the surest view has several pieces that must not be cut apart: a salt, or a molecule and its
         solvent."""
         surest = max(views, key=self.calibration.confidence)
-        built = surest.built
-        if built is None or built.pieces == 1 or built.faults or built.dropped_pieces:
+        candidate = surest.candidate
+        if candidate is None or candidate.pieces == 1 or candidate.faults or candidate.dropped_pieces:
             return False
-        has_ions = any(Chem.GetFormalCharge(piece) for piece in Chem.GetMolFrags(built.molecule, asMols=True))
+        has_ions = any(Chem.GetFormalCharge(piece) for piece in Chem.GetMolFrags(candidate.molecule, asMols=True))
         return has_ions or self.calibration.confidence(surest) > KEEP_PIECES_CONFIDENCE
 
     def _views_without_captions(self, ink: np.ndarray, box: Box, retries: int) -> list[View]:
-        """Cuts the page at blank bands, keeps the larger part, and returns at most `retries` views of what is left."""
+        """Cuts captions off at blank bands and returns views of the larger part, at most `retries`."""
         views: list[View] = []
         for _ in range(MAX_CUTS):
             gap, box = split_at_widest_gap(ink, box)
             if not gap:
                 break
-            view = self.view(ink, box, scale_of(box))
-            if gap * view.factor.mean() < CAPTION_GAP * view.bond:
+            view = self.take_view(ink, box, scale_of(box))
+            if gap * view.scale.mean() < CAPTION_GAP * view.bond_length:
                 break
-            scale = float(view.factor.mean())
+            scale = float(view.scale.mean())
             for factor in (None, *view.retry_scales()):
-                views.append(self.view(ink, box, scale * factor) if factor else view)
+                views.append(self.take_view(ink, box, scale * factor) if factor else view)
                 if len(views) == retries or self._is_sure(views[-1]):
                     return views
         return views
 
-    def view(self, ink: np.ndarray, box: Box, factor: float) -> View:
-        """Returns one view of the box, scaled by a factor."""
-        small = scaled(ink, box, factor, factor)
+    def take_view(self, ink: np.ndarray, box: Box, scale: float) -> View:
+        """Returns the view of a box at a scale, in scaled pixels per pixel."""
+        small = scaled(ink, box, scale, scale)
         detections, molecule_logit = detect(self.networks, small)
-        built = build(detections)
-        choices = [rows for rows in (detections.atoms, detections.kinds) if len(rows)]
+        candidate = build(detections)
+        choices = [rows for rows in (detections.label_probabilities, detections.kind_probabilities) if len(rows)]
         weakest = min([float(p) for rows in choices for p in rows.max(1)] + [1.0])
-        unknown = float(detections.atoms[:, UNKNOWN_CLASS].max(initial=0))
+        unknown = float(detections.label_probabilities[:, UNKNOWN_CLASS].max(initial=0))
         features = np.array(
             [
-                min(built.cost, 40.0) if built else 40.0,
-                built.faults if built else 4,
-                built.replacements if built else 4,
+                min(candidate.cost, 40.0) if candidate else 40.0,
+                candidate.faults if candidate else 4,
+                candidate.replacements if candidate else 4,
                 molecule_logit,
                 math.log(max(weakest, 1e-3)),
                 math.log(max(unknown, 1e-4)),
@@ -158,13 +161,13 @@ class Reader:
         )
         points = detections.points
         distance = np.linalg.norm(points[:, None] - points[None], axis=2) + 1e9 * np.eye(len(points))
-        bond = float(np.median(distance.min(1))) if len(points) > 1 else 0.0
-        exact_factor = (np.array(small.shape[::-1]) - 2 * MARGIN) / np.array([box[2] - box[0], box[3] - box[1]])
-        return View(built, features, bond, np.array(box[:2]), exact_factor)
+        bond_length = float(np.median(distance.min(1))) if len(points) > 1 else 0.0
+        exact_scale = (np.array(small.shape[::-1]) - 2 * MARGIN) / np.array([box[2] - box[0], box[3] - box[1]])
+        return View(candidate, features, bond_length, np.array(box[:2]), exact_scale)
 
 
 def with_positions(molecule: Chem.Mol, points: np.ndarray) -> Chem.Mol:
-    """Moves the molecule's atoms to points (y down) and returns it."""
+    """Moves the atoms of a molecule to points (y down) and returns the molecule."""
     conformer = molecule.GetConformer()
     for atom, (x, y) in enumerate(points):
         conformer.SetAtomPosition(atom, Point3D(float(x), float(-y), 0.0))

@@ -1,4 +1,4 @@
-"""Functional groups and rings by the names of phrases.json: their SMARTS, and their number in a molecule."""
+"""Counts functional groups and rings in a molecule, by their names in phrases.json."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ PATTERNS = {
     "epoxide": "[OX2r3]1[#6r3][#6r3]1",
     "spiro atom": "[x4;R2]",
 }
-"""SMARTS by name. A group is counted by its first atom, once for each atom; the bonds and rings of COUNTED_BY_MATCH by
-match. Acids and amines include their ions. Aromatic bonds are neither double nor triple."""
+"""SMARTS by name. Matches with the same first atom count as one group, except for COUNTED_BY_MATCH. Acids and amines
+include their ions. Aromatic bonds are neither double nor triple."""
 
 RING_SIZES = {
     "three-membered ring": 3,
@@ -74,7 +74,7 @@ SUMMARY = [
     "benzene ring",
     "heterocycle",
 ]
-"""The groups named in a list of all functional groups."""
+"""The groups in a summary of a molecule."""
 
 DISPLAY_NAMES = {
     "hydroxyl": "hydroxyl group",
@@ -87,7 +87,7 @@ DISPLAY_NAMES = {
     "alkene": "C=C double bond",
     "alkyne": "C≡C triple bond",
 }
-"""Names used in sentences, where they differ."""
+"""Names in sentences, where they are not those of PATTERNS."""
 
 NAMES = [*PATTERNS, *RING_SIZES, "heterocycle"]
 COUNTED_BY_MATCH = ("benzene ring", "pyridine", "double bond", "triple bond", "epoxide")

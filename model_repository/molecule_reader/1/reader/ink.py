@@ -1,4 +1,4 @@
-"""Converts a picture of any colours to ink on blank paper, at the scale that the networks were trained on.
+"""Converts a picture in any colours to ink on blank paper, and scales it for the networks.
 
 Ink is uint8 [height, width]: 0 is blank paper, 255 the strongest ink. A box is (left, top, right, bottom) in pixels,
 right and bottom exclusive.
@@ -12,21 +12,21 @@ from PIL import Image, ImageFilter
 Box = tuple[int, int, int, int]
 
 INKED = 48
-"""Pixels above this count as inked where a picture is cropped."""
+"""The ink above which a pixel counts as inked in cropping."""
 AREA = 18_000
-"""Area in pixels of a scaled box. A bond of a drug-like molecule is then about 24 pixels long."""
+"""Area of a scaled box in pixels, at which a bond of a drug-like molecule is about 24 pixels long."""
 MAX_SIDE = 640
-"""The longest side of a scaled box."""
+"""The longest side of a scaled box in pixels."""
 MARGIN = 8
 """Blank pixels around a scaled box."""
 UNEVEN = 10
-"""The paper is uneven if one border pixel in five differs from the median by more than this (0 to 255)."""
+"""The difference from the median colour (0 to 255) that one border pixel in five of uneven paper exceeds."""
 BLOCK = 16
 """Side in pixels of the blocks from which the colour of uneven paper is estimated."""
-FRAME = 12
+MAX_FRAME_DEPTH = 12
 """The most pixels from the edge of the ink to the inner side of a frame."""
-FILLED = 0.5
-"""A box with a larger inked share has no frame: in a photograph or noise, full rows are not lines."""
+MAX_FRAMED_SHARE = 0.5
+"""The largest inked share of a box with a frame: in a photograph or noise, full rows are no lines."""
 
 
 def flatten(image: Image.Image) -> Image.Image:
@@ -38,8 +38,7 @@ def flatten(image: Image.Image) -> Image.Image:
 
 
 def ink_of(image: Image.Image) -> np.ndarray:
-    """Returns the ink of a picture: each pixel's distance from the paper, in the colour channel with the largest
-    distance.
+    """Returns the ink of a picture: the largest difference of each pixel from the paper in a colour channel.
 
     The paper is the median colour of the border, so white on black works too and coloured letters are dark. If the
     border has many colours, as in a photograph, the paper is estimated locally.
@@ -81,7 +80,7 @@ def remove_frame(ink: np.ndarray) -> np.ndarray:
         return ink
     left, top, right, bottom = box
     inked = ink[top:bottom, left:right] > INKED
-    if inked.mean() > FILLED:
+    if inked.mean() > MAX_FRAMED_SHARE:
         return ink
     depths = [_frame_depth(side) for side in (inked, inked[::-1], inked.T, inked.T[::-1])]
     if not all(depths):
@@ -93,8 +92,8 @@ def remove_frame(ink: np.ndarray) -> np.ndarray:
 
 
 def _frame_depth(inked: np.ndarray) -> int:
-    """Returns the number of leading rows that a frame's line takes, with its blurred edge; 0 without a frame."""
-    full = inked[:FRAME].mean(1) > 0.9
+    """Returns the number of first rows that a line of a frame covers, with its blurred edge; 0 without a line."""
+    full = inked[:MAX_FRAME_DEPTH].mean(1) > 0.9
     return int(np.flatnonzero(full)[-1]) + 2 if full.any() else 0
 
 

@@ -2,11 +2,12 @@
 
 A small network (trained by scripts/train/phrases) labels the words of a text: where a question begins, its family, and
 the words that name an element, a group or a drawing, or say how to compare. phrases.json, beside the graph, lists the
-labels. What follows from the labels is code, here and in conversation.py.
+labels. The rest is code, here and in conversation.py.
 
 Terms:
+intent   what one question asks, without the context of the conversation
 family   the kind of a question: smiles, count_rings, same ...
-mode     how a question is asked (Intent.modes)
+mode     a modifier of a question, such as "absent" (Intent.modes)
 head     an output of the network with one label for each word
 """
 
@@ -14,8 +15,10 @@ from __future__ import annotations
 
 import functools
 import json
+import operator
 import re
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,9 +32,9 @@ if TYPE_CHECKING:
 
 WORD = re.compile(r"[^\W\d_]+|\d+|[^\w\s]|_")
 MAX_WORDS = 64
-"""Only this many words are labelled: of a longer text the first half and the last half."""
+"""The most words that are labelled. In a longer text these are the first 32 and the last 32."""
 MAX_LETTERS = 18
-"""Only this many letters of a word count."""
+"""The most letters of a word that the network sees: the first ones."""
 BUCKETS = 3072
 """Hash buckets of word features; 0 is padding."""
 WORD_FEATURES = 26
@@ -42,7 +45,14 @@ PAIR = {"same", "difference"}
 """Families that compare two drawings."""
 COMPARING = {"more", "fewer", "equal"}
 """Modes that compare two drawings."""
-BOUNDS = ("more_than", "less_than", "at_least", "at_most", "exactly")
+BOUNDS: dict[str, Callable[[float, float], bool]] = {
+    "more_than": operator.gt,
+    "less_than": operator.lt,
+    "at_least": operator.ge,
+    "at_most": operator.le,
+    "exactly": operator.eq,
+}
+"""By mode: the test of a value against Intent.number."""
 
 NUMBERS = {
     "no": 0,
@@ -83,9 +93,9 @@ class NamedMolecule:
 class Intent:
     """One question of a text. Elements, groups and drawings are in the order of the text. Modes:
 
-    more, fewer, equal    compare the drawings
-    absent                ask whether something is not there
-    BOUNDS                compare with `number`
+    more, fewer, equal    compare two drawings
+    absent                the question is negated: "is there no ring?"
+    a key of BOUNDS       compare a value with `number`
     """
 
     family: str
@@ -94,15 +104,22 @@ class Intent:
     elements: list[str] = field(default_factory=list)
     groups: list[str] = field(default_factory=list)
     drawings: list[str] = field(default_factory=list)
-    """first, second, third, last, other, both."""
+    """Words for drawings: first, second, third, last, other, both."""
     modes: list[str] = field(default_factory=list)
     number: int | None = None
     molecules: list[NamedMolecule] = field(default_factory=list)
-    """Molecules to compare with, named in the text."""
+    """Molecules in the text to compare with."""
+
+    def is_in_bounds(self, value: float) -> bool | None:
+        """Returns whether a value is within the bound of the question, None if the question has no bound."""
+        bound = next((BOUNDS[mode] for mode in self.modes if mode in BOUNDS), None)
+        return None if bound is None or self.number is None else bound(value, self.number)
 
 
 @dataclass
 class ParsedText:
+    """The questions of a text."""
+
     intents: list[Intent]
     brief: bool
     """Whether the text asks for the bare value."""
@@ -138,7 +155,7 @@ def feature_rows(words: list[str]) -> np.ndarray:
 
 
 class IntentParser:
-    """The network and its labels, of a version's folder. Safe for use by many threads."""
+    """The network and its labels from a version's folder; safe for concurrent use."""
 
     def __init__(self, folder: Path) -> None:
         self.labels = json.loads((folder / "phrases.json").read_text())
@@ -156,9 +173,10 @@ class IntentParser:
 def decode(
     words: list[str], begins: np.ndarray, heads: dict[str, np.ndarray], labels: dict[str, list[str]]
 ) -> ParsedText:
-    """Returns the questions that the network's outputs mean.
+    """Returns the questions in the network's outputs.
 
-    begins [words] are logits that a question begins at a word, heads log-probabilities [words, labels].
+    begins [words] are logits that a question begins at a word; heads are log-probabilities [words, labels]. The family
+    of a question is averaged over its words.
     """
     starts = [0, *(i for i in range(1, len(words)) if begins[i] > 0), len(words)]
     names = {head: [labels[head][k] for k in values.argmax(1)] for head, values in heads.items() if head != "family"}

@@ -1,7 +1,7 @@
-"""Writes answers as JSON, in the form that a JSON schema asks for.
+"""Writes answers as JSON, in the form of a JSON schema if there is one.
 
-Fields with a known meaning (json_fields.py) are filled from the molecule. Of the others, nullable ones are null,
-optional ones are left out, and a required one refuses the request: nothing is invented.
+Fields with a known meaning (json_fields.py) are filled from the molecule. An unknown field is null if it is nullable,
+left out if it is optional, and otherwise makes the request invalid: no value is invented.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .request import InvalidRequest
 MAX_DEPTH = 16
 """The most levels of a schema."""
 MAX_BRACES = 64
-"""The most braces in a prompt at which a schema is looked for."""
+"""The most opening braces in a prompt that are tried as the start of a schema."""
 MAX_FIELDS = 256
 """The most fields of an answer."""
 PROSE_FIELDS = {
@@ -35,7 +35,7 @@ PROSE_FIELDS = {
     "comment",
     "reasoning",
 }
-"""Fields for the answer in words."""
+"""Fields that get the answer in words, in snake case."""
 ALL_FACTS = (
     "smiles",
     "formula",
@@ -57,7 +57,7 @@ ALL_FACTS = (
     "rotatable_bonds",
     "confidence",
 )
-"""Fields of an answer without a schema."""
+"""Fields of an answer without a schema, beside name, elements and functional_groups."""
 ASKS_FOR_JSON = re.compile(
     r"(?:\b(?:as|in|into|with|using|via|return|give me|output|respond|reply|answer)\s+)?"
     r"(?:\b(?:in|as|with|an?|valid|pure|plain|one|single|only|just)\s+)*\bjson\b"
@@ -96,7 +96,7 @@ FIELDS_BY_FAMILY = {
     "has_group": ("functional_groups",),
     "sure": ("confidence",),
 }
-"""Fields that answer a question. Other questions are answered by all fields."""
+"""Fields that answer a question. Questions of other families are answered by all fields."""
 
 FIELDS_BY_TYPE = {
     "integer": json_fields.number_field,
@@ -106,11 +106,11 @@ FIELDS_BY_TYPE = {
 
 
 class NoValue(Exception):
-    """Nothing is known for a field of a schema; the text is the field's path."""
+    """A field of a schema has no known value; the text is the path of the field."""
 
 
 def all_facts(reading: Reading) -> dict[str, Any]:
-    """Returns everything known of a molecule, for a request without a schema."""
+    """Returns all that is known of a molecule, for a request without a schema."""
     facts = {}
     for name in ALL_FACTS:
         fact = json_fields.text_field(name) or json_fields.number_field(name)
@@ -124,8 +124,7 @@ def all_facts(reading: Reading) -> dict[str, Any]:
 
 
 def schema_in_prompt(texts: Sequence[str]) -> dict[str, Any] | None:
-    """Returns a schema written in the words of a prompt, where some clients put it when they ask for any JSON
-    object."""
+    """Returns the first schema in the texts of a prompt. Some clients put it there and request any JSON object."""
     decoder = json.JSONDecoder()
     tries = 0
     for text in texts:
@@ -142,22 +141,22 @@ def schema_in_prompt(texts: Sequence[str]) -> dict[str, Any] | None:
     return None
 
 
-def json_for(families: Sequence[str], readings: Sequence[Reading]) -> str:
-    """Returns the JSON text for questions that ask for JSON in words; without families, all facts."""
+def answers_as_json(families: Sequence[str], readings: Sequence[Reading]) -> str:
+    """Returns the JSON text with the fields that answer questions of these families, or all fields without families."""
     wanted = [FIELDS_BY_FAMILY.get(family, ()) for family in families]
     names = {name for fields in wanted for name in fields} if all(wanted) else set()
     values = [{name: v for name, v in all_facts(r).items() if not names or name in names} for r in readings]
     return json.dumps(values[0] if len(values) == 1 else {"molecules": values}, ensure_ascii=False)
 
 
-def fill(form: dict[str, Any], readings: Sequence[Reading], prose: Callable[[], str]) -> str:
-    """Returns the JSON text for structured_outputs of the vLLM contract: {"json": schema} or {"json_object": true}.
+def fill_form(form: dict[str, Any], readings: Sequence[Reading], prose: Callable[[], str]) -> str:
+    """Returns the JSON text for structured_outputs as in vLLM: {"json": schema} or {"json_object": true}.
 
-    readings are of the drawings that the question is about; prose returns the answer in words.
+    readings: one for each drawing, all with a molecule. prose: returns the answer in words.
     """
     schema = parse_schema(form.get("json"))
     if schema is None and not form.get("json_object"):
-        raise InvalidRequest("of structured_outputs only json and json_object are known to this model")
+        raise InvalidRequest("structured_outputs: this model supports only json and json_object")
     if not readings:
         raise InvalidRequest("A drawing of a molecule is needed to fill the schema: send one as a picture, please.")
     value: object
@@ -168,16 +167,16 @@ def fill(form: dict[str, Any], readings: Sequence[Reading], prose: Callable[[], 
             value = SchemaFiller(schema, readings, prose).fill(schema, "", readings[0], 0)
         except NoValue as error:
             raise InvalidRequest(
-                f"The schema asks for {error}, which this model cannot say of a molecule; "
-                "let it be null or leave it out."
+                f"The schema asks for {error}, which this model does not know of a molecule; "
+                "make it nullable or leave it out."
             ) from error
         except (AttributeError, TypeError, ValueError) as error:  # Such as properties that are not an object.
-            raise InvalidRequest(f"The JSON schema cannot be followed: {error}") from error
+            raise InvalidRequest(f"The JSON schema is invalid: {error}") from error
     return json.dumps(value, ensure_ascii=False)
 
 
 def parse_schema(schema: object) -> dict[str, Any] | None:
-    """Returns a schema that is given as an object or as its text."""
+    """Returns a schema, which the request has as an object or as its JSON text."""
     try:
         schema = json.loads(schema) if isinstance(schema, str) else schema
     except json.JSONDecodeError:
@@ -188,7 +187,7 @@ def parse_schema(schema: object) -> dict[str, Any] | None:
 
 
 class SchemaFiller:
-    """Fills one schema."""
+    """Fills a schema with facts from readings."""
 
     def __init__(self, root: dict[str, Any], readings: Sequence[Reading], prose: Callable[[], str]) -> None:
         self.root = root
@@ -197,7 +196,7 @@ class SchemaFiller:
         self.fields_left = MAX_FIELDS
 
     def fill(self, schema: Any, name: str, reading: Reading, depth: int) -> object:
-        """Returns the value of a field. NoValue if nothing is known for it."""
+        """Returns the value of a field. Raises NoValue if it is unknown."""
         self.fields_left -= 1
         if depth > MAX_DEPTH or self.fields_left < 0:
             raise InvalidRequest("The schema is too large or too deep for this model.")
@@ -215,7 +214,7 @@ class SchemaFiller:
             return None
         if "const" in schema:
             return schema["const"]
-        value = self.value(schema, kinds or implied_type(schema), name, reading, depth)
+        value = self.fill_value(schema, kinds or implied_type(schema), name, reading, depth)
         if "enum" in schema and value not in schema["enum"]:
             raise NoValue(name or "a value")
         return value
@@ -240,14 +239,14 @@ class SchemaFiller:
             raise InvalidRequest(f"The schema has no {reference}.")
         return place
 
-    def value(self, schema: dict[str, Any], kind: str, name: str, reading: Reading, depth: int) -> object:
-        """Returns the value of a field of one type."""
+    def fill_value(self, schema: dict[str, Any], kind: str, name: str, reading: Reading, depth: int) -> object:
+        """Returns the value of a field with a type."""
         if kind == "object":
-            return self.object(schema, reading, depth)
+            return self.fill_object(schema, reading, depth)
         if kind == "array":
-            return self.array(schema, name, reading, depth)
+            return self.fill_array(schema, name, reading, depth)
         if kind == "string":
-            return self.text(name, reading)
+            return self.fill_text(name, reading)
         find = FIELDS_BY_TYPE.get(kind)
         fact = find(name) if find else None
         if fact is None:
@@ -255,7 +254,7 @@ class SchemaFiller:
         value = fact(reading)
         return int(round(value)) if kind == "integer" else value
 
-    def text(self, name: str, reading: Reading) -> str:
+    def fill_text(self, name: str, reading: Reading) -> str:
         if json_fields.snake_case(name) in PROSE_FIELDS:
             return self.prose()
         text = json_fields.text_field(name)
@@ -269,7 +268,7 @@ class SchemaFiller:
             return ", ".join(items(reading))
         raise NoValue(name or "a text")
 
-    def object(self, schema: dict[str, Any], reading: Reading, depth: int) -> dict[str, Any]:
+    def fill_object(self, schema: dict[str, Any], reading: Reading, depth: int) -> dict[str, Any]:
         properties = schema.get("properties") or {}
         required = schema.get("required") or []
         if not properties:
@@ -284,8 +283,8 @@ class SchemaFiller:
                     raise NoValue(path if path.startswith(name) else f"{name}.{path}") from error
         return out
 
-    def array(self, schema: dict[str, Any], name: str, reading: Reading, depth: int) -> list[Any]:
-        """Returns names of elements or groups, else one item for each drawing."""
+    def fill_array(self, schema: dict[str, Any], name: str, reading: Reading, depth: int) -> list[Any]:
+        """Returns the names of elements or groups for such a field, else an item for each drawing."""
         fact = json_fields.list_field(name)
         items = schema.get("items") or {}
         if fact is not None and (not isinstance(items, dict) or items.get("type", "string") == "string"):

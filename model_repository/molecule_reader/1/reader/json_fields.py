@@ -1,7 +1,7 @@
 """Finds the fact about a molecule that a JSON field stands for, by the field's name.
 
-Case, punctuation and words such as "number of" do not count: numRings, ring_count, number_of_rings and rings are the
-same.
+Case, punctuation and words such as "number of" are ignored: numRings, ring_count, number_of_rings and rings are one
+field.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from .reading import Reading
 from .wording import plural
 
 Fact = Callable[[Reading], Any]
-"""Returns a value for a reading with a molecule."""
+"""Returns the fact of a reading with a molecule."""
 
-COUNTING = re.compile(r"^(?:num(?:ber)?|n|no|total|count)_|_(?:count|number|total|num)$")
-ASKING = re.compile(r"^(?:has|have|is|contains|with)_(?:an?_)?")
+COUNT_WORDS = re.compile(r"^(?:num(?:ber)?|n|no|total|count)_|_(?:count|number|total|num)$")
+QUESTION_WORDS = re.compile(r"^(?:has|have|is|contains|with)_(?:an?_)?")
 
 
 def snake_case(name: str) -> str:
-    """Returns a field's name in one spelling: num_h_bond_donors for numHBondDonors."""
+    """Returns a field's name in snake case, without "of": num_h_bond_donors for numHBondDonors."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name)
     return re.sub(r"[^a-z0-9]+", "_", spaced.lower()).strip("_").replace("_of_", "_")
 
 
 def without_counting_words(name: str) -> str:
-    """Returns the name without the words that only say that it is a number."""
+    """Returns the name in lower case without words for a number: rings for numRings, ring for ring_count."""
     name = snake_case(name)
-    return COUNTING.sub("", COUNTING.sub("", name)).replace("_", "")
+    return COUNT_WORDS.sub("", COUNT_WORDS.sub("", name)).replace("_", "")
 
 
 TEXTS: dict[str, Fact] = {
@@ -96,15 +96,15 @@ FLAGS: dict[str, str] = {
     "stereocenters": "count_stereo",
     "stereocentres": "count_stereo",
 }
-"""By boolean field: the number that makes it true unless it is 0."""
+"""By boolean field: the number that is not 0 if the field is true."""
 
 KNOWN = {name.replace("_", ""): name for name in (*TEXTS, *LISTS, *NUMBERS)}
 KNOWN |= {spelling: name for name, spellings in SPELLINGS.items() for spelling in spellings.split()}
-"""Facts by spelling."""
+"""Names of facts by spelling."""
 
 
 def _known(name: str) -> str:
-    """Returns the fact that a field's name means, "" for none."""
+    """Returns the name of the fact that a field stands for, "" for none."""
     return KNOWN.get(snake_case(name).replace("_", "")) or KNOWN.get(without_counting_words(name), "")
 
 
@@ -117,13 +117,13 @@ def list_field(name: str) -> Fact | None:
 
 
 def number_field(name: str) -> Fact | None:
-    """Finds a count or a measure, also of an element or a functional group by its name."""
+    """Finds a count or a measure, or the count of an element or a functional group."""
     return NUMBERS.get(_known(name)) or _count_of(without_counting_words(name))
 
 
 def boolean_field(name: str) -> Fact | None:
-    """Finds whether something is there."""
-    subject = ASKING.sub("", snake_case(name)).replace("_", "")
+    """Finds a fact for a yes-or-no field such as is_aromatic or hasEster."""
+    subject = QUESTION_WORDS.sub("", snake_case(name)).replace("_", "")
     if subject in ("molecule", "drawing", "moleculedrawing"):
         return lambda r: True
     count = NUMBERS.get(FLAGS.get(subject, "")) or _count_of(subject)

@@ -6,6 +6,7 @@ An atom label is an element with its hydrogens and charge (NH2+), the abbreviati
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 import numpy as np
 from rdkit import Chem
@@ -188,33 +189,40 @@ SPELLINGS = {
 """Spellings of a group in pairs: to the right of its bond, to the left of it. A group that is not here is spelled by
 its name. NMe, AcNH, NCF3 and N(OH)CH3 are spellings of RDKit."""
 UNKNOWN_LABEL = "?"
-"""Letters outside the other classes: R, X, a metal, a name."""
+"""The label for letters that no other class has: R, X, a metal, a name."""
 ATOM_LABELS = (*COMMON, *RARE, *UNBONDED, *GROUPS, *LINKS, UNKNOWN_LABEL)
-"""In the order of the atom detector's classes."""
+"""The labels in the order of the atom detector's classes. A class is an index into it."""
 
 
-def _describe(label: str) -> tuple[int, int, int | None, int]:
-    """Returns atomic number, charge, written hydrogens (None: not written) and isotope of a label.
+class LabelledAtom(NamedTuple):
+    """The atom that a label stands for."""
 
-    Groups and UNKNOWN_LABEL count as a carbon.
-    """
+    number: int
+    charge: int = 0
+    hydrogens: int | None = None
+    """Hydrogens in the label, None if it does not say."""
+    isotope: int = 0
+
+
+def _labelled_atom(label: str) -> LabelledAtom:
+    """Returns the atom of a label, a carbon for groups and UNKNOWN_LABEL."""
     if label in GROUPS or label in LINKS or label == UNKNOWN_LABEL:
-        return 6, 0, None, 0
+        return LabelledAtom(6)
     if label == "D":
-        return 1, 0, None, 2
+        return LabelledAtom(1, isotope=2)
     match = re.fullmatch(r"([A-Z][a-z]?)(H(\d?))?([+-]*)", label)
     if match is None:
         raise ValueError(f"not an atom label: {label}")
     if label in ("H", "H+"):
-        return 1, len(match[4]), None, 0
+        return LabelledAtom(1, len(match[4]))
     number = Chem.GetPeriodicTable().GetAtomicNumber(match[1])
     charge = len(match[4]) * (-1 if "-" in match[4] else 1)
     hydrogens = None if label == "C" else (int(match[3] or 1) if match[2] else 0)
-    return number, charge, hydrogens, 0
+    return LabelledAtom(number, charge, hydrogens)
 
 
-ATOMS = [_describe(label) for label in ATOM_LABELS]
-"""By class: atomic number, charge, written hydrogens, isotope."""
+ATOMS = [_labelled_atom(label) for label in ATOM_LABELS]
+"""By class: the atom."""
 FRAGMENTS = {ATOM_LABELS.index(name): Chem.MolFromSmiles(smiles) for name, smiles in (GROUPS | LINKS).items()}
 """By class: the molecule of a group."""
 BOND_COUNTS = {
@@ -223,11 +231,11 @@ BOND_COUNTS = {
 """By class: the numbers of bonds that a group may have. NMe is written at an end and in a chain."""
 UNKNOWN_CLASS = ATOM_LABELS.index(UNKNOWN_LABEL)
 UNBONDED_OK = frozenset(ATOM_LABELS.index(name) for name in (*UNBONDED, "O", "OH", "NH2", "SH"))
-"""Classes that are valid without a bond. A carbon without a bond is a speck."""
+"""Classes that may have no bond. A carbon without a bond is a speck."""
 
 NONE, SINGLE, DOUBLE, TRIPLE, WEDGE, WEDGE_BACK, DASH, DASH_BACK, AROMATIC, WAVY = range(10)
 """Kinds of bond from a first atom to a second. The narrow end of WEDGE and DASH is at the first atom, of WEDGE_BACK and
-DASH_BACK at the second. AROMATIC is a side of a ring drawn with a circle or dashes. WAVY, or a crossed double bond,
-leaves the arrangement open."""
+DASH_BACK at the second. AROMATIC is a side of a ring drawn with a circle or dashes. WAVY is a wavy bond or a crossed
+double bond, whose stereochemistry is undefined."""
 REVERSED_KIND = np.array([NONE, SINGLE, DOUBLE, TRIPLE, WEDGE_BACK, WEDGE, DASH_BACK, DASH, AROMATIC, WAVY])
 """By kind: the kind as seen from the second atom."""

@@ -1,9 +1,11 @@
-"""Builds the likeliest molecule that chemistry allows from detected atoms and bonds with their probabilities.
+"""Builds the likeliest valid molecule from detected atoms and bonds with their probabilities.
 
 Terms:
+candidate    a molecule that one combination of labels and kinds of bonds makes
 replacement  a choice other than the likeliest: another label or kind, or an atom that is dropped
 fault        a contradiction in the molecule, such as hydrogens that do not fit the bonds; some count half or a quarter
-piece        a connected part of the drawing: a salt has two, a caption read as atoms is one that must be dropped
+piece        a connected part of the drawing: a salt has two; a caption that was read as atoms is one, to be dropped
+class        an index into labels.ATOM_LABELS
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from __future__ import annotations
 import heapq
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from rdkit import Chem, RDLogger
@@ -37,15 +39,19 @@ from .labels import (
 RDLogger.DisableLog("rdApp.*")
 
 MAX_DEGREE = 6
-"""A molecule with an atom of more bonds is refused."""
+"""The most bonds of an atom."""
 MAX_TRIES = 40
 """The most combinations of replacements that are tried."""
 MAX_REPLACEMENTS = 24
-"""The most replacements that are considered, the cheapest ones."""
+"""The most replacements that are combined: the cheapest ones."""
+MAX_EXTRA_COST = 9.0
+"""The extra cost from which a replacement is not considered."""
+MIN_DROP_SCORE = 0.95
+"""The score from which an atom is never dropped."""
 MIN_PIECE_SCORE = 0.6
-"""A piece beside the largest is kept only if each of its atoms has at least this score."""
+"""The least score of an atom in a piece other than the largest; a piece with a lower one is dropped as a caption."""
 FAULT_COST = 4.0
-"""What a fault costs, as a negative log probability."""
+"""The cost of a fault, as a negative log probability."""
 UNBALANCED = 0.5
 """The fault of several pieces whose charges do not add up to 0."""
 UNRELATED = 0.25
@@ -61,8 +67,8 @@ _BOND_TYPES = (
 
 
 @dataclass
-class Built:
-    """A molecule and how likely it is."""
+class Candidate:
+    """A molecule and how likely it is. All but the cost are counts."""
 
     molecule: Chem.Mol
     """With a conformer in pixels of the scaled ink, y up."""
@@ -72,43 +78,44 @@ class Built:
     replacements: int
     faults: float
     dropped_pieces: int
-    """Pieces taken for text beside the drawing."""
-    unknown: int = 0
+    """Pieces dropped as captions."""
+    unknown_labels: int = 0
     """Atoms with UNKNOWN_LABEL; the molecule has a carbon in their place."""
     pieces: int = 1
-    """Pieces that were kept: more than one for a salt or a solvate."""
+    """Pieces in the molecule: more than one for a salt or a solvate."""
 
 
 class Replacement(NamedTuple):
-    """One choice other than the likeliest."""
+    """A choice other than the likeliest for one atom or pair."""
 
     extra_cost: float
-    target: str
-    """ "atom", "pair" or "drop"."""
+    target: Literal["atom", "pair", "drop"]
+    """What is replaced: the class of an atom, the kind of a pair, or the atom by nothing."""
     row: int
+    """The atom or the pair."""
     value: int
-    """The class of the atom or the kind of the pair."""
+    """The class or the kind."""
 
 
-def build(detections: Detections) -> Built | None:
-    """Returns the cheapest molecule among the MAX_TRIES likeliest combinations, None if none is possible.
+def build(detections: Detections) -> Candidate | None:
+    """Returns the cheapest of the candidates that the MAX_TRIES likeliest combinations make, None if there is none.
 
-    A best-first search over sets of replacements: first none, then one, two and so on, in order of their probability.
+    A best-first search over sets of replacements, in order of their cost, from the empty set on.
     """
     if not 0 < len(detections.points) <= MAX_ATOMS:
         return None
     base, options = _replacements(detections)
     queue: list[tuple[float, tuple[int, ...]]] = [(base, ())]
-    best: Built | None = None
+    best: Candidate | None = None
     for _ in range(MAX_TRIES):
         if not queue or (best is not None and queue[0][0] >= best.cost):
             break
         cost, chosen = heapq.heappop(queue)
-        built = _build_with(detections, [options[i] for i in chosen], cost)
-        if built is not None and (best is None or built.cost < best.cost):
-            best = built
+        candidate = _build_with(detections, [options[i] for i in chosen], cost)
+        if candidate is not None and (best is None or candidate.cost < best.cost):
+            best = candidate
         last = chosen[-1] if chosen else -1
-        if last + 1 < len(options):  # The successors: one more replacement, or the last one exchanged for the next.
+        if last + 1 < len(options):  # The successors: one more replacement, or the next one instead of the last.
             following = options[last + 1].extra_cost
             heapq.heappush(queue, (cost + following, (*chosen, last + 1)))
             if chosen:
@@ -120,45 +127,49 @@ def _replacements(detections: Detections) -> tuple[float, list[Replacement]]:
     """Returns the cost of the likeliest choices, and the cheapest replacements in order of their extra cost."""
     out: list[Replacement] = []
     base = -float(np.log(np.clip(detections.scores, 1e-6, 1)).sum())
-    for target, probabilities in (("atom", detections.atoms), ("pair", detections.kinds)):
+    choices: tuple[tuple[Literal["atom", "pair"], np.ndarray], ...] = (
+        ("atom", detections.label_probabilities),
+        ("pair", detections.kind_probabilities),
+    )
+    for target, probabilities in choices:
         costs = -np.log(np.clip(probabilities, 1e-6, 1))
         for row, ranked in enumerate(np.argsort(costs, 1)[:, :3]):
             base += float(costs[row, ranked[0]])
             for other in ranked[1:]:
                 extra = float(costs[row, other] - costs[row, ranked[0]])
-                if extra < 9:
+                if extra < MAX_EXTRA_COST:
                     out.append(Replacement(extra, target, row, int(other)))
     for row, score in enumerate(detections.scores):
-        if score < 0.95:
+        if score < MIN_DROP_SCORE:
             extra = max(0.0, math.log(max(score, 1e-6) / max(1 - score, 1e-6)))
             out.append(Replacement(extra, "drop", row, 0))
     return base, sorted(out)[:MAX_REPLACEMENTS]
 
 
-def _build_with(detections: Detections, replacements: list[Replacement], cost: float) -> Built | None:
-    """Returns the molecule with these replacements, None if RDKit refuses it."""
-    atoms = detections.atoms.argmax(1)
-    kinds = detections.kinds.argmax(1) if len(detections.kinds) else np.zeros(0, int)
+def _build_with(detections: Detections, replacements: list[Replacement], cost: float) -> Candidate | None:
+    """Returns the candidate with these replacements, whose cost without faults is given; None if RDKit refuses it."""
+    classes = detections.label_probabilities.argmax(1)
+    kinds = detections.kind_probabilities.argmax(1) if len(detections.kind_probabilities) else np.zeros(0, int)
     dropped: set[int] = set()
     for _, target, row, value in replacements:
         if target == "atom":
-            atoms[row] = value
+            classes[row] = value
         elif target == "pair":
             kinds[row] = value
         else:
             dropped.add(row)
     bonded = {int(a) for pair, kind in zip(detections.pairs, kinds) if kind for a in pair}
-    alone = {a for a in range(len(atoms)) if a not in bonded and a not in dropped}
+    alone = {a for a in range(len(classes)) if a not in bonded and a not in dropped}
     if len(alone) > 1 or bonded:  # A single atom without bonds may be methane; beside others it is a speck.
-        dropped |= {a for a in alone if atoms[a] not in UNBONDED_OK}
-    pieces = connected_pieces(len(atoms), detections.pairs[kinds != NONE], dropped)
+        dropped |= {a for a in alone if classes[a] not in UNBONDED_OK}
+    pieces = connected_pieces(len(classes), detections.pairs[kinds != NONE], dropped)
     captions = [
         piece
         for piece in pieces[1:]
-        if min(detections.scores[a] for a in piece) < MIN_PIECE_SCORE or any(atoms[a] == UNKNOWN_CLASS for a in piece)
+        if min(detections.scores[a] for a in piece) < MIN_PIECE_SCORE or any(classes[a] == UNKNOWN_CLASS for a in piece)
     ]
     dropped |= {a for piece in captions for a in piece}
-    molecule, kept = assemble(detections.points, atoms, detections.pairs, kinds, dropped)
+    molecule, kept = assemble(detections.points, classes, detections.pairs, kinds, dropped)
     if not molecule.GetNumAtoms() or max(a.GetDegree() for a in molecule.GetAtoms()) > MAX_DEGREE:
         return None
     try:
@@ -166,41 +177,42 @@ def _build_with(detections: Detections, replacements: list[Replacement], cost: f
     except ValueError:
         return None
     piece_count = len(pieces) - len(captions)
-    faults = _atom_faults(molecule, atoms, kept) + min(len(captions), 2)
+    faults = _atom_faults(molecule, classes, kept) + min(len(captions), 2)
     if piece_count > 1:
         faults += _piece_faults(molecule)
-    unknown = sum(atoms[a] == UNKNOWN_CLASS for a in kept)
+    unknown_labels = sum(classes[a] == UNKNOWN_CLASS for a in kept)
     try:
         molecule = perceive_stereo(molecule)
         smiles = Chem.MolToSmiles(molecule)
     except (ValueError, RuntimeError):
         return None
     cost += FAULT_COST * faults
-    return Built(molecule, smiles, cost, len(replacements), faults, len(captions), unknown, piece_count)
+    return Candidate(molecule, smiles, cost, len(replacements), faults, len(captions), unknown_labels, piece_count)
 
 
-def _atom_faults(molecule: Chem.Mol, atoms: np.ndarray, kept: list[int]) -> float:
-    """Counts atoms with other hydrogens than written, radicals, hydrogens without exactly one bond, and groups with
-    another number of bonds than theirs."""
+def _atom_faults(molecule: Chem.Mol, classes: np.ndarray, kept: list[int]) -> float:
+    """Counts atoms with other hydrogens than in their label, radicals, hydrogens without exactly one bond, and groups
+    with a number of bonds that BOND_COUNTS does not allow."""
     faults = 0
     for number, a in enumerate(kept):
         atom = molecule.GetAtomWithIdx(number)
-        _, _, written_hydrogens, _ = ATOMS[atoms[a]]
-        faults += written_hydrogens is not None and atom.GetTotalNumHs(includeNeighbors=True) != written_hydrogens
+        label_class = classes[a]
+        hydrogens = ATOMS[label_class].hydrogens
+        faults += hydrogens is not None and atom.GetTotalNumHs(includeNeighbors=True) != hydrogens
         faults += atom.GetNumRadicalElectrons() > 0
-        if ATOM_LABELS[atoms[a]] in ("H", "D"):
+        if ATOM_LABELS[label_class] in ("H", "D"):
             faults += atom.GetDegree() != 1
-        if atoms[a] in FRAGMENTS:
-            inner = FRAGMENTS[atoms[a]].GetAtomWithIdx(0).GetDegree()
-            faults += atom.GetDegree() - inner not in BOND_COUNTS[atoms[a]]
+        if label_class in FRAGMENTS:
+            bonds_in_group = FRAGMENTS[label_class].GetAtomWithIdx(0).GetDegree()
+            faults += atom.GetDegree() - bonds_in_group not in BOND_COUNTS[label_class]
     return faults
 
 
 def _piece_faults(molecule: Chem.Mol) -> float:
-    """Returns the faults of several pieces beside each other.
+    """Returns the faults of several pieces in one molecule.
 
-    The pieces of a salt have charges that add up to 0, or are an acid and a base. A piece that fits nothing is probably
-    a caption, or half of a molecule with an undetected bond.
+    The charges of a salt's pieces add up to 0, or the pieces are an acid and a base. Any other piece is probably a
+    caption, or half of a molecule with an undetected bond.
     """
     pieces = sorted(Chem.GetMolFrags(molecule, asMols=True, sanitizeFrags=False), key=Chem.Mol.GetNumAtoms)[:-1]
     acid, base = molecule.HasSubstructMatch(_ACID), molecule.HasSubstructMatch(_BASE)
@@ -216,7 +228,7 @@ def _piece_faults(molecule: Chem.Mol) -> float:
 
 
 def connected_pieces(count: int, bonds: np.ndarray, dropped: set[int]) -> list[list[int]]:
-    """Returns the connected sets of atoms, the largest first."""
+    """Returns the connected sets of the atoms that are not dropped, the largest first."""
     parent = list(range(count))
 
     def root(a: int) -> int:
@@ -235,29 +247,29 @@ def connected_pieces(count: int, bonds: np.ndarray, dropped: set[int]) -> list[l
 
 
 def assemble(
-    points: np.ndarray, atoms: np.ndarray, pairs: np.ndarray, kinds: np.ndarray, dropped: set[int]
+    points: np.ndarray, classes: np.ndarray, pairs: np.ndarray, kinds: np.ndarray, dropped: set[int]
 ) -> tuple[Chem.RWMol, list[int]]:
-    """Returns the molecule as drawn, unchecked, and the detected atoms it keeps.
+    """Returns the molecule as drawn, not sanitized, and the detected atoms in it.
 
-    Its atoms are the kept ones in order, then the further atoms of groups. It has charges, wedges and a conformer (y
-    up).
+    Its atoms are the detected ones in order, then the further atoms of groups. It has charges, wedges and a conformer
+    (y up).
     """
     molecule = Chem.RWMol()
-    kept = [a for a in range(len(atoms)) if a not in dropped]
+    kept = [a for a in range(len(classes)) if a not in dropped]
     index = {a: i for i, a in enumerate(kept)}
     positions = []
     for a in kept:
-        molecule.AddAtom(_atom(atoms[a]))
+        molecule.AddAtom(_atom(classes[a]))
         positions.append((float(points[a, 0]), float(-points[a, 1])))
     for (a, b), kind in zip(pairs.tolist(), kinds.tolist()):
         if kind == NONE or a in dropped or b in dropped:
             continue
         begin, end = (b, a) if kind in (WEDGE_BACK, DASH_BACK) else (a, b)
         bond = molecule.GetBondWithIdx(molecule.AddBond(index[begin], index[end], _BOND_TYPES[kind]) - 1)
-        _decorate(bond, kind, [atoms[begin], atoms[end]])
+        _set_stereo_or_aromatic(bond, kind, [classes[begin], classes[end]])
     for a in kept:
-        if atoms[a] in FRAGMENTS:
-            _expand(molecule, index[a], FRAGMENTS[atoms[a]], positions)
+        if classes[a] in FRAGMENTS:
+            _expand_group(molecule, index[a], FRAGMENTS[classes[a]], positions)
     conformer = Chem.Conformer(molecule.GetNumAtoms())
     for number, (x, y) in enumerate(positions):
         conformer.SetAtomPosition(number, Point3D(x, y, 0.0))
@@ -265,21 +277,21 @@ def assemble(
     return molecule, kept
 
 
-def _atom(label: int) -> Chem.Atom:
-    number, charge, _, isotope = ATOMS[label]
-    atom = Chem.Atom(number)
-    atom.SetFormalCharge(charge)
-    atom.SetIsotope(isotope)
-    if label in FRAGMENTS:
-        first = FRAGMENTS[label].GetAtomWithIdx(0)
+def _atom(label_class: int) -> Chem.Atom:
+    labelled = ATOMS[label_class]
+    atom = Chem.Atom(labelled.number)
+    atom.SetFormalCharge(labelled.charge)
+    atom.SetIsotope(labelled.isotope)
+    if label_class in FRAGMENTS:
+        first = FRAGMENTS[label_class].GetAtomWithIdx(0)
         atom.SetAtomicNum(first.GetAtomicNum())
         atom.SetFormalCharge(first.GetFormalCharge())
         atom.SetIsAromatic(first.GetIsAromatic())
     return atom
 
 
-def _decorate(bond: Chem.Bond, kind: int, ends: list[int]) -> None:
-    """Sets the wedge or the aromaticity of a kind of bond between two labels."""
+def _set_stereo_or_aromatic(bond: Chem.Bond, kind: int, ends: list[int]) -> None:
+    """Sets what a kind of bond says beside its order: a wedge, or aromaticity. ends: the classes of both atoms."""
     if kind in (WEDGE, WEDGE_BACK):
         bond.SetBondDir(Chem.BondDir.BEGINWEDGE)
     elif kind in (DASH, DASH_BACK):
@@ -288,24 +300,24 @@ def _decorate(bond: Chem.Bond, kind: int, ends: list[int]) -> None:
         bond.SetBondDir(Chem.BondDir.UNKNOWN)
     elif kind == AROMATIC:
         bond.SetIsAromatic(True)
-        for atom, label in zip((bond.GetBeginAtom(), bond.GetEndAtom()), ends, strict=True):
-            number, _, written_hydrogens, _ = ATOMS[label]
+        for atom, label_class in zip((bond.GetBeginAtom(), bond.GetEndAtom()), ends, strict=True):
+            labelled = ATOMS[label_class]
             atom.SetIsAromatic(True)
-            if written_hydrogens and number != 6:
-                atom.SetNumExplicitHs(written_hydrogens)
+            if labelled.hydrogens and labelled.number != 6:
+                atom.SetNumExplicitHs(labelled.hydrogens)
 
 
-def _expand(molecule: Chem.RWMol, at: int, fragment: Chem.Mol, positions: list[tuple[float, float]]) -> None:
-    """Adds a group's further atoms to its first one, each a little farther from the neighbour that the group hangs
-    on."""
+def _expand_group(molecule: Chem.RWMol, at: int, fragment: Chem.Mol, positions: list[tuple[float, float]]) -> None:
+    """Adds the further atoms of a group to its first one, each a little farther from the atom that the group is bonded
+    to."""
     x, y = positions[at]
     neighbours = molecule.GetAtomWithIdx(at).GetNeighbors()
-    back = positions[neighbours[0].GetIdx()] if neighbours else (x - 1, y)
+    attachment = positions[neighbours[0].GetIdx()] if neighbours else (x - 1, y)
     index = {0: at}
     for atom in list(fragment.GetAtoms())[1:]:
         index[atom.GetIdx()] = molecule.AddAtom(atom)
         step = 0.1 * len(index)
-        positions.append((x + step * (x - back[0]), y + step * (y - back[1]) + step))
+        positions.append((x + step * (x - attachment[0]), y + step * (y - attachment[1]) + step))
     for bond in fragment.GetBonds():
         molecule.AddBond(index[bond.GetBeginAtomIdx()], index[bond.GetEndAtomIdx()], bond.GetBondType())
 

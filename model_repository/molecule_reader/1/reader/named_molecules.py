@@ -2,7 +2,7 @@
 
     "Is it the same as CC(=O)Oc1ccccc1C(=O)O?"      "Is this aspirin?"      "Has it more rings than caffeine?"
 
-The network of intents knows neither SMILES nor names, so it parses the text with "the other drawing" in their place.
+The intent network knows neither SMILES nor names, so it gets the text with "the other drawing" in their place.
 """
 
 from __future__ import annotations
@@ -19,21 +19,23 @@ from .intents import COMPARING, PAIR, Intent, NamedMolecule, ParsedText
 from .properties import canonical_smiles
 
 MAX_SMILES = 400
-"""The longest SMILES that is looked for, in letters."""
+"""The longest SMILES that is found, in characters."""
 MAX_WORDS = 400
-"""A longer text is not searched for SMILES."""
-STAND_IN = "the other drawing"
+"""The longest text that is searched for SMILES, in words."""
+PLACEHOLDER = "the other drawing"
+"""Replaces a molecule in a text before the text is parsed."""
 WORD = re.compile(r"\S+")
 SMILES_LETTERS = re.compile(r"[A-Za-z0-9@+\-\[\]()=#%/\\.*:]+")
 SMILES_SIGNS = re.compile(r"[=#\[\]()@0-9/\\]")
 CHAIN = re.compile(r"(?:Cl|Br|[BCNOPSFI]){3,}")
 IDENTITY = re.compile(
-    r"^\W*(?:(?:so|and|but|then|ok|answer|say|tell|me|with|in|one|a|single|word|please|if|whether|only|yes|or|no|just)\b\W*)*"
-    r"(?:is|are|was|were|could|might|would|does|do|isn't|aren't)\b.*\b" + STAND_IN,
+    r"^\W*(?:(?:so|and|but|then|ok|answer|say|tell|me|with|in|one|a|single|word|please|if|whether|only|yes|or|no|just)"
+    r"\b\W*)*"
+    r"(?:is|are|was|were|could|might|would|does|do|isn't|aren't)\b.*\b" + PLACEHOLDER,
     re.IGNORECASE,
 )
-"""A yes-or-no question about identity."""
-WHICH = re.compile(r"\bwhich\b.*\b(?:is|shows?|are)\b.*\b" + STAND_IN, re.IGNORECASE)
+"""A yes-or-no question whether a drawing is the molecule."""
+WHICH = re.compile(r"\bwhich\b.*\b(?:is|shows?|are)\b.*\b" + PLACEHOLDER, re.IGNORECASE)
 NOT_IDENTITY = re.compile(
     r"\b(?:how|what|many|much|has|have|contains?|more|fewer|less|than|similar|equal|heavier|lighter|larger|smaller)\b",
     re.IGNORECASE,
@@ -52,14 +54,14 @@ def names_table() -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
     """Returns SMILES by lower-case name; the first name by SMILES, and by SMILES without stereochemistry."""
     by_name: dict[str, str] = {}
     exact: dict[str, str] = {}
-    flat: dict[str, str] = {}
+    without_stereo: dict[str, str] = {}
     for line in Path(__file__).with_name("names.tsv").read_text().splitlines():
         smiles, *names = line.split("\t")
         molecule = Chem.MolFromSmiles(smiles)
         by_name |= dict.fromkeys(names, smiles)
         exact.setdefault(canonical_smiles(molecule), names[0])
-        flat.setdefault(canonical_smiles(molecule, stereo=False), names[0])
-    return by_name, exact, flat
+        without_stereo.setdefault(canonical_smiles(molecule, stereo=False), names[0])
+    return by_name, exact, without_stereo
 
 
 @cache
@@ -71,13 +73,13 @@ def names_pattern() -> re.Pattern[str]:
 
 def common_name(molecule: Chem.Mol) -> tuple[str, bool]:
     """Returns the common name of a molecule, "" for none, and whether its stereochemistry matches too."""
-    _, exact, flat = names_table()
+    _, exact, without_stereo = names_table()
     name = exact.get(canonical_smiles(molecule))
-    return (name, True) if name else (flat.get(canonical_smiles(molecule, stereo=False), ""), False)
+    return (name, True) if name else (without_stereo.get(canonical_smiles(molecule, stereo=False), ""), False)
 
 
 def hide_molecules(text: str) -> tuple[str, list[NamedMolecule]]:
-    """Returns the text with STAND_IN for the molecules that it names, and those molecules."""
+    """Returns the text with PLACEHOLDER in place of the molecules that it names, and these molecules."""
     found: list[NamedMolecule] = []
     words = WORD.findall(text)
     if len(words) <= MAX_WORDS:
@@ -85,13 +87,13 @@ def hide_molecules(text: str) -> tuple[str, list[NamedMolecule]]:
             smiles = smiles_in(word)
             if smiles:
                 found.append(NamedMolecule("the molecule that you gave", Chem.MolFromSmiles(smiles)))
-                text = text.replace(smiles, STAND_IN, 1)
+                text = text.replace(smiles, PLACEHOLDER, 1)
 
     def hide(match: re.Match[str]) -> str:
         name = match.group().lower()
         smiles = names_table()[0][name]
         found.append(NamedMolecule(name, Chem.MolFromSmiles(smiles), any_stereo="@" not in smiles))
-        return STAND_IN
+        return PLACEHOLDER
 
     return names_pattern().sub(hide, text), found
 
@@ -118,7 +120,7 @@ def parse_with_molecules(text: str, parse: Callable[[str], ParsedText]) -> Parse
 
 
 def _compare_with(intent: Intent, text: str, molecules: list[NamedMolecule]) -> Intent:
-    """Returns the intent with the named molecules if it compares, without the drawings that stand for them."""
+    """Returns the intent with the named molecules if it compares, without the drawings that PLACEHOLDER added."""
     drawings = [name for name in intent.drawings if name not in ("other", "both")]
     if (IDENTITY.search(text) or WHICH.search(text)) and not NOT_IDENTITY.search(text):
         return Intent(

@@ -1,4 +1,4 @@
-"""The two trained networks: the interface that detection needs, and its implementation in ONNX Runtime."""
+"""The two trained networks: the interface that detection.py needs, and its ONNX Runtime form."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class Networks(Protocol):
         """
 
     def classify_bonds(self, features: np.ndarray, line: np.ndarray, shape: np.ndarray) -> np.ndarray:
-        """Returns logits [pairs, kinds] from features, cell indices [pairs, detection.STEPS] and shapes [pairs, 4]
-        (detection.line_between)."""
+        """Returns logits [pairs, kinds] from features, cell indices [pairs, detection.LINE_POINTS] and
+        shapes [pairs, 4] (detection.line_between)."""
 
 
 class OnnxNetworks:
-    """The networks of a version's folder. Each call runs on `threads` threads; several calls may run at once."""
+    """The networks in a version's folder; safe for concurrent use. Each call runs on `threads` threads."""
 
     def __init__(self, folder: Path, threads: int) -> None:
         self.atom_detector = load_session(folder / "atom_detector.onnx", threads)
@@ -42,7 +42,7 @@ class OnnxNetworks:
 
 def load_session(path: Path, threads: int) -> Any:
     """Returns an ONNX Runtime session whose calls run on `threads` threads each."""
-    import onnxruntime  # Here, because training and tests use this package without it.
+    import onnxruntime  # Not at the top: training and tests use this package without it.
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads

@@ -1,5 +1,4 @@
-"""Reads pictures, a few at a time on one thread each, and keeps the latest readings: a picture is read once for many
-questions."""
+"""Caches the latest readings, so that many questions about a picture need one reading. A reading takes one thread."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ from .reading import Reading
 from .request import InvalidRequest
 
 MAX_PIXELS = 64_000_000
-"""The most pixels of a picture. The gateway has limits of its own; this one is for other clients."""
+"""The most pixels of a picture, for clients that call Triton directly: the gateway has its own limits."""
 
 
 class PictureReader(Protocol):
@@ -41,7 +40,8 @@ class ReadingCache:
         self.futures: OrderedDict[bytes, Future[Reading]] = OrderedDict()
 
     def start(self, picture: bytes) -> Future[Reading]:
-        """Returns the reading of a picture (base64 of its file). Its result raises InvalidRequest for anything else."""
+        """Returns the reading of a picture, given as base64 of its file. result() raises InvalidRequest if the picture
+        cannot be decoded."""
         key = hashlib.blake2b(picture, digest_size=20).digest()
         with self.lock:
             future = self.futures.get(key)
@@ -51,7 +51,7 @@ class ReadingCache:
             future = self.futures[key] = self.pool.submit(self._read, picture)
             if len(self.futures) > self.size:
                 self.futures.popitem(last=False)
-        # Outside the lock: a reading that has failed already is evicted right here.
+        # Outside the lock: if the reading has failed already, the callback runs here and takes the lock.
         future.add_done_callback(lambda done: self._evict_failed(key, done))
         return future
 
@@ -64,7 +64,7 @@ class ReadingCache:
 
     def _read(self, picture: bytes) -> Reading:
         reading = self.reader.read(decode_picture(picture))
-        # Parsed again from SMILES: RDKit then also marks stereocentres that were drawn without wedges.
+        # Parsed again from SMILES, so that RDKit also marks stereocentres that were drawn without wedges.
         return replace(reading, molecule=Chem.MolFromSmiles(reading.smiles) if reading.smiles else None)
 
     def close(self) -> None:
@@ -79,7 +79,7 @@ def decode_picture(picture: bytes) -> Image.Image:
         )
         if image.width * image.height > MAX_PIXELS:
             raise InvalidRequest(
-                f"the picture has {image.width} × {image.height} pixels; at most {MAX_PIXELS} in all are taken"
+                f"the picture has {image.width} × {image.height} pixels; at most {MAX_PIXELS:,} are allowed"
             )
         return flatten(ImageOps.exif_transpose(image))
     except binascii.Error as error:

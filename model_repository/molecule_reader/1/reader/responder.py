@@ -12,20 +12,21 @@ from .assistant import Assistant
 from .request import InvalidRequest, Request
 
 CANCEL_CHECK_INTERVAL = 0.002
-"""Seconds between checks whether the client has left. A check is a round trip to the server, as long as sending a
-token."""
+"""Seconds between checks whether the client has disconnected. A check is a round trip to the server and as slow as
+sending a token."""
 FINAL = pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL
 
 
 class Responder:
-    """Answers requests; safe for use by many threads. max_length: the most tokens of prompt and answer together."""
+    """Answers requests; safe for concurrent use. max_length: the maximum number of tokens of prompt and answer
+    together."""
 
     def __init__(self, assistant: Assistant, max_length: int) -> None:
         self.assistant = assistant
         self.max_length = max_length
 
     def respond(self, pb_request: Any) -> None:
-        """Answers one request to its end. Errors are responses too."""
+        """Sends the whole answer to one request, or an error response."""
         sender = pb_request.get_response_sender()
         try:
             request = Request(pb_request.inputs(), self.max_length)
@@ -45,7 +46,7 @@ class Response:
         self.sender = sender
 
     def send(self, answer: list[str]) -> None:
-        """Sends the tokens of an answer, as far as stop strings and max_tokens allow."""
+        """Sends the tokens of an answer up to the first stop string, at most max_tokens."""
         position = self.request.sampling.stop_position("".join(answer))
         tokens = first_characters(answer, position)
         finish = "stop"
@@ -58,23 +59,23 @@ class Response:
         self._send(echo + "".join(tokens), len(tokens), finish, last=True)
 
     def _stream(self, tokens: list[str], finish: str) -> None:
-        checked = float("-inf")
+        last_check = float("-inf")
         for i, token in enumerate(tokens or [""]):
-            if time.monotonic() - checked > CANCEL_CHECK_INTERVAL:
+            if time.monotonic() - last_check > CANCEL_CHECK_INTERVAL:
                 if self.sender.is_cancelled():
                     self.sender.send(flags=FINAL)
                     return
-                checked = time.monotonic()
+                last_check = time.monotonic()
             last = i + 1 >= len(tokens)
             self._send(token, 1 if tokens else 0, finish if last else "None", last)
 
     def _send(self, text: str, count: int, finish: str, last: bool) -> None:
         outputs = [pb_utils.Tensor("text_output", np.array([text.encode()], dtype=object))]
-        if "finish_reason" in self.request.wants:
+        if "finish_reason" in self.request.requested_outputs:
             outputs.append(pb_utils.Tensor("finish_reason", np.array([finish.encode()], dtype=object)))
-        if "num_input_tokens" in self.request.wants:
+        if "num_input_tokens" in self.request.requested_outputs:
             outputs.append(pb_utils.Tensor("num_input_tokens", np.array([self.request.input_tokens], np.uint32)))
-        if "num_output_tokens" in self.request.wants:
+        if "num_output_tokens" in self.request.requested_outputs:
             outputs.append(pb_utils.Tensor("num_output_tokens", np.array([count], np.uint32)))
         self.sender.send(pb_utils.InferenceResponse(outputs), flags=FINAL if last else 0)
 

@@ -1,8 +1,8 @@
-"""The inked cells of drawings and their neighbours: the networks compute on these instead of whole pictures.
+"""The inked cells of drawings and their neighbours: the networks compute on these instead of on whole pictures.
 
-Nine tenths of a line drawing are blank, so only cells with ink are kept: squares of 2, 4, 8 and 16 pixels, each level
-with half the resolution of the one before. Cells are rows of matrices. A 3x3 convolution gathers nine rows, a row of
-zeros for a blank neighbour. Several drawings share one canvas, one below the other, two blank cells apart.
+Nine tenths of a line drawing are blank. A cell is a square of 2, 4, 8 or 16 pixels with ink in it, by level. Each cell
+is a row of the networks' matrices, so a 3x3 convolution gathers nine rows, with zeros for blank neighbours. Several
+drawings share one canvas, one below the other, two blank cells of the last level apart.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import numpy as np
 SIDES = (2, 4, 8, 16)
 """Side of a cell in pixels, by level."""
 THRESHOLD = 40
-"""A cell is inked if one of its pixels is darker than this (0 white, 255 black)."""
+"""The ink (0 to 255) above which a pixel makes its cell inked."""
 PATCH = 6
-"""Side in pixels of the square that a cell of the first level sees: itself and its neighbours."""
+"""Side in pixels of the square that the network sees of a first-level cell: the cell and its neighbours."""
 
 
 @dataclass
 class Level:
-    """The n inked cells of one size, in reading order. As an index, n stands for a blank cell."""
+    """The n inked cells of one size, in reading order. The index n stands for any blank cell."""
 
     side: int
     ids: np.ndarray
@@ -29,11 +29,11 @@ class Level:
     rows: np.ndarray
     columns: np.ndarray
     neighbours: np.ndarray
-    """int64 [n, 9]: the 3x3 square around the cell, in reading order."""
+    """int64 [n, 9]: indices of the 3x3 square around each cell, in reading order."""
     children: np.ndarray | None = None
-    """int64 [n, 4]: the cells of the previous level inside this one (None at the first level)."""
+    """int64 [n, 4]: indices of the previous level's cells in each cell (None at the first level)."""
     place: np.ndarray | None = None
-    """int64 [n]: 4 x parent + position in the parent, a cell of the next level (None at the last level)."""
+    """int64 [n]: 4 x index of the parent, the next level's cell, + position in it (None at the last level)."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -57,10 +57,10 @@ class SparseCells:
     """uint8 [cells of the first level, PATCH * PATCH]: ink of the pixels in and around each cell."""
     levels: list[Level]
     tops: np.ndarray
-    """int64 [drawings + 1]: first canvas row of each drawing, in pixels."""
+    """int64 [drawings + 1]: first canvas row of each drawing and one past the last, in pixels."""
 
-    def drawing(self, level: int) -> np.ndarray:
-        """Returns the drawing of each cell of a level, int64 [n]."""
+    def drawing_of_cells(self, level: int) -> np.ndarray:
+        """Returns the number of the drawing that each cell of a level is in, int64 [n]."""
         cells = self.levels[level]
         return np.searchsorted(self.tops, cells.rows * cells.side, side="right") - 1
 

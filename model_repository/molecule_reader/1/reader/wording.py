@@ -16,13 +16,13 @@ class Smiles(str):
 Parts = list[str]
 
 MARKER = r"<\|(?:system|user|assistant|end|image)\|>"
-"""What chat_template.jinja writes between texts. The gateway breaks up such strings in what a user types."""
+"""The markers of chat_template.jinja. The gateway breaks up such strings in a user's text."""
 WORD = re.compile(MARKER + r"| ?[^\W\d_]{1,8}| ?\d{1,3}| ?[^\w\s]|_|\s")
 SYMBOL = re.compile(r"\[[^\]]*\]|Br|Cl|%\d\d|.", re.DOTALL)
 
 
 def tokens(parts: Iterable[str]) -> list[str]:
-    """Returns the tokens of a text given in parts. Joined, they are the text."""
+    """Splits the parts of a text into tokens. Joined, they are the text."""
     out: list[str] = []
     for part in parts:
         out += (SYMBOL if isinstance(part, Smiles) else WORD).findall(part)
@@ -48,5 +48,5 @@ def upper_first(text: str) -> str:
 
 
 def lower_first(text: str) -> str:
-    """Returns the text as used inside a sentence: "Its mass" becomes "its mass"; a formula and "I" stay."""
+    """Lowers the first letter of a word for use inside a sentence: "Its mass", but not "I" or a formula."""
     return text[:1].lower() + text[1:] if text[1:2].islower() else text
