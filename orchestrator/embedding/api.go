@@ -4,16 +4,16 @@ import "retort/orchestrator/gateway/bind"
 
 // Request is the body of POST /v1/embeddings.
 type Request struct {
-	// Input is one text or several, possibly as tokens.
+	// Input is one text or several, as text or as tokens.
 	Input Input `json:"input" bind:"required"`
 	// Model is a public id, optionally followed by -query or -passage.
 	Model string `json:"model" bind:"required"`
-	// InputType is "query" or "passage". Models with two modes require it unless Model ends in the mode; other models
-	// refuse it. Lenient requests may always omit or give it.
+	// InputType is the mode. Unless the request is lenient, models with two modes require it if Model does not end in
+	// the mode, and other models refuse it.
 	InputType *string `json:"input_type" oneof:"query passage"`
-	// Dimensions asks for shorter vectors; only models that support them accept it.
+	// Dimensions is the length of the vectors. Models without shorter vectors refuse it.
 	Dimensions *int `json:"dimensions"`
-	// Truncate applies to texts longer than the model takes: NONE refuses them, START and END cut that end.
+	// Truncate applies to texts that are too long for the model: NONE refuses them, START and END cut that end.
 	Truncate string `json:"truncate" oneof:"NONE START END"`
 	// EncodingFormat is "float", or "base64" for little-endian float32 bytes.
 	EncodingFormat string `json:"encoding_format" oneof:"float base64"`
@@ -23,8 +23,7 @@ type Request struct {
 	lenient bool // set by SetLenient
 }
 
-// SetLenient makes the request lenient, for clients that do not know modes: InputType defaults to the model's default
-// mode and is ignored by models with one mode.
+// SetLenient makes the request lenient, for clients that do not know modes.
 func (r *Request) SetLenient() { r.lenient = true }
 
 // SetDefaults sets the documented defaults, before the body is decoded.
@@ -74,7 +73,7 @@ type Health struct {
 	Message string `json:"message"`
 }
 
-// Error is the answer to a request that the model cannot serve. Detail locates the input at fault, if there is one.
+// Error is the answer to a request that fails after validation. Detail locates the input at fault, if there is one.
 type Error struct {
 	Error  string       `json:"error"`
 	Detail *bind.Detail `json:"detail,omitempty"`

@@ -5,8 +5,8 @@
 //	GET  /v1/models
 //	GET  /v1/health/ready, /v1/health/live
 //
-// The wire format is that of the NeMo Retriever text embedding service
-// (https://docs.nvidia.com/nim/nemo-retriever/text-embedding/latest/reference.html), which is OpenAI's
+// The wire format is the NeMo Retriever text embedding service's
+// (https://docs.nvidia.com/nim/nemo-retriever/text-embedding/latest/reference.html): OpenAI's
 // (https://platform.openai.com/docs/api-reference/embeddings) with input_type and truncate. DIVERGENCES.md lists the
 // differences.
 //
@@ -16,5 +16,6 @@
 //   - vector: the pooled, L2-normalized output of the model.
 //   - dimensions: the length of a vector. A shorter vector has the first numbers, normalized again (Matryoshka
 //     representation learning, arXiv:2205.13147, section 3).
-//   - lenient request: one that may omit the mode, or give it to a model with one mode.
+//   - lenient request: one whose mode need not fit the model. A model with one mode ignores the mode, and one with two
+//     has a default mode.
 package embedding

@@ -12,7 +12,7 @@ import (
 	"retort/orchestrator/wire"
 )
 
-// Input has the texts to embed or, from clients that tokenize themselves, lists of tokens. One of the two is empty.
+// Input has either texts or, from clients that tokenize, one list of tokens per input.
 type Input struct {
 	Texts  []string
 	Tokens [][]uint
@@ -72,7 +72,7 @@ var notTokens = wire.Mismatch{Rule: "list_type", Message: "Input should be a tex
 // openAITokens is the encoding of OpenAI's embedding models. OpenAI's clients use it for models they do not know, too.
 var openAITokens = sync.OnceValue(codec.NewCl100kBase)
 
-// texts returns the texts of the input, decoded if they are tokens.
+// texts returns the texts of the input, and decodes tokens.
 func (s *Service) texts(in Input) ([]string, error) {
 	if len(in.Tokens) == 0 {
 		return in.Texts, nil

@@ -12,13 +12,13 @@ import (
 	"retort/tokenizers"
 )
 
-// Model embeds texts. It is safe for concurrent use, and batches the texts of all requests. The vector of a text does
-// not depend on the other texts, except for rounding (1e-5).
+// Model embeds texts. It is safe for concurrent use. The vector of a text does not depend on the other texts, except
+// for rounding (1e-5).
 type Model interface {
 	About() About
-	// Embed returns a vector for each text, in order, with About().Width numbers and an L2 norm of 1, and the number of
-	// tokens that the model read, special tokens included. mode is "query" or "passage" for a model with two modes, else
-	// "". truncate is Request.Truncate. The error for a text that is too long is Invalid, with its path.
+	// Embed returns the vectors of texts, in order, with About().Width numbers each, and the number of tokens that the
+	// model read, special tokens included. mode is "query" or "passage" for a model with two modes, else "". truncate is
+	// Request.Truncate. The error for a text that is too long is Invalid, with its path.
 	Embed(ctx context.Context, texts []string, mode, truncate string) (vectors [][]float32, tokens int, err error)
 }
 
@@ -26,11 +26,9 @@ type Model interface {
 type About struct {
 	ID, OwnedBy string
 	Created     int64 // Unix time in seconds
-	// TwoModes reports whether the model has two modes.
-	TwoModes bool
-	// DefaultMode is the mode of lenient requests without InputType, or "" if they are refused.
-	DefaultMode string
-	// LeastDimensions and Width bound the length of vectors.
+	TwoModes    bool
+	DefaultMode string // of lenient requests without InputType; "" refuses them
+	// LeastDimensions and Width are the bounds of the length of vectors.
 	LeastDimensions, Width int
 }
 
@@ -72,7 +70,8 @@ func Opener(client *triton.Client, options batching.Options) func(*triton.Model)
 	}
 }
 
-// leastDimensions parses the parameter dimensions: "128-384" is a range that ends at the width; "384" is the width alone.
+// leastDimensions returns the lower bound in the parameter dimensions: a range up to the width such as "128-384", or the
+// width alone.
 func leastDimensions(text string, width int) (int, error) {
 	low, high, isRange := strings.Cut(text, "-")
 	if !isRange {
@@ -81,7 +80,7 @@ func leastDimensions(text string, width int) (int, error) {
 	least, err1 := strconv.Atoi(low)
 	most, err2 := strconv.Atoi(high)
 	if err1 != nil || err2 != nil || least < 1 || most != width || least > most {
-		return 0, fmt.Errorf("parameter dimensions %q does not end at the output's %d", text, width)
+		return 0, fmt.Errorf("parameter dimensions %q is neither the width of the output, %d, nor a range up to it", text, width)
 	}
 	return least, nil
 }

@@ -20,7 +20,7 @@ func (s *Service) Name() string { return "embedding" }
 // OpenAPI returns the OpenAPI description.
 func (s *Service) OpenAPI() []byte { return openAPI }
 
-// interfaces are other published APIs for the same models.
+// interfaces are endpoints of other published APIs for the same models.
 type interfaces = gateway.Interfaces
 
 // Routes adds the endpoints that are specific to this API.

@@ -1,7 +1,6 @@
 package embedding
 
 import (
-	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/binary"
@@ -36,19 +35,19 @@ func (s *Service) Models() []string { return s.models.IDs() }
 // DefaultID returns the public id of the model for a request that names none: the first two-mode model if the request
 // gives a mode, else the first one-mode model. If there is no such model, it returns the first model of all.
 func (s *Service) DefaultID(twoModes bool) (string, error) {
-	models := s.models.All()
-	for _, m := range models {
+	for _, m := range s.models.All() {
 		if about := m.About(); about.TwoModes == twoModes {
 			return about.ID, nil
 		}
 	}
-	if len(models) == 0 {
-		return "", cmp.Or(s.Ready(), error(fault.New(fault.Unavailable, "No model is ready.")))
+	first, err := s.models.Default("")
+	if err != nil {
+		return "", err
 	}
-	return models[0].About().ID, nil
+	return first.About().ID, nil
 }
 
-// List answers GET /v1/models, with ids without suffixes of modes.
+// List answers GET /v1/models. The ids have no suffix for the mode.
 func (s *Service) List(context.Context) (Models, error) {
 	list := Models{Object: "list", Data: []Listed{}}
 	if err := s.models.Ready(); err != nil {
@@ -60,7 +59,7 @@ func (s *Service) List(context.Context) (Models, error) {
 	return list, nil
 }
 
-// Entry returns the entry of the model list with a public id. It fails as a request that names the model would.
+// Entry returns the entry of the model list for a public id. The error for an unknown id is that of a request.
 func (s *Service) Entry(id string) (any, error) {
 	m, err := s.models.Find(id)
 	if err != nil {
@@ -98,7 +97,7 @@ func (s *Service) Embed(ctx context.Context, r Request) (Response, error) {
 	return answer(r, vectors, size, tokens), nil
 }
 
-// model returns the model and the mode of a request. The mode is given by InputType or by the suffix of the model's name.
+// model returns the model of a request, and the mode, which InputType or a suffix of the model's name gives.
 func (s *Service) model(r Request) (model Model, mode string, err error) {
 	if r.InputType != nil {
 		mode = *r.InputType
@@ -122,6 +121,7 @@ func (s *Service) model(r Request) (model Model, mode string, err error) {
 	return model, suffix, nil
 }
 
+// cutMode splits a model's name into id and mode. mode is "" if the name has no such suffix.
 func cutMode(name string) (id, mode string) {
 	for _, mode := range []string{"query", "passage"} {
 		if id, ok := strings.CutSuffix(name, "-"+mode); ok {
@@ -131,8 +131,8 @@ func cutMode(name string) (id, mode string) {
 	return name, ""
 }
 
-// mode returns the mode of a request without a suffix. It fails if a model with two modes gets no inputType, or another
-// model gets one, unless the request is lenient.
+// mode returns the mode of a request whose model name has no suffix. Unless the request is lenient, a model with two
+// modes requires inputType, and any other model refuses it.
 func (a About) mode(inputType *string, lenient bool) (string, error) {
 	switch {
 	case a.TwoModes && inputType != nil:
@@ -150,8 +150,8 @@ func (a About) mode(inputType *string, lenient bool) (string, error) {
 	return "", nil
 }
 
-// dimensions returns the length of the vectors to answer. It fails if the model has no shorter vectors. A request for
-// more numbers than the model has gets all of them, as from the hosted service.
+// dimensions returns the length of the vectors in the answer. A request for more than the model's Width gets Width, as
+// from the hosted service.
 func (a About) dimensions(requested *int) (int, error) {
 	switch {
 	case requested == nil:

@@ -1,5 +1,8 @@
-// Package encoder runs BERT-like encoders on Triton for the APIs that return numbers per row of tokens: a vector per
-// text (embedding), a logit per pair (ranking). The rows of all requests share batches.
+// Package encoder runs BERT-like encoders on Triton, which return a vector per text (embedding) or a logit per pair of
+// texts (ranking). The rows of all requests share batches.
+//
+// Terms:
+//   - row: the tokens of one text or of one pair, special tokens included.
 package encoder
 
 import (
@@ -20,24 +23,24 @@ const (
 	inputTypes = "token_type_ids"
 )
 
-// minTokens is the least max_model_len: the three special tokens of a pair and one token of a text.
-const minTokens = 4
+// leastMaxTokens is the lower bound of max_model_len: the three special tokens of a pair and one token of a text.
+const leastMaxTokens = 4
 
-// LightRows is the number of rows above which a request is heavy (gateway.Heavy).
+// LightRows is the most rows of a request that is not heavy (gateway.Heavy).
 const LightRows = 64
 
 // Encoder is a model with its tokenizer and the facts of its entry in the model repository.
 type Encoder struct {
 	ID, OwnedBy string
 	Created     int64 // Unix time in seconds
-	MaxTokens   int   // of a row, special tokens included
+	MaxTokens   int   // of a row
 	Width       int   // numbers per row of the output
 	Tokenizer   *tokenizers.Tokenizer
 
 	client  *triton.Client
-	name    string
-	output  string
-	types   bool
+	name    string // of the entry
+	output  string // the tensor with the result
+	types   bool   // the model declares inputTypes
 	batcher *batching.Batcher[*tokenizers.Encoding, []float32]
 }
 
@@ -49,7 +52,7 @@ func Open(client *triton.Client, entry *triton.EntryReader, output string, optio
 		ID:        entry.PublicID(),
 		OwnedBy:   entry.OwnedBy(),
 		Created:   entry.Created(),
-		MaxTokens: entry.Whole("max_model_len", 512, minTokens),
+		MaxTokens: entry.Whole("max_model_len", 512, leastMaxTokens),
 		Tokenizer: triton.ReadFile(entry, "tokenizer", "tokenizer.json", tokenizers.Load),
 		client:    client,
 		name:      entry.Name,
@@ -68,7 +71,7 @@ func Open(client *triton.Client, entry *triton.EntryReader, output string, optio
 	return e
 }
 
-// Run returns Width numbers for each row of tokens, in order, and the number of tokens. The result of a row does not
+// Run returns Width numbers for each row, in order, and the number of tokens of all rows. The result of a row does not
 // depend on the other rows.
 func (e *Encoder) Run(ctx context.Context, rows []*tokenizers.Encoding) (out [][]float32, tokens int, err error) {
 	for _, row := range rows {
@@ -81,13 +84,13 @@ func (e *Encoder) Run(ctx context.Context, rows []*tokenizers.Encoding) (out [][
 	return out, tokens, err
 }
 
-// padded has the tensors of batches for reuse.
-var padded = sync.Pool{New: func() any { return new(tokenizers.Batch) }}
+// batches has input tensors for reuse.
+var batches = sync.Pool{New: func() any { return new(tokenizers.Batch) }}
 
 // infer runs one batch: rows padded to the longest.
 func (e *Encoder) infer(ctx context.Context, rows []*tokenizers.Encoding) ([][]float32, error) {
-	batch := padded.Get().(*tokenizers.Batch)
-	defer padded.Put(batch)
+	batch := batches.Get().(*tokenizers.Batch)
+	defer batches.Put(batch)
 	batch.Fill(rows, e.Tokenizer.PadID())
 	request := &triton.Request{Model: e.name, Outputs: []string{e.output}, Inputs: []triton.Tensor{
 		triton.Int64s(inputIDs, batch.Shape(), batch.InputIDs),

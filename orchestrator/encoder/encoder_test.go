@@ -244,10 +244,15 @@ func TestLongTexts(t *testing.T) {
 	if err == nil || err.Error() != want.Error() {
 		t.Errorf("error %v, want %v", err, want)
 	}
-	_, err = e.EncodePair(long, "aspirin", refuse)
-	_, want = e.Tokenizer.EncodePair(long, "aspirin", refuse)
-	if err == nil || err.Error() != want.Error() {
-		t.Errorf("pair: error %v, want %v", err, want)
+	onlySecond := tokenizers.Options{MaxLength: 64, Strategy: tokenizers.OnlySecond}
+	for _, o := range []tokenizers.Options{refuse, onlySecond} {
+		for _, second := range []string{"aspirin", ""} {
+			_, err = e.EncodePair(long, second, o)
+			_, want = e.Tokenizer.EncodePair(long, second, o)
+			if err == nil || err.Error() != want.Error() {
+				t.Errorf("pair with %q: error %v, want %v", second, err, want)
+			}
+		}
 	}
 	spaces := "aspirin" + strings.Repeat(" ", 2<<20) + "pain"
 	row, err := e.Encode(spaces, refuse)

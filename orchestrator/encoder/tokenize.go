@@ -17,8 +17,8 @@ import (
 // rowsAtOnce is how many rows a goroutine tokenizes before it checks whether the client has left.
 const rowsAtOnce = 64
 
-// Tokenize calls row for 0..n-1 and returns the rows in order. It uses all cores for many rows. path returns the field
-// of the request body that a row comes from.
+// Tokenize calls row for 0..n-1, on all cores if there are many, and returns the rows in order. path returns the path
+// of row i in the request body.
 func Tokenize(
 	ctx context.Context, n int, path func(i int) []any, row func(i int) (*tokenizers.Encoding, error),
 ) ([]*tokenizers.Encoding, error) {
@@ -44,8 +44,8 @@ func Tokenize(
 	return rows, group.Wait()
 }
 
-// refusal returns the error for the row at path. For a row above the model's length it has the words of the published
-// services, which clients match.
+// refusal returns the error for the row at path. Clients match the message about a row that is too long, which is the
+// published services'.
 func refusal(err error, path []any) error {
 	if long, ok := errors.AsType[*tokenizers.LengthError](err); ok {
 		return &fault.Error{
@@ -57,28 +57,34 @@ func refusal(err error, path []any) error {
 	return fault.Wrap(fault.Invalid, err, "Input could not be tokenized").Under(path...)
 }
 
-// longText bounds the bytes of a text that are tokenized at once, since tokenization needs fifty times their memory. No
-// model reads more: even at 2,000 bytes a token, 512 tokens fit in 1 MiB.
+// longText is the size in bytes above which a text is shortened, or its tokens counted, before it is tokenized, since
+// tokenization needs fifty times the memory of the text. No model reads more: even at 2,000 bytes a token, 512 tokens
+// fit in 1 MiB.
 const longText = 1 << 20
 
-// Encode tokenizes a text into a row. It does not read the end of a text above longText that truncation removes. If the
-// text would be refused instead of truncated, it counts the tokens piece by piece.
+// Encode is Tokenizer.Encode with little memory for long texts. o.MaxLength must be set.
 func (e *Encoder) Encode(text string, o tokenizers.Options) (*tokenizers.Encoding, error) {
-	if len(text) > longText {
-		if o.Strategy == tokenizers.Refuse {
-			return e.refuse(text, "", o)
+	switch {
+	case len(text) <= longText:
+	case o.Strategy == tokenizers.Refuse:
+		if err := e.checkLength(o.MaxLength, text); err != nil {
+			return nil, err
 		}
+	default:
 		text = shorten(text, o.Direction)
 	}
 	return e.Tokenizer.Encode(text, o)
 }
 
-// EncodePair is like Encode for a pair of texts. Only the second is truncated.
+// EncodePair is Tokenizer.EncodePair with little memory for long texts. o.MaxLength must be set. The first text is
+// never truncated.
 func (e *Encoder) EncodePair(first, second string, o tokenizers.Options) (*tokenizers.Encoding, error) {
-	if len(first) > longText || len(second) > longText && o.Strategy == tokenizers.Refuse {
-		return e.refuse(first, second, o)
-	}
-	if len(second) > longText {
+	switch {
+	case len(first) > longText, len(second) > longText && o.Strategy == tokenizers.Refuse:
+		if err := e.checkLength(o.MaxLength, first, second); err != nil {
+			return nil, err
+		}
+	case len(second) > longText:
 		second = shorten(second, o.Direction)
 	}
 	return e.Tokenizer.EncodePair(first, second, o)
@@ -106,38 +112,32 @@ func shorten(text string, direction tokenizers.Direction) string {
 	return start
 }
 
-// refuse returns the LengthError of a text or a pair with a text above longText, or the row if it has few tokens.
-func (e *Encoder) refuse(first, second string, o tokenizers.Options) (*tokenizers.Encoding, error) {
-	pair, err := e.Tokenizer.EncodePair("", "", tokenizers.Options{})
+// checkLength returns a LengthError if a row of one or two texts has more than limit tokens. It tokenizes the texts
+// piece by piece.
+func (e *Encoder) checkLength(limit int, texts ...string) error {
+	special, err := e.Tokenizer.Encode("", tokenizers.Options{})
+	if len(texts) == 2 {
+		special, err = e.Tokenizer.EncodePair("", "", tokenizers.Options{})
+	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	single, err := e.Tokenizer.Encode("", tokenizers.Options{})
-	if err != nil {
-		return nil, err
-	}
-	length := len(single.IDs)
-	if second != "" {
-		length = len(pair.IDs)
-	}
-	for _, text := range []string{first, second} {
-		tokens, err := e.count(text, len(single.IDs))
+	length := len(special.IDs)
+	for _, text := range texts {
+		tokens, err := e.count(text)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		length += tokens
 	}
-	if length > o.MaxLength {
-		return nil, &tokenizers.LengthError{Length: length, Max: o.MaxLength}
+	if length > limit {
+		return &tokenizers.LengthError{Length: length, Max: limit}
 	}
-	if second != "" {
-		return e.Tokenizer.EncodePair(first, second, o)
-	}
-	return e.Tokenizer.Encode(first, o)
+	return nil
 }
 
-// count returns the number of tokens of a text, without the special tokens, of which every row has special.
-func (e *Encoder) count(text string, special int) (int, error) {
+// count returns the number of tokens of a text, without special tokens. A word longer than a piece may count as more.
+func (e *Encoder) count(text string) (int, error) {
 	const piece = 64 << 10
 	total := 0
 	for len(text) > 0 {
@@ -150,11 +150,11 @@ func (e *Encoder) count(text string, special int) (int, error) {
 				end++
 			}
 		}
-		row, err := e.Tokenizer.Encode(text[:end], tokenizers.Options{})
+		row, err := e.Tokenizer.Encode(text[:end], tokenizers.Options{Bare: true})
 		if err != nil {
 			return 0, err
 		}
-		total += len(row.IDs) - special
+		total += len(row.IDs)
 		text = text[end:]
 	}
 	return total, nil

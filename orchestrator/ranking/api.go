@@ -8,7 +8,7 @@ type Request struct {
 	Query Text `json:"query" bind:"required"`
 	// Passages are the candidates.
 	Passages []Text `json:"passages" bind:"required"`
-	// Truncate applies to pairs longer than the model takes: NONE refuses them, END cuts the passage.
+	// Truncate applies to pairs that are too long for the model: NONE refuses them, END cuts the passage.
 	Truncate string `json:"truncate" oneof:"NONE END"`
 }
 
@@ -26,14 +26,14 @@ type HostedRequest struct {
 	Query    Text    `json:"query" bind:"required"`
 	Passages []Text  `json:"passages" bind:"required"`
 	Truncate string  `json:"truncate" oneof:"NONE END"`
-	// TopK bounds the passages returned. Default: all.
+	// TopK is the most passages to return. Default: all.
 	TopK *int `json:"top_k"`
 }
 
 // SetDefaults sets the documented defaults, before the body is decoded.
 func (h *HostedRequest) SetDefaults() { h.Truncate = "NONE" }
 
-// request returns the request for the documented path.
+// request returns the same request without TopK.
 func (h *HostedRequest) request() *Request {
 	return &Request{Model: h.Model, Query: h.Query, Passages: h.Passages, Truncate: h.Truncate}
 }

@@ -5,20 +5,19 @@ import (
 	"fmt"
 
 	"retort/orchestrator/encoder"
-	"retort/orchestrator/fault"
 	"retort/orchestrator/triton"
 	"retort/orchestrator/triton/batching"
 	"retort/tokenizers"
 )
 
-// Model scores how well passages answer a query. It is safe for concurrent use, and batches the pairs of all requests.
-// The logit of a passage does not depend on the other passages, except for rounding (1e-5).
+// Model scores how well passages answer a query. It is safe for concurrent use. The logit of a passage does not depend
+// on the other passages, except for rounding (1e-4).
 type Model interface {
 	// ID is the public id.
 	ID() string
-	// Score returns a logit for each passage, in order, higher for better passages, and the number of tokens of all
-	// pairs. The error for a pair that is too long, if it must not be cut or its query alone is too long, is Invalid with
-	// the path of the passage.
+	// Score returns the logits of the passages, in order, and the number of tokens of all pairs. The error for a pair
+	// that is too long, if it must not be truncated or its query alone is too long, is Invalid with the path of the
+	// passage.
 	Score(ctx context.Context, p Pairs) (logits []float32, tokens int, err error)
 }
 
@@ -26,11 +25,11 @@ type Model interface {
 type Pairs struct {
 	Query    string
 	Passages []string
-	// Cut allows to cut the end of a passage if the pair is longer than the model takes.
-	Cut bool
-	// PassageTokens bounds the tokens of a passage that are read, if Cut; 0 means as many as fit.
+	// Truncate cuts the end of a passage if the pair is too long for the model; otherwise such a pair is refused.
+	Truncate bool
+	// PassageTokens is the most tokens of a passage that are read if Truncate is set; 0 means as many as fit.
 	PassageTokens int
-	// Path returns the path of a passage in the body.
+	// Path returns the path of passage i in the body.
 	Path func(i int) []any
 }
 
@@ -54,12 +53,8 @@ func Opener(client *triton.Client, options batching.Options) func(*triton.Model)
 
 func (m *tritonModel) ID() string { return m.Encoder.ID }
 
-// Score encodes pairs with the post-processor of the model. Only passages are cut.
 func (m *tritonModel) Score(ctx context.Context, p Pairs) ([]float32, int, error) {
-	options, err := m.tokenizerOptions(p)
-	if err != nil {
-		return nil, 0, err
-	}
+	options := m.tokenizerOptions(p)
 	rows, err := encoder.Tokenize(ctx, len(p.Passages), p.Path, func(i int) (*tokenizers.Encoding, error) {
 		return m.EncodePair(p.Query, p.Passages[i], options)
 	})
@@ -77,19 +72,16 @@ func (m *tritonModel) Score(ctx context.Context, p Pairs) ([]float32, int, error
 	return logits, tokens, nil
 }
 
-func (m *tritonModel) tokenizerOptions(p Pairs) (tokenizers.Options, error) {
+func (m *tritonModel) tokenizerOptions(p Pairs) tokenizers.Options {
+	if !p.Truncate {
+		return tokenizers.Options{MaxLength: m.MaxTokens, Strategy: tokenizers.Refuse}
+	}
 	options := tokenizers.Options{MaxLength: m.MaxTokens, Strategy: tokenizers.OnlySecond}
-	if !p.Cut {
-		options.Strategy = tokenizers.Refuse
-		return options, nil
-	}
 	if p.PassageTokens > 0 && p.PassageTokens < m.MaxTokens {
-		// A pair with an empty passage has the tokens that do not belong to a passage.
-		empty, err := m.EncodePair(p.Query, "", tokenizers.Options{})
-		if err != nil {
-			return options, fault.Wrap(fault.Invalid, err, "Input could not be tokenized").Under("query")
+		// An empty passage leaves the tokens that every pair has. An error here returns with each pair.
+		if pair, err := m.EncodePair(p.Query, "", options); err == nil {
+			options.MaxLength = min(m.MaxTokens, len(pair.IDs)+p.PassageTokens)
 		}
-		options.MaxLength = min(options.MaxLength, len(empty.IDs)+p.PassageTokens)
 	}
-	return options, nil
+	return options
 }

@@ -20,11 +20,11 @@ func (s *Service) Name() string { return "ranking" }
 // OpenAPI returns the OpenAPI description.
 func (s *Service) OpenAPI() []byte { return openAPI }
 
-// interfaces are other published APIs for the same models.
+// interfaces are endpoints of other published APIs for the same models.
 type interfaces = gateway.Interfaces
 
-// Routes adds the endpoints that are specific to this API, with the aliases of the hosted service. The model in the path
-// of the last alias is ignored in favour of the body's.
+// Routes adds the endpoints that are specific to this API, with the paths of the hosted service. The model in the path
+// is ignored: the body's counts.
 func (s *Service) Routes(r fiber.Router) {
 	rank := gateway.JSON(s.Rank, bind.AtMost("passages", s.config.MaxPassages))
 	r.Post("/v1/ranking", rank)

@@ -1,8 +1,9 @@
 package ranking
 
 import (
+	"cmp"
 	"context"
-	"sort"
+	"slices"
 
 	"retort/orchestrator/fault"
 	"retort/orchestrator/triton/discovery"
@@ -43,8 +44,12 @@ func (s *Service) Rank(ctx context.Context, r Request) (Response, error) {
 	if f := fault.Items(len(r.Passages), 1, s.config.MaxPassages, "passages"); f != nil {
 		return Response{}, f
 	}
-	pairs := Pairs{Query: r.Query.Text, Passages: make([]string, len(r.Passages)), Cut: r.Truncate != "NONE"}
-	pairs.Path = func(i int) []any { return []any{"passages", i, "text"} }
+	pairs := Pairs{
+		Query:    r.Query.Text,
+		Passages: make([]string, len(r.Passages)),
+		Truncate: r.Truncate == "END",
+		Path:     func(i int) []any { return []any{"passages", i, "text"} },
+	}
 	for i, passage := range r.Passages {
 		pairs.Passages[i] = passage.Text
 	}
@@ -55,7 +60,7 @@ func (s *Service) Rank(ctx context.Context, r Request) (Response, error) {
 	return Response{Rankings: Order(scores.Logits)}, nil
 }
 
-// RankHosted is Rank for clients of the hosted service, which may ask for the best passages only.
+// RankHosted is Rank with a limit on the passages returned.
 func (s *Service) RankHosted(ctx context.Context, h HostedRequest) (Response, error) {
 	answer, err := s.Rank(ctx, *h.request())
 	if h.TopK != nil {
@@ -71,7 +76,7 @@ type Scores struct {
 	Tokens int // of all pairs
 }
 
-// Score scores passages with the model that has a public id, or with the first model if id is nil.
+// Score scores passages with the model of a public id, or with the first model if id is nil.
 func (s *Service) Score(ctx context.Context, id *string, p Pairs) (Scores, error) {
 	model, err := s.model(id)
 	if err != nil {
@@ -94,6 +99,6 @@ func Order(logits []float32) []Rank {
 	for i, logit := range logits {
 		ranks[i] = Rank{Index: i, Logit: logit}
 	}
-	sort.SliceStable(ranks, func(i, j int) bool { return ranks[i].Logit > ranks[j].Logit })
+	slices.SortStableFunc(ranks, func(a, b Rank) int { return cmp.Compare(b.Logit, a.Logit) })
 	return ranks
 }

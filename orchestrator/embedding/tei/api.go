@@ -8,10 +8,10 @@ type Request struct {
 
 	// Inputs is one text or several.
 	Inputs wire.Strings `json:"inputs" bind:"required"`
-	// Model is a public id; embedding.Service.DefaultID is the default. An extension: text-embeddings-inference serves
-	// one model.
+	// Model is a public id, an extension: text-embeddings-inference serves one model. Default:
+	// embedding.Service.DefaultID.
 	Model *string `json:"model"`
-	// PromptName is the mode, for a model with two: "query" or "passage".
+	// PromptName is the mode, for a model with two.
 	PromptName *string `json:"prompt_name" oneof:"query passage"`
 	// Truncate cuts texts that are too long; false refuses them. Default true.
 	Truncate *bool `json:"truncate"`
@@ -19,7 +19,7 @@ type Request struct {
 	TruncationDirection *string `json:"truncation_direction" oneof:"right left Right Left"`
 	// Normalize must not be false: vectors are always normalized.
 	Normalize *bool `json:"normalize"`
-	// Dimensions asks for shorter vectors; only models that support them accept it.
+	// Dimensions is the length of the vectors. Models without shorter vectors refuse it.
 	Dimensions *int `json:"dimensions"`
 }
 

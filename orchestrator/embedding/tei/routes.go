@@ -9,16 +9,16 @@ import (
 	"retort/orchestrator/gateway/bind"
 )
 
-const path = "/embed"
+const embedPath = "/embed"
 
 // Routes adds the endpoint.
 func (s *Service) Routes(r fiber.Router) {
-	r.Post(path, gateway.JSON(s.Embed, bind.AtMost("inputs", s.embedding.MaxInputs())))
+	r.Post(embedPath, gateway.JSON(s.Embed, bind.AtMost("inputs", s.embedding.MaxInputs())))
 }
 
-// Renderer returns the form of failures at the endpoint, nil at any other path.
-func (s *Service) Renderer(at string) gateway.RenderFunc {
-	if at != path {
+// Renderer returns the renderer of failures at the endpoint, or nil for any other path.
+func (s *Service) Renderer(path string) gateway.RenderFunc {
+	if path != embedPath {
 		return nil
 	}
 	return func(f *fault.Error) (int, any) {

@@ -22,7 +22,7 @@ func (s *Service) Embed(ctx context.Context, r Request) ([]any, error) {
 		Truncate:       r.truncate(),
 		EncodingFormat: "float",
 	}
-	request.SetLenient() // these clients know nothing of modes either
+	request.SetLenient() // text-embeddings-inference has no modes
 	var err error
 	if request.Model, err = s.model(r); err != nil {
 		return nil, err
@@ -57,10 +57,10 @@ func (r *Request) truncate() string {
 	return "END"
 }
 
-// members maps members of embedding.Request to their names here.
+// members are the names of members of embedding.Request in a Request.
 var members = map[any]any{"input": "inputs", "input_type": "prompt_name"}
 
-// renameMember names the member that the client sent in a failure.
+// renameMember renames the member at fault to the one that the client sent.
 func renameMember(err error) error {
 	f := fault.As(err)
 	if len(f.Path) == 0 {

@@ -1,6 +1,6 @@
 package rerank
 
-// Request is the body at all three paths. Unknown members are ignored: the clients of these services send various ones.
+// Request is the body at all three paths. Unknown members are ignored, since clients send hints for other models.
 type Request struct {
 	_ struct{} `bind:"open"`
 
@@ -13,13 +13,13 @@ type Request struct {
 
 	// Documents are the candidates: texts, or objects with a member text.
 	Documents []Document `json:"documents"`
-	// TopN bounds the candidates returned. Default: all.
+	// TopN is the most candidates to return. Default: all.
 	TopN *int `json:"top_n"`
 	// ReturnDocuments adds each document to its result.
 	ReturnDocuments *bool `json:"return_documents"`
 	// RankFields names the members of documents to rank by, in order. Default: text.
 	RankFields []string `json:"rank_fields"`
-	// MaxTokensPerDoc bounds the tokens of a document that are read. Longer documents than the model takes are cut anyway.
+	// MaxTokensPerDoc is the most tokens of a document that are read. Default: as many as fit.
 	MaxTokensPerDoc *int `json:"max_tokens_per_doc"`
 	MaxDocLength    *int `json:"max_doc_length"` // Jina's name of MaxTokensPerDoc
 	// ReturnEmbeddings is refused: rankers have no embeddings.
@@ -29,14 +29,14 @@ type Request struct {
 
 	// Texts are the candidates.
 	Texts []string `json:"texts"`
-	// RawScores asks for logits as scores.
+	// RawScores returns logits as scores.
 	RawScores *bool `json:"raw_scores"`
 	// ReturnText adds each text to its rank.
 	ReturnText *bool `json:"return_text"`
 	// Truncate cuts texts that are too long; false refuses them. Default true.
 	Truncate *bool `json:"truncate"`
-	// TruncationDirection is the end that is cut. Only "right" is accepted.
-	TruncationDirection *string `json:"truncation_direction"`
+	// TruncationDirection is the end that is cut. Rankers cut only the right one.
+	TruncationDirection *string `json:"truncation_direction" oneof:"right Right"`
 }
 
 // Response is the answer to documents, best first, equal ones by index. Cohere's clients read Meta; Jina's and vLLM's
@@ -58,7 +58,7 @@ type Result struct {
 	Document any `json:"document,omitempty"`
 }
 
-// Meta is Cohere's account of the request.
+// Meta is what Cohere reports about a request.
 type Meta struct {
 	APIVersion  APIVersion  `json:"api_version"`
 	BilledUnits BilledUnits `json:"billed_units"`

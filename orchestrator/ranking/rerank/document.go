@@ -10,7 +10,7 @@ import (
 	"retort/orchestrator/wire"
 )
 
-// Document is a candidate: a text, or an object with text members.
+// Document is a candidate: a text, or an object with texts as members.
 type Document struct {
 	object json.RawMessage // nil for a text
 	text   string          // the text to rank; selectText sets it for an object
@@ -34,7 +34,7 @@ var notDocument = wire.Mismatch{
 	Message: "Input should be a valid string, or an object with the member text",
 }
 
-// selectText sets the text of an object to the members named by fields, each on a line of its own, and checks the text.
+// selectText joins the members of an object that fields names into the text to rank, one per line, and checks the text.
 // path is the path of the document in the body.
 func (d *Document) selectText(fields []string, path ...any) *fault.Error {
 	if d.object == nil {
@@ -66,7 +66,7 @@ func (d *Document) selectText(fields []string, path ...any) *fault.Error {
 	return fault.Text(d.text, path...)
 }
 
-// echo returns the document in the form of an answer.
+// echo returns the document as an object, for the answer.
 func (d *Document) echo() any {
 	if d.object != nil {
 		return d.object

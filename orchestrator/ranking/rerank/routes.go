@@ -15,7 +15,7 @@ const (
 	teiPath    = "/rerank"
 )
 
-// maxFields bounds Request.RankFields.
+// maxFields is the most names in Request.RankFields.
 const maxFields = 64
 
 // Routes adds the endpoints.
@@ -28,7 +28,7 @@ func (s *Service) Routes(r fiber.Router) {
 	}
 }
 
-// Renderer returns the form of failures at a path, nil if it is not a path of this package.
+// Renderer returns the renderer of failures at a path, or nil if it is not a path of this package.
 func (s *Service) Renderer(path string) gateway.RenderFunc {
 	switch path {
 	case coherePath:

@@ -27,28 +27,34 @@ func (s *Service) Rerank(ctx context.Context, r Request) (any, error) {
 	return r.response(ranks, scores), nil
 }
 
-// pairs returns the input of the model.
+// pairs returns the input of the model. Documents are always truncated.
 func (r *Request) pairs() ranking.Pairs {
-	p := ranking.Pairs{Query: r.Query, Passages: r.Texts, Cut: r.Truncate == nil || *r.Truncate}
-	p.Path = func(i int) []any { return []any{"texts", i} }
 	if r.Texts != nil {
-		return p
+		return ranking.Pairs{
+			Query:    r.Query,
+			Passages: r.Texts,
+			Truncate: r.Truncate == nil || *r.Truncate,
+			Path:     func(i int) []any { return []any{"texts", i} },
+		}
 	}
-	p.Path = func(i int) []any { return []any{"documents", i} }
-	p.Cut = true
+	p := ranking.Pairs{
+		Query:    r.Query,
+		Passages: make([]string, len(r.Documents)),
+		Truncate: true,
+		Path:     func(i int) []any { return []any{"documents", i} },
+	}
 	for _, bound := range []*int{r.MaxTokensPerDoc, r.MaxDocLength} {
 		if bound != nil {
 			p.PassageTokens = *bound
 		}
 	}
-	p.Passages = make([]string, len(r.Documents))
 	for i := range r.Documents {
 		p.Passages[i] = r.Documents[i].text
 	}
 	return p
 }
 
-// resultCount returns how many of n candidates to return.
+// resultCount returns the number of candidates to return, of n.
 func (r *Request) resultCount(n int) int {
 	if r.TopN != nil {
 		return min(n, *r.TopN)

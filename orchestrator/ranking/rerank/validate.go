@@ -25,9 +25,6 @@ func (r *Request) Validate() error {
 		problems.Add(fault.Field("value_error", true, []any{"return_embeddings"},
 			"Value error, a ranker has no embeddings to return"))
 	}
-	if r.TruncationDirection != nil {
-		problems.Add(checkDirection(*r.TruncationDirection))
-	}
 	problems.Add(r.checkCandidates())
 	if r.Texts != nil {
 		problems.AddEach(len(r.Texts), func(i int) *fault.Error { return fault.Text(r.Texts[i], "texts", i) })
@@ -50,14 +47,6 @@ func (r *Request) checkCandidates() *fault.Error {
 		return fault.NotEmpty(len(r.Texts), "texts")
 	}
 	return fault.NotEmpty(len(r.Documents), "documents")
-}
-
-// checkDirection accepts "right" and "Right": clients differ in case.
-func checkDirection(direction string) *fault.Error {
-	if direction == "Right" {
-		return nil
-	}
-	return fault.OneOf(direction, []string{"right"}, "truncation_direction")
 }
 
 // Heavy reports whether a request may occupy a model for long: gateway.Heavy.
