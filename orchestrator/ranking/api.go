@@ -22,20 +22,9 @@ func (r *Request) SetDefaults() { r.Truncate = "NONE" }
 
 // HostedRequest is the body of POST /v1/retrieval/<model>/reranking, the path of the hosted service.
 type HostedRequest struct {
-	Model    *string `json:"model"`
-	Query    Text    `json:"query" bind:"required"`
-	Passages []Text  `json:"passages" bind:"required"`
-	Truncate string  `json:"truncate" oneof:"NONE END"`
+	Request
 	// TopK is the most passages to return. Default: all.
 	TopK *int `json:"top_k"`
-}
-
-// SetDefaults sets the documented defaults, before the body is decoded.
-func (h *HostedRequest) SetDefaults() { h.Truncate = "NONE" }
-
-// request returns the same request without TopK.
-func (h *HostedRequest) request() *Request {
-	return &Request{Model: h.Model, Query: h.Query, Passages: h.Passages, Truncate: h.Truncate}
 }
 
 // Response is the answer of POST /v1/ranking: the passages by descending logit, equal ones by index.

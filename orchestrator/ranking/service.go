@@ -62,7 +62,7 @@ func (s *Service) Rank(ctx context.Context, r Request) (Response, error) {
 
 // RankHosted is Rank with a limit on the passages returned.
 func (s *Service) RankHosted(ctx context.Context, h HostedRequest) (Response, error) {
-	answer, err := s.Rank(ctx, *h.request())
+	answer, err := s.Rank(ctx, h.Request)
 	if h.TopK != nil {
 		answer.Rankings = answer.Rankings[:min(*h.TopK, len(answer.Rankings))]
 	}

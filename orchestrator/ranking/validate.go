@@ -28,11 +28,8 @@ func (h *HostedRequest) Validate() error {
 			return f
 		}
 	}
-	return h.request().Validate()
+	return h.Request.Validate()
 }
-
-// Heavy reports whether a request may occupy a model for long: gateway.Heavy.
-func (h *HostedRequest) Heavy() bool { return h.request().Heavy() }
 
 // Heavy reports whether a request may occupy a model for long: gateway.Heavy.
 func (r *Request) Heavy() bool { return len(r.Passages) > encoder.LightRows }
