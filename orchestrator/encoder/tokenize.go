@@ -115,16 +115,20 @@ func shorten(text string, direction tokenizers.Direction) string {
 // checkLength returns a LengthError if a row of one or two texts has more than limit tokens. It tokenizes the texts
 // piece by piece.
 func (e *Encoder) checkLength(limit int, texts ...string) error {
-	special, err := e.Tokenizer.Encode("", tokenizers.Options{})
-	if len(texts) == 2 {
-		special, err = e.Tokenizer.EncodePair("", "", tokenizers.Options{})
-	}
+	empty, err := e.Tokenizer.Encode("", tokenizers.Options{})
 	if err != nil {
 		return err
 	}
-	length := len(special.IDs)
+	emptyPair, err := e.Tokenizer.EncodePair("", "", tokenizers.Options{})
+	if err != nil {
+		return err
+	}
+	length := len(empty.IDs)
+	if len(texts) == 2 {
+		length = len(emptyPair.IDs)
+	}
 	for _, text := range texts {
-		tokens, err := e.count(text)
+		tokens, err := e.count(text, len(empty.IDs))
 		if err != nil {
 			return err
 		}
@@ -136,8 +140,9 @@ func (e *Encoder) checkLength(limit int, texts ...string) error {
 	return nil
 }
 
-// count returns the number of tokens of a text, without special tokens. A word longer than a piece may count as more.
-func (e *Encoder) count(text string) (int, error) {
+// count returns the number of tokens of a text, without the special tokens of a row. A word longer than a piece may
+// count as more.
+func (e *Encoder) count(text string, special int) (int, error) {
 	const piece = 64 << 10
 	total := 0
 	for len(text) > 0 {
@@ -150,11 +155,11 @@ func (e *Encoder) count(text string) (int, error) {
 				end++
 			}
 		}
-		row, err := e.Tokenizer.Encode(text[:end], tokenizers.Options{Bare: true})
+		row, err := e.Tokenizer.Encode(text[:end], tokenizers.Options{})
 		if err != nil {
 			return 0, err
 		}
-		total += len(row.IDs)
+		total += len(row.IDs) - special
 		text = text[end:]
 	}
 	return total, nil
