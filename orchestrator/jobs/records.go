@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"retort/orchestrator/fault"
 	"retort/orchestrator/jobs/queue"
 )
 
@@ -24,13 +25,8 @@ func NewID(prefix string, at time.Time) string {
 	return prefix + fmt.Sprintf("%0*x", idTimeDigits, at.UnixMilli()) + hex.EncodeToString(random[:])
 }
 
-// IsID reports whether a text may be an id, and so a part of a key. No such id need exist.
-func IsID(text string) bool {
-	return text != "" && len(text) <= 64 && strings.Trim(text, "abcdefghijklmnopqrstuvwxyz0123456789_-") == ""
-}
-
-// CreatedAt returns the time in an id of NewID, or the zero time for any other text.
-func CreatedAt(id string) time.Time {
+// createdAt returns the time in an id of NewID, or the zero time for any other text.
+func createdAt(id string) time.Time {
 	digits := id[strings.IndexAny(id, "_-")+1:]
 	ms, err := strconv.ParseInt(digits[:min(idTimeDigits, len(digits))], 16, 64)
 	if err != nil {
@@ -39,25 +35,52 @@ func CreatedAt(id string) time.Time {
 	return time.UnixMilli(ms)
 }
 
-// Owner is the owner of what a caller stores. All callers without a key are one owner.
+// Owner returns the owner of what a caller stores. All callers without a key are one owner.
 func Owner(caller string) string { return cmp.Or(caller, "everyone") }
 
-// Usage is what an owner stores in one table.
-type Usage struct {
-	Records int
-	Bytes   int64
+// Find returns the caller's record with an id, which may be any text, or queue.ErrNone.
+func Find[Record any](ctx context.Context, t *queue.Table[Record], caller, id string) (r Record, err error) {
+	if len(id) > 64 || id == "" || strings.Trim(id, "abcdefghijklmnopqrstuvwxyz0123456789_-") != "" {
+		return r, queue.ErrNone // not a key
+	}
+	return t.Get(ctx, Owner(caller)+"."+id)
 }
 
-// UsageOf sums up the records of an owner. size is the bytes of one.
-func UsageOf[Record, Summary any](
-	ctx context.Context, x *queue.Index[Record, Summary], owner string, size func(Summary) int64,
-) (u Usage, err error) {
-	err = x.Each(ctx, owner, func(_ string, s Summary) error {
-		u.Records++
-		u.Bytes += size(s)
+// Quota bounds the records of one kind that one owner may store.
+type Quota struct {
+	Noun       string // for one record, such as "file"
+	MaxRecords int
+	MaxBytes   int64 // of all records; does not bind callers without a key, who are one owner
+	// Kind and RetryAfter are those of the error; Hint ends its message.
+	Kind       fault.Kind
+	RetryAfter time.Duration
+	Hint       string
+}
+
+// CheckQuota returns an error if one more record of size bytes would exceed the quota of its owner. sizeOf returns the
+// bytes of a stored record.
+func CheckQuota[Record, Summary any](
+	ctx context.Context, q Quota, x *queue.Index[Record, Summary], caller string, size int64, sizeOf func(Summary) int64,
+) error {
+	records, err := x.Records(ctx, Owner(caller))
+	if err != nil {
+		return err
+	}
+	for _, r := range records {
+		size += sizeOf(r)
+	}
+	exceeded := &fault.Error{Kind: q.Kind, RetryAfter: q.RetryAfter}
+	switch {
+	case len(records) >= q.MaxRecords:
+		exceeded.Message = fmt.Sprintf("There are %d %ss already, the most that a key may have%s",
+			len(records), q.Noun, q.Hint)
+	case caller != "" && size > q.MaxBytes:
+		exceeded.Message = fmt.Sprintf("With this %[1]s the %[1]ss of this key would take %[2]d bytes, %[3]d are allowed%[4]s",
+			q.Noun, size, q.MaxBytes, q.Hint)
+	default:
 		return nil
-	})
-	return u, err
+	}
+	return exceeded
 }
 
 // Page is a part of a list, in the form of OpenAI's lists.
@@ -69,7 +92,7 @@ type Page[Item any] struct {
 	HasMore bool    `json:"has_more"`
 }
 
-// NewPage returns a page of items, after which the list has more or not.
+// NewPage returns a page of items. hasMore says whether the list continues after them.
 func NewPage[Item any](items []Item, hasMore bool, id func(Item) string) Page[Item] {
 	page := Page[Item]{Object: "list", Data: items, HasMore: hasMore}
 	if n := len(items); n > 0 {
@@ -79,10 +102,11 @@ func NewPage[Item any](items []Item, hasMore bool, id func(Item) string) Page[It
 	return page
 }
 
-// Items reads the records of keys and returns item of each. It leaves out records that have just been deleted.
-func Items[Record, Item any](
-	ctx context.Context, t *queue.Table[Record], keys []string, item func(Record) Item,
-) ([]Item, error) {
+// ReadPage returns the page with item of each record. It leaves out records that have just been deleted.
+func ReadPage[Record, Item any](
+	ctx context.Context, t *queue.Table[Record], keys []string, hasMore bool,
+	item func(Record) Item, id func(Item) string,
+) (page Page[Item], err error) {
 	items := []Item{}
 	for _, key := range keys {
 		r, err := t.Get(ctx, key)
@@ -90,9 +114,9 @@ func Items[Record, Item any](
 			continue
 		}
 		if err != nil {
-			return nil, err
+			return page, err
 		}
 		items = append(items, item(r))
 	}
-	return items, nil
+	return NewPage(items, hasMore, id), nil
 }

@@ -58,7 +58,7 @@ func DropOrphans[Record any](
 		known[id] = true
 	}
 	for _, name := range names {
-		if id := id(name); known[id] || !CreatedAt(id).Before(before) {
+		if id := id(name); known[id] || !createdAt(id).Before(before) {
 			continue
 		}
 		if err := files.Delete(ctx, name); err != nil {

@@ -3,6 +3,7 @@ package batch
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -25,6 +26,19 @@ type record struct {
 }
 
 func (r record) key() string { return r.Owner + "." + r.ID }
+
+// summary returns the record as the index holds it, without its large members.
+func (r record) summary() record {
+	r.Done = nil
+	r.Errors = nil
+	r.Metadata = nil
+	return r
+}
+
+// names reports whether a file is the batch's output or error file.
+func (r record) names(file string) bool {
+	return r.OutputFileID != nil && *r.OutputFileID == file || r.ErrorFileID != nil && *r.ErrorFileID == file
+}
 
 func isFinal(status string) bool {
 	return slices.Contains([]string{failed, completed, expired, cancelled}, status)
@@ -85,9 +99,15 @@ func (s *Service) create(ctx context.Context, caller, via string, c Create) (Bat
 			"The file's purpose is %s, it must be batch", file.Purpose)
 	}
 	owner := jobs.Owner(caller)
-	unfinished, err := st.outlines.Count(ctx, owner, func(o outline) bool { return !isFinal(o.status) })
+	batches, err := st.batchIndex.Records(ctx, owner)
 	if err != nil {
 		return Batch{}, s.storage.Fault(err)
+	}
+	unfinished := 0
+	for _, b := range batches {
+		if !isFinal(b.Status) {
+			unfinished++
+		}
 	}
 	if unfinished >= maxUnfinished {
 		return Batch{}, fault.New(fault.Invalid,
@@ -132,13 +152,11 @@ func (s *Service) batch(ctx context.Context, caller, id string) (record, *stores
 	if err != nil {
 		return record{}, nil, err
 	}
-	if jobs.IsID(id) {
-		r, err := st.batches.Get(ctx, jobs.Owner(caller)+"."+id)
-		if !errors.Is(err, queue.ErrNone) {
-			return r, st, s.storage.Fault(err)
-		}
+	r, err := jobs.Find(ctx, st.batches, caller, id)
+	if errors.Is(err, queue.ErrNone) {
+		err = fault.Missing(fault.Batch, "No batch found with id '%s'.", fault.Clip(id)).Under("id")
 	}
-	return record{}, nil, fault.Missing(fault.Batch, "No batch found with id '%s'.", fault.Clip(id)).Under("id")
+	return r, st, s.storage.Fault(err)
 }
 
 // list returns a page of a caller's batches.
@@ -147,28 +165,18 @@ func (s *Service) list(ctx context.Context, caller string, q query) (page jobs.P
 	if err != nil {
 		return page, err
 	}
-	batches := []outline{}
-	err = st.outlines.Each(ctx, jobs.Owner(caller), func(_ string, o outline) error {
-		batches = append(batches, o)
-		return nil
-	})
+	batches, err := st.batchIndex.Records(ctx, jobs.Owner(caller))
 	if err != nil {
 		return page, s.storage.Fault(err)
 	}
 	const defaultLimit, maxLimit = 20, 100
-	batches, hasMore, err := cut(batches, q, defaultLimit, maxLimit, outline.age)
+	keys, hasMore, err := cut(slices.Collect(maps.Keys(batches)), q, defaultLimit, maxLimit)
 	if err != nil {
 		return page, err
 	}
-	keys := make([]string, len(batches))
-	for i, o := range batches {
-		keys[i] = o.key()
-	}
-	items, err := jobs.Items(ctx, st.batches, keys, func(r record) Batch { return r.Batch })
-	if err != nil {
-		return page, s.storage.Fault(err)
-	}
-	return jobs.NewPage(items, hasMore, func(b Batch) string { return b.ID }), nil
+	page, err = jobs.ReadPage(ctx, st.batches, keys, hasMore,
+		func(r record) Batch { return r.Batch }, func(b Batch) string { return b.ID })
+	return page, s.storage.Fault(err)
 }
 
 // cancel ends a batch before all of its lines are answered. It keeps the answers received so far.

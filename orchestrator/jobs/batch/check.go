@@ -29,24 +29,23 @@ func (st *stores) openInput(ctx context.Context, r record) *lineReader {
 	return newLineReader(st.content.Open(ctx, r.InputFileID, r.InputBytes), r.lineBound())
 }
 
-// check reads the whole file of a batch and counts its lines and chunks, or returns the problems of the file.
-func (s *Service) check(ctx context.Context, st *stores, r record) (lines, chunks int, problems []Error, err error) {
+// check reads the whole file of a batch. It returns the chunks of its lines, or the problems of the file.
+func (s *Service) check(ctx context.Context, st *stores, r record) (chunks []chunk, problems []Error, err error) {
 	reader := st.openInput(ctx, r)
-	cut := chunker{maxLines: r.Target.Lines}
 	seed := maphash.MakeSeed()
 	numbers := map[uint64]int{} // of lines, by hash of custom_id: 50,000 take 3 MB, whatever their length
 	problemBytes := 0
-	for {
+	for lines := 0; ; lines++ {
 		l, err := reader.next()
 		if err == io.EOF {
 			break
 		}
 		if err != nil {
-			return 0, 0, nil, err
+			return nil, nil, err
 		}
-		if lines++; lines > s.config.Requests {
+		if lines == s.config.Requests && r.Status == validating {
 			message := fmt.Sprintf("The file has more than the %d requests that a batch may have.", s.config.Requests)
-			return 0, 0, []Error{{Code: "too_many_tasks", Message: message}}, nil
+			return nil, []Error{{Code: "too_many_tasks", Message: message}}, nil
 		}
 		c, problem := parse(l, r.lineBound(), r.Endpoint)
 		if problem == nil {
@@ -66,83 +65,63 @@ func (s *Service) check(ctx context.Context, st *stores, r record) (lines, chunk
 				problems = append(problems, *problem)
 			}
 		}
-		cut.add(l)
+		chunks = appendLine(chunks, l, r.Target.Lines)
 	}
-	if lines == 0 {
+	if len(chunks) == 0 {
 		problems = append(problems, Error{
 			Code:    "empty_file",
 			Message: "The input file is empty. Please ensure that the batch contains at least one request.",
 		})
 	}
-	if last := cut.last(); last != nil {
-		chunks = last.Number + 1
-	}
-	return lines, chunks, problems, nil
+	return chunks, problems, nil
 }
 
-// start checks the file of a batch and queues its chunks. It is idempotent: if its worker dies, another one calls it
-// again.
+// start checks the file of a batch and queues its chunks, except those that are done. It is idempotent: if its worker
+// dies or a task is lost, a worker calls it again.
 func (s *Service) start(ctx context.Context, st *stores, r record) error {
-	if r.Status == validating {
-		lines, chunks, problems, err := s.check(ctx, st, r)
-		if errors.Is(err, queue.ErrNone) {
-			problems = []Error{inputMissing}
-			err = nil
+	chunks, problems, err := s.check(ctx, st, r)
+	if errors.Is(err, queue.ErrNone) && r.Status == validating {
+		problems = []Error{inputMissing}
+		err = nil
+	}
+	if err != nil {
+		return err
+	}
+	r, err = st.batches.Change(ctx, r.key(), func(r *record) error {
+		if r.Status != validating {
+			return queue.ErrUnchanged
 		}
-		if err != nil {
-			return err
+		if len(chunks) > 0 {
+			last := chunks[len(chunks)-1]
+			r.RequestCounts.Total = last.First + last.Lines
 		}
-		r, err = st.batches.Change(ctx, r.key(), func(r *record) error {
-			if r.Status != validating {
-				return queue.ErrUnchanged
-			}
-			r.RequestCounts.Total = lines
-			if len(problems) > 0 {
-				r.Status = failed
-				r.FailedAt = new(now())
-				r.Errors = &Errors{Object: "list", Data: problems}
-				return nil
-			}
-			r.Status = inProgress
-			r.InProgressAt = new(now())
-			r.Chunks = chunks
-			r.Done = make([]byte, (chunks+7)/8)
+		if len(problems) > 0 {
+			r.Status = failed
+			r.FailedAt = new(now())
+			r.Errors = &Errors{Object: "list", Data: problems}
 			return nil
-		})
-		if err != nil {
-			return err
 		}
-	}
-	if r.Status != inProgress {
+		r.Status = inProgress
+		r.InProgressAt = new(now())
+		r.Chunks = len(chunks)
+		r.Done = make([]byte, (len(chunks)+7)/8)
 		return nil
+	})
+	if err != nil || r.Status != inProgress {
+		return err
 	}
-	return st.enqueue(ctx, r)
+	return st.enqueue(ctx, r, chunks)
 }
 
-// enqueue cuts the file into chunks and queues those that are not done.
-func (st *stores) enqueue(ctx context.Context, r record) error {
-	reader := st.openInput(ctx, r)
-	cut := chunker{maxLines: r.Target.Lines}
-	push := func(c *chunk) error {
-		if c == nil || r.isDone(c.Number) {
-			return nil
+// enqueue queues the chunks of a batch that are not done.
+func (st *stores) enqueue(ctx context.Context, r record, chunks []chunk) error {
+	for _, c := range chunks {
+		if r.isDone(c.Number) {
+			continue
 		}
-		return st.pushChunk(ctx, r, *c, "")
-	}
-	for {
-		l, err := reader.next()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
+		if err := st.pushChunk(ctx, r, c, ""); err != nil {
 			return err
 		}
-		if err := push(cut.add(l)); err != nil {
-			return err
-		}
-	}
-	if err := push(cut.last()); err != nil {
-		return err
 	}
 	r, err := st.batches.Change(ctx, r.key(), func(r *record) error {
 		r.QueuedAt = now()

@@ -21,5 +21,4 @@
 //	chunk     consecutive lines of a file that are one task
 //	step      a task of a whole batch: check its file, or finish it
 //	answer    what is stored for a line: a mark (good or bad) and its line of the output or error file
-//	outline   a batch as the index holds it
 package batch

@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"retort/orchestrator/fault"
 	"retort/orchestrator/jobs"
@@ -29,35 +31,20 @@ const maxFiles = 10_000
 
 // checkQuota returns an error if one more file of size bytes would exceed the quota of its owner.
 func (s *Service) checkQuota(ctx context.Context, st *stores, caller string, size int64) error {
-	used, err := jobs.UsageOf(ctx, st.fileIndex, jobs.Owner(caller), func(r fileRecord) int64 { return r.Bytes })
-	if err != nil {
-		return err
+	quota := jobs.Quota{
+		Noun: "file", MaxRecords: maxFiles, MaxBytes: st.engine.OwnerLimit(), Kind: fault.Invalid,
+		Hint: ": delete some first.",
 	}
-	used.Bytes += size
-	if used.Records >= maxFiles {
-		return fault.New(fault.Invalid,
-			"There are %d files already, the most that a key may have: delete some first.", used.Records)
-	}
-	if limit := st.engine.OwnerLimit(); caller != "" && used.Bytes > limit {
-		return fault.New(fault.Invalid,
-			"With this file the files of this key would take %d bytes, %d are allowed: delete some first.",
-			used.Bytes, limit)
-	}
-	return nil
+	return jobs.CheckQuota(ctx, quota, st.fileIndex, caller, size, func(r fileRecord) int64 { return r.Bytes })
 }
 
 // file returns a file of a caller. Files of other callers, and expired ones, are not found; field names the id.
 func (s *Service) file(ctx context.Context, st *stores, caller, id, field string) (fileRecord, error) {
-	if jobs.IsID(id) {
-		r, err := st.files.Get(ctx, jobs.Owner(caller)+"."+id)
-		if err == nil && !r.isExpired() {
-			return r, nil
-		}
-		if err != nil && !errors.Is(err, queue.ErrNone) {
-			return fileRecord{}, s.storage.Fault(err)
-		}
+	r, err := jobs.Find(ctx, st.files, caller, id)
+	if errors.Is(err, queue.ErrNone) || err == nil && r.isExpired() {
+		err = fault.Missing(fault.File, "No such File object: %s", fault.Clip(id)).Under(field)
 	}
-	return fileRecord{}, fault.Missing(fault.File, "No such File object: %s", fault.Clip(id)).Under(field)
+	return r, s.storage.Fault(err)
 }
 
 // openFile returns a file of a caller by the id in a path.
@@ -85,16 +72,17 @@ func (s *Service) deleteFile(ctx context.Context, caller, id string) (Deleted, e
 	if err != nil {
 		return Deleted{}, err
 	}
-	err = st.outlines.Each(ctx, r.Owner, func(_ string, b outline) error {
-		if b.input == id && !isFinal(b.status) {
-			return fault.New(fault.Invalid, "The file is read by %s, which has not ended: cancel that first.", b.id)
-		}
-		return nil
-	})
-	if err == nil {
-		err = st.dropFile(ctx, r)
-	}
+	batches, err := st.batchIndex.Records(ctx, r.Owner)
 	if err != nil {
+		return Deleted{}, s.storage.Fault(err)
+	}
+	for _, b := range batches {
+		if b.InputFileID == id && !isFinal(b.Status) {
+			return Deleted{}, fault.New(fault.Invalid,
+				"The file is read by %s, which has not ended: cancel that first.", b.ID)
+		}
+	}
+	if err := st.dropFile(ctx, r); err != nil {
 		return Deleted{}, s.storage.Fault(err)
 	}
 	return Deleted{ID: id, Object: "file", Deleted: true}, nil
@@ -114,19 +102,20 @@ func (s *Service) listFiles(ctx context.Context, caller string, q query) (page j
 	if err != nil {
 		return page, err
 	}
-	files := []File{}
-	err = st.fileIndex.Each(ctx, jobs.Owner(caller), func(_ string, r fileRecord) error {
-		if (q.purpose == "" || r.Purpose == q.purpose) && !r.isExpired() {
-			files = append(files, r.File)
-		}
-		return nil
-	})
+	records, err := st.fileIndex.Records(ctx, jobs.Owner(caller))
 	if err != nil {
 		return page, s.storage.Fault(err)
 	}
-	files, hasMore, err := cut(files, q, maxFiles, maxFiles, File.age)
+	maps.DeleteFunc(records, func(_ string, r fileRecord) bool {
+		return r.isExpired() || q.purpose != "" && r.Purpose != q.purpose
+	})
+	keys, hasMore, err := cut(slices.Collect(maps.Keys(records)), q, maxFiles, maxFiles)
 	if err != nil {
 		return page, err
+	}
+	files := make([]File, len(keys))
+	for i, key := range keys {
+		files[i] = records[key].File
 	}
 	return jobs.NewPage(files, hasMore, func(f File) string { return f.ID }), nil
 }
@@ -134,23 +123,9 @@ func (s *Service) listFiles(ctx context.Context, caller string, q query) (page j
 // query has the parameters of a list, "" for those that are not given.
 type query struct{ after, limit, order, purpose string }
 
-// age is the order of a list: by creation, then by id.
-type age struct {
-	createdAt int64
-	id        string
-}
-
-func (f File) age() age { return age{f.CreatedAt, f.ID} }
-
-func (a age) compare(b age) int {
-	return cmp.Or(cmp.Compare(a.createdAt, b.createdAt), cmp.Compare(a.id, b.id))
-}
-
-// cut sorts all items of a list and returns those on the requested page, and whether more follow. A page has at most
-// q.limit items, of 1 to maxLimit.
-func cut[Item any](
-	items []Item, q query, defaultLimit, maxLimit int, ageOf func(Item) age,
-) (page []Item, hasMore bool, err error) {
+// cut sorts the keys of an owner's records, and so by age, and returns those on the requested page, and whether more
+// follow. A page has at most q.limit items, of 1 to maxLimit.
+func cut(keys []string, q query, defaultLimit, maxLimit int) (page []string, hasMore bool, err error) {
 	limit := defaultLimit
 	if q.limit != "" {
 		limit, err = strconv.Atoi(q.limit)
@@ -165,17 +140,17 @@ func cut[Item any](
 	if f := fault.OneOf(order, []string{"asc", "desc"}, "order"); f != nil {
 		return nil, false, f
 	}
-	slices.SortFunc(items, func(a, b Item) int { return ageOf(a).compare(ageOf(b)) })
+	slices.Sort(keys)
 	if order == "desc" {
-		slices.Reverse(items)
+		slices.Reverse(keys)
 	}
 	if q.after != "" {
-		at := slices.IndexFunc(items, func(i Item) bool { return ageOf(i).id == q.after })
+		at := slices.IndexFunc(keys, func(key string) bool { return strings.HasSuffix(key, "."+q.after) })
 		if at < 0 {
 			return nil, false, fault.Missing(fault.Cursor,
 				"There is nothing with the id %s in this list.", fault.Clip(q.after)).Under("after")
 		}
-		items = items[at+1:]
+		keys = keys[at+1:]
 	}
-	return items[:min(limit, len(items))], len(items) > limit, nil
+	return keys[:min(limit, len(keys))], len(keys) > limit, nil
 }

@@ -221,7 +221,7 @@ func (f *result) id() *string {
 // dropResults deletes the files that a batch does not name. A sweep deletes those that it cannot.
 func dropResults(ctx context.Context, r record, files ...*result) {
 	for _, f := range files {
-		if f.pipe != nil && !r.outline().names(f.record.ID) {
+		if f.pipe != nil && !r.names(f.record.ID) {
 			_ = f.st.dropFile(context.WithoutCancel(ctx), f.record)
 		}
 	}

@@ -59,10 +59,10 @@ func (b *bench) checkFiles(t *testing.T, r record) {
 		t.Errorf("content of %v, want %v, error %v", names, want, err)
 	}
 	var ids []string
-	err = b.st.fileIndex.Each(t.Context(), "", func(_ string, f fileRecord) error {
+	records, err := b.st.fileIndex.Records(t.Context(), "")
+	for _, f := range records {
 		ids = append(ids, f.ID)
-		return nil
-	})
+	}
 	if slices.Sort(ids); err != nil || !slices.Equal(ids, want) {
 		t.Errorf("records of %v, want %v, error %v", ids, want, err)
 	}

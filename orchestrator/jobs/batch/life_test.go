@@ -91,7 +91,11 @@ func TestCancelWhileLinesAreQueued(t *testing.T) {
 	if _, err := b.cancel(t.Context(), "", batch.ID); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.st.enqueue(t.Context(), stale); err != nil {
+	chunks, _, err := b.check(t.Context(), b.st, stale)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.st.enqueue(t.Context(), stale, chunks); err != nil {
 		t.Fatal(err)
 	}
 	if n, err := b.st.chunks["echo"].Waiting(t.Context()); err != nil || n != 0 {

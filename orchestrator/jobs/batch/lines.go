@@ -185,32 +185,19 @@ type chunk struct {
 	Refused int `json:"refused,omitempty"` // how often it was put back while its API answered other lines
 }
 
-// chunker cuts lines into chunks. The same lines always give the same chunks.
-type chunker struct {
-	maxLines int
-	current  chunk
-}
-
-// add adds a line, and returns the chunk before it if that is now complete.
-func (c *chunker) add(l line) (complete *chunk) {
-	end := int(l.offset-c.current.Offset) + l.size
-	if c.current.Lines > 0 && (c.current.Lines == c.maxLines || end > chunkBytes) {
-		complete = new(c.current)
-		c.current = chunk{Number: c.current.Number + 1, First: c.current.First + c.current.Lines}
+// appendLine adds the next line of a file to the last chunk, or to a new one of at most maxLines if that is full. The
+// same lines always give the same chunks.
+func appendLine(chunks []chunk, l line, maxLines int) []chunk {
+	next := chunk{Number: len(chunks), Lines: 1, Offset: l.offset, Bytes: l.size}
+	if len(chunks) > 0 {
+		last := &chunks[len(chunks)-1]
+		size := int(l.offset-last.Offset) + l.size
+		if last.Lines < maxLines && size <= chunkBytes {
+			last.Lines++
+			last.Bytes = size
+			return chunks
+		}
+		next.First = last.First + last.Lines
 	}
-	if c.current.Lines == 0 {
-		c.current.Offset = l.offset
-		end = l.size
-	}
-	c.current.Lines++
-	c.current.Bytes = end
-	return complete
-}
-
-// last returns the chunk after the last line, nil if it is empty.
-func (c *chunker) last() *chunk {
-	if c.current.Lines == 0 {
-		return nil
-	}
-	return &c.current
+	return append(chunks, next)
 }

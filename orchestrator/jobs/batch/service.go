@@ -84,8 +84,8 @@ type stores struct {
 	steps   *queue.Tasks
 	chunks  map[string]*queue.Tasks // by API
 
-	fileIndex *queue.Index[fileRecord, fileRecord]
-	outlines  *queue.Index[record, outline] // of batches
+	fileIndex  *queue.Index[fileRecord, fileRecord]
+	batchIndex *queue.Index[record, record]
 }
 
 // New returns the service. It answers "not ready" until Begin has opened its stores.
@@ -177,7 +177,7 @@ func openStores(ctx context.Context, e *queue.Engine, apis []string) (*stores, e
 		st.chunks[api] = chunks[i]
 	}
 	st.fileIndex = queue.NewIndex(st.files, func(r fileRecord) fileRecord { return r })
-	st.outlines = queue.NewIndex(st.batches, record.outline)
+	st.batchIndex = queue.NewIndex(st.batches, record.summary)
 	return st, nil
 }
 

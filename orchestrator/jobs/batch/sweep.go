@@ -18,37 +18,6 @@ const sweepInterval = 10 * time.Second
 // but if one is, its batch must not stall until it expires.
 const stalledAfter = time.Minute
 
-// outline is a batch as the index holds it: its record may be large.
-type outline struct {
-	owner, id, api, status         string
-	input, output, errors          string // ids of the files, "" for none
-	createdAt, expiresAt, queuedAt int64
-}
-
-func (o outline) key() string { return o.owner + "." + o.id }
-
-func (o outline) age() age { return age{o.createdAt, o.id} }
-
-// names reports whether a file is the batch's output or error file.
-func (o outline) names(file string) bool { return o.output == file || o.errors == file }
-
-func (r record) outline() outline {
-	o := outline{
-		owner: r.Owner, id: r.ID, api: r.Target.API, status: r.Status, input: r.InputFileID,
-		createdAt: r.CreatedAt, queuedAt: r.QueuedAt,
-	}
-	if r.OutputFileID != nil {
-		o.output = *r.OutputFileID
-	}
-	if r.ErrorFileID != nil {
-		o.errors = *r.ErrorFileID
-	}
-	if r.ExpiresAt != nil {
-		o.expiresAt = *r.ExpiresAt
-	}
-	return o
-}
-
 // sweep ends what has expired, queues stalled batches again, and counts. All gateways sweep, possibly at once. It
 // continues after an error and returns the last one: a batch that fails must not hold up other batches, nor the
 // deletion of files, which frees storage.
@@ -58,17 +27,15 @@ func (s *Service) sweep(ctx context.Context, st *stores) error {
 	if err != nil {
 		return err
 	}
-	states := map[string]int{}
-	batches := map[string]outline{} // by key
-	var failure error
-	err = st.outlines.Each(ctx, "", func(key string, o outline) error {
-		states[o.status]++
-		batches[key] = o
-		failure = cmp.Or(s.sweepBatch(ctx, st, o, tasks[o.api]), failure)
-		return nil
-	})
+	batches, err := st.batchIndex.Records(ctx, "")
 	if err != nil {
 		return err
+	}
+	states := map[string]int{}
+	var failure error
+	for _, r := range batches {
+		states[r.Status]++
+		failure = cmp.Or(s.sweepBatch(ctx, st, r, tasks[r.Target.API]), failure)
 	}
 	s.program.Meter.Batches(states)
 	return errors.Join(failure, st.dropOldest(ctx, batches), st.sweepFiles(ctx, batches))
@@ -87,33 +54,33 @@ func (s *Service) countTasks(ctx context.Context, st *stores) (tasks map[string]
 }
 
 // sweepBatch does what is due for one batch. tasks is the number of its API's tasks before the batch was read.
-func (s *Service) sweepBatch(ctx context.Context, st *stores, o outline, tasks int) error {
+func (s *Service) sweepBatch(ctx context.Context, st *stores, r record, tasks int) error {
 	switch {
-	case isFinal(o.status):
-		if now()-o.createdAt < int64((s.config.KeepFiles+window)/time.Second) {
+	case isFinal(r.Status):
+		if now()-r.CreatedAt < int64((s.config.KeepFiles+window)/time.Second) {
 			return nil
 		}
-		return st.dropBatch(ctx, o.key(), o.id)
-	case o.status == inProgress && o.expiresAt <= now():
-		return st.endEarly(ctx, o.key(), func(r *record) { r.finalize(expired) })
-	case o.status == inProgress && o.queuedAt > 0:
-		if tasks > 0 || now()-o.queuedAt < int64(stalledAfter/time.Second) {
+		return st.dropBatch(ctx, r)
+	case r.Status == inProgress && *r.ExpiresAt <= now():
+		return st.endEarly(ctx, r, func(r *record) { r.finalize(expired) })
+	case r.Status == inProgress && r.QueuedAt > 0:
+		if tasks > 0 || now()-r.QueuedAt < int64(stalledAfter/time.Second) {
 			return nil
 		}
 		// A chunk was lost: the check step queues again those that are not done.
-	case now()-o.createdAt < int64(stalledAfter/time.Second):
+	case now()-r.CreatedAt < int64(stalledAfter/time.Second):
 		return nil
 	}
 	step := stepFinish
-	if o.status == validating || o.status == inProgress {
+	if r.Status == validating || r.Status == inProgress {
 		step = stepCheck
 	}
-	return st.pushStep(ctx, o.key(), step) // no effect while that task exists
+	return st.pushStep(ctx, r.key(), step) // no effect while that task exists
 }
 
 // endEarly ends a batch in progress, keeping its answers.
-func (st *stores) endEarly(ctx context.Context, key string, change func(*record)) error {
-	r, err := st.batches.Change(ctx, key, func(r *record) error {
+func (st *stores) endEarly(ctx context.Context, r record, change func(*record)) error {
+	r, err := st.batches.Change(ctx, r.key(), func(r *record) error {
 		if r.Status != inProgress {
 			return queue.ErrUnchanged
 		}
@@ -127,17 +94,17 @@ func (st *stores) endEarly(ctx context.Context, key string, change func(*record)
 }
 
 // dropOldest deletes the oldest finished batches of owners that have more than maxFinished.
-func (st *stores) dropOldest(ctx context.Context, batches map[string]outline) error {
-	finished := map[string][]string{} // ids, which sort by age, by owner
-	for _, b := range batches {
-		if isFinal(b.status) {
-			finished[b.owner] = append(finished[b.owner], b.id)
+func (st *stores) dropOldest(ctx context.Context, batches map[string]record) error {
+	finished := map[string][]record{} // by owner
+	for _, r := range batches {
+		if isFinal(r.Status) {
+			finished[r.Owner] = append(finished[r.Owner], r)
 		}
 	}
-	for owner, ids := range finished {
-		slices.Sort(ids)
-		for _, id := range ids[:max(0, len(ids)-maxFinished)] {
-			if err := st.dropBatch(ctx, owner+"."+id, id); err != nil {
+	for _, records := range finished {
+		slices.SortFunc(records, func(a, b record) int { return cmp.Compare(a.ID, b.ID) }) // by age
+		for _, r := range records[:max(0, len(records)-maxFinished)] {
+			if err := st.dropBatch(ctx, r); err != nil {
 				return err
 			}
 		}
@@ -145,40 +112,38 @@ func (st *stores) dropOldest(ctx context.Context, batches map[string]outline) er
 	return nil
 }
 
-func (st *stores) dropBatch(ctx context.Context, key, id string) error {
-	if err := st.answers.Drop(ctx, id); err != nil {
+func (st *stores) dropBatch(ctx context.Context, r record) error {
+	if err := st.answers.Drop(ctx, r.ID); err != nil {
 		return err
 	}
-	return st.batches.Delete(ctx, key)
+	return st.batches.Delete(ctx, r.key())
 }
 
 // sweepFiles deletes files that have expired and results that their batch does not name. It ends batches in progress
 // whose input was deleted while they were created.
-func (st *stores) sweepFiles(ctx context.Context, batches map[string]outline) error {
-	inputs := map[string]bool{} // of unfinished batches: whether the file exists
-	for _, b := range batches {
-		if !isFinal(b.status) {
-			inputs[b.input] = false
-		}
-	}
-	err := st.fileIndex.Each(ctx, "", func(_ string, r fileRecord) error {
-		_, isInput := inputs[r.ID]
-		if isInput {
-			inputs[r.ID] = true
-		}
-		b, known := batches[r.Batch]
-		isUnnamed := known && isFinal(b.status) && !b.names(r.ID)
-		if r.isExpired() && !isInput || isUnnamed {
-			return st.dropFile(ctx, r)
-		}
-		return nil
-	})
+func (st *stores) sweepFiles(ctx context.Context, batches map[string]record) error {
+	files, err := st.fileIndex.Records(ctx, "")
 	if err != nil {
 		return err
 	}
-	for key, b := range batches {
-		if b.status == inProgress && !inputs[b.input] {
-			if err := st.endWithoutInput(ctx, key, b.input); err != nil {
+	isInput := map[string]bool{} // of an unfinished batch, by id
+	for _, r := range batches {
+		if !isFinal(r.Status) {
+			isInput[r.InputFileID] = true
+		}
+	}
+	for _, f := range files {
+		b, known := batches[f.Batch]
+		isUnnamed := known && isFinal(b.Status) && !b.names(f.ID)
+		if f.isExpired() && !isInput[f.ID] || isUnnamed {
+			if err := st.dropFile(ctx, f); err != nil {
+				return err
+			}
+		}
+	}
+	for _, r := range batches {
+		if _, exists := files[r.Owner+"."+r.InputFileID]; !exists && r.Status == inProgress {
+			if err := st.endWithoutInput(ctx, r); err != nil {
 				return err
 			}
 		}
@@ -187,12 +152,12 @@ func (st *stores) sweepFiles(ctx context.Context, batches map[string]outline) er
 }
 
 // endWithoutInput ends a batch whose input has no record, unless its content still exists.
-func (st *stores) endWithoutInput(ctx context.Context, key, input string) error {
-	_, err := io.ReadFull(st.content.Open(ctx, input, 1), make([]byte, 1))
+func (st *stores) endWithoutInput(ctx context.Context, r record) error {
+	_, err := io.ReadFull(st.content.Open(ctx, r.InputFileID, 1), make([]byte, 1))
 	if !errors.Is(err, queue.ErrNone) {
 		return err
 	}
-	return st.endEarly(ctx, key, func(r *record) {
+	return st.endEarly(ctx, r, func(r *record) {
 		r.finalize(failed)
 		r.Errors = &Errors{Object: "list", Data: []Error{inputMissing}}
 	})

@@ -285,19 +285,15 @@ func TestOldestBatchesAreDeleted(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	outlines := map[string]outline{}
+	batches := map[string]record{}
 	for _, r := range append(all, other) {
-		outlines[r.key()] = r.outline()
+		batches[r.key()] = r
 	}
-	if err := b.st.dropOldest(t.Context(), outlines); err != nil {
+	if err := b.st.dropOldest(t.Context(), batches); err != nil {
 		t.Fatal(err)
 	}
-	remaining := map[string]bool{}
-	err := b.st.outlines.Each(t.Context(), "", func(key string, _ outline) error {
-		remaining[key] = true
-		return nil
-	})
-	if err != nil || len(remaining) != len(want) || remaining[oldest.key()] {
+	remaining, err := b.st.batchIndex.Records(t.Context(), "")
+	if _, stays := remaining[oldest.key()]; err != nil || len(remaining) != len(want) || stays {
 		t.Errorf("%d batches remain, want %d, error %v", len(remaining), len(want), err)
 	}
 }

@@ -135,7 +135,7 @@ func TestLostTaskIsQueuedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	sweep := func(waiting int) (steps int) {
-		err := b.sweepBatch(t.Context(), b.st, r.outline(), waiting)
+		err := b.sweepBatch(t.Context(), b.st, r, waiting)
 		if err == nil {
 			steps, err = b.st.steps.Waiting(t.Context())
 		}

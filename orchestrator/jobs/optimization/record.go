@@ -28,6 +28,15 @@ type search struct {
 // key is the key of the record: all records of an owner share a prefix.
 func (r *record) key() string { return r.Owner + "." + r.ID }
 
+// summary returns the record as the index holds it, without its large members.
+func (r record) summary() record {
+	r.Searches = nil
+	r.Progress = Progress{}
+	r.Unfinished = nil
+	r.Error = nil
+	return r
+}
+
 // maxWarmStarts bounds the molecules of a record, which must fit into 1 MiB.
 const maxWarmStarts = 4096
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -46,7 +47,7 @@ type Service struct {
 type stores struct {
 	engine *queue.Engine
 	jobs   *queue.Table[record]
-	index  *queue.Index[record, summary]
+	index  *queue.Index[record, record]
 	files  *queue.Files
 	tasks  *queue.Tasks
 }
@@ -70,7 +71,7 @@ func (s *Service) Begin(ctx context.Context, e *queue.Engine, ended *sync.WaitGr
 	if err != nil {
 		return err
 	}
-	st.index = queue.NewIndex(st.jobs, summarize)
+	st.index = queue.NewIndex(st.jobs, record.summary)
 	s.storage.Set(e, st)
 	ended.Go(func() {
 		st.tasks.Work(ctx, s.config.Searches, func(ctx context.Context, t queue.Task) error {
@@ -134,23 +135,11 @@ func (s *Service) create(
 
 // checkQuota returns an error if one more job with a body of size bytes would exceed the quota of its owner.
 func (s *Service) checkQuota(ctx context.Context, st *stores, caller string, size int64) error {
-	used, err := jobs.UsageOf(ctx, st.index, jobs.Owner(caller), func(job summary) int64 { return job.bytes })
-	if err != nil {
-		return err
+	quota := jobs.Quota{
+		Noun: "job", MaxRecords: s.config.MaxJobs, MaxBytes: st.engine.OwnerLimit(), Kind: fault.TooMany,
+		RetryAfter: time.Minute, Hint: ".",
 	}
-	used.Bytes += size
-	var exceeded *fault.Error
-	switch limit := st.engine.OwnerLimit(); {
-	case used.Records >= s.config.MaxJobs:
-		exceeded = fault.New(fault.TooMany, "There are %d jobs already, the most that a key may have.", used.Records)
-	case caller != "" && used.Bytes > limit:
-		exceeded = fault.New(fault.TooMany,
-			"With this job the jobs of this key would take %d bytes, %d are allowed.", used.Bytes, limit)
-	default:
-		return nil
-	}
-	exceeded.RetryAfter = time.Minute
-	return exceeded
+	return jobs.CheckQuota(ctx, quota, st.index, caller, size, func(r record) int64 { return r.BodySize + r.ResultSize })
 }
 
 // Refused is an API's answer to a body that it does not accept.
@@ -165,10 +154,7 @@ func (s *Service) get(ctx context.Context, api, caller, id string) (record, *sto
 	if err != nil {
 		return record{}, nil, err
 	}
-	if !jobs.IsID(id) {
-		return record{}, nil, s.fault(queue.ErrNone)
-	}
-	r, err := st.jobs.Get(ctx, jobs.Owner(caller)+"."+id)
+	r, err := jobs.Find(ctx, st.jobs, caller, id)
 	if err == nil && r.API != api {
 		err = queue.ErrNone
 	}
@@ -191,22 +177,16 @@ func (s *Service) list(ctx context.Context, api, caller, after, limit string) (p
 	if err != nil {
 		return page, err
 	}
-	var keys []string // of one owner, so they sort by id
-	err = st.index.Each(ctx, jobs.Owner(caller), func(key string, job summary) error {
-		if job.api == api && (after == "" || job.id < after) {
-			keys = append(keys, key)
-		}
-		return nil
-	})
+	records, err := st.index.Records(ctx, jobs.Owner(caller))
 	if err != nil {
 		return page, s.fault(err)
 	}
-	slices.SortFunc(keys, func(a, b string) int { return cmp.Compare(b, a) })
-	items, err := jobs.Items(ctx, st.jobs, keys[:min(count, len(keys))], func(r record) Job { return r.Job })
-	if err != nil {
-		return page, s.fault(err)
-	}
-	return jobs.NewPage(items, len(keys) > count, func(j Job) string { return j.ID }), nil
+	maps.DeleteFunc(records, func(_ string, r record) bool { return r.API != api || after != "" && r.ID >= after })
+	keys := slices.Sorted(maps.Keys(records)) // by id, and so by age
+	slices.Reverse(keys)
+	page, err = jobs.ReadPage(ctx, st.jobs, keys[:min(count, len(keys))], len(keys) > count,
+		func(r record) Job { return r.Job }, func(j Job) string { return j.ID })
+	return page, s.fault(err)
 }
 
 // cancel ends a job with the molecules found so far. A job that has ended is not changed.

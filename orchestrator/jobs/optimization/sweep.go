@@ -13,37 +13,23 @@ import (
 
 const sweepInterval = time.Minute
 
-// summary is a job as the index holds it, for sweeps, quotas and lists.
-type summary struct {
-	api       string
-	id        string
-	ended     bool
-	bytes     int64 // of its body and result
-	expiresAt int64 // 0: not yet known
-}
-
-func summarize(r record) summary {
-	s := summary{api: r.API, id: r.ID, ended: r.Status.ended(), bytes: r.BodySize + r.ResultSize}
-	if r.ExpiresAt != nil {
-		s.expiresAt = *r.ExpiresAt
-	}
-	return s
-}
-
 // sweep deletes the jobs that expired before a Unix time, with their files, and queues a task for every job that has
 // not ended. It continues after an error and returns the last one.
 func (s *Service) sweep(ctx context.Context, st *stores, before int64) error {
+	records, err := st.index.Records(ctx, "")
+	if err != nil {
+		return err
+	}
 	var failure error
-	err := st.index.Each(ctx, "", func(key string, job summary) error {
+	for key, r := range records {
 		switch {
-		case !job.ended: // in case its task is lost; Push is idempotent
+		case !r.Status.ended(): // in case its task is lost; Push is idempotent
 			failure = cmp.Or(st.tasks.Push(ctx, queue.Work, key, nil), failure)
-		case job.expiresAt > 0 && job.expiresAt < before:
+		case r.ExpiresAt != nil && *r.ExpiresAt < before:
 			failure = cmp.Or(errors.Join(st.files.DeleteAll(ctx, key), st.jobs.Delete(ctx, key)), failure)
 		}
-		return nil
-	})
-	return errors.Join(err, failure)
+	}
+	return failure
 }
 
 // dropOrphans deletes files whose job was never created, or was deleted while an attempt wrote the result.

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -18,15 +19,12 @@ import (
 
 // embedded is a NATS server in this process that nothing outside of it can reach.
 type embedded struct {
-	server  *server.Server
-	folder  string
-	options *server.Options
-	lock    *os.File
-	logger  zerolog.Logger
+	server *server.Server
+	folder string
+	logger zerolog.Logger
 
 	stalled atomic.Pointer[string] // why a stream takes no writes until JetStream restarts; nil: none is stalled
-	ended   chan struct{}
-	once    sync.Once
+	stop    func()                 // stops the server; may be called more than once
 
 	mu          sync.Mutex                  // held by restartIfStalled
 	lost        map[string]bool             // streams that failed at the last start: another restart would not help
@@ -51,8 +49,8 @@ func startEmbedded(folder string, logger zerolog.Logger) (*embedded, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", folder, err)
 	}
-	e := &embedded{folder: folder, lock: lock, logger: logger, ended: make(chan struct{})}
-	e.options = &server.Options{
+	e := &embedded{folder: folder, logger: logger}
+	e.server, err = server.NewServer(&server.Options{
 		ServerName:         "retort",
 		DontListen:         true,
 		NoSigs:             true,
@@ -62,11 +60,18 @@ func startEmbedded(folder string, logger zerolog.Logger) (*embedded, error) {
 		JetStreamMaxMemory: maxMemory,
 		JetStreamMaxStore:  maxStore,
 		SyncInterval:       syncInterval,
-	}
-	if e.server, err = server.NewServer(e.options); err != nil {
+	})
+	if err != nil {
 		_ = lock.Close()
 		return nil, err
 	}
+	life, end := context.WithCancel(context.Background())
+	e.stop = sync.OnceFunc(func() {
+		end()
+		e.server.Shutdown()
+		e.server.WaitForShutdown()
+		_ = lock.Close()
+	})
 	e.server.SetLoggerV2(serverLog{logger}, false, false, false)
 	e.server.Start()
 	if !e.server.ReadyForConnections(startTimeout) {
@@ -81,7 +86,7 @@ func startEmbedded(folder string, logger zerolog.Logger) (*embedded, error) {
 	e.backOff.InitialInterval = healthInterval
 	e.backOff.MaxInterval = maxRestartPause
 	e.noteLost()
-	go e.watch()
+	go Every(life, healthInterval, e.restartIfStalled)
 	return e, nil
 }
 
@@ -96,15 +101,6 @@ func lockFile(path string) (*os.File, error) {
 		return nil, errors.New("another retort uses it")
 	}
 	return file, nil
-}
-
-func (e *embedded) stop() {
-	e.once.Do(func() {
-		close(e.ended)
-		e.server.Shutdown()
-		e.server.WaitForShutdown()
-		_ = e.lock.Close()
-	})
 }
 
 func (e *embedded) ready() error {
@@ -123,20 +119,6 @@ const (
 	// maxRestartPause is the longest pause between restarts, on average, while streams keep stalling.
 	maxRestartPause = time.Minute
 )
-
-// watch checks JetStream's health until the server stops.
-func (e *embedded) watch() {
-	ticker := time.NewTicker(healthInterval)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-e.ended:
-			return
-		case <-ticker.C:
-			e.restartIfStalled()
-		}
-	}
-}
 
 // restartIfStalled restarts JetStream if it has stopped or a stream is stalled. It waits until the disk has room and
 // the pause since the last restart is over.

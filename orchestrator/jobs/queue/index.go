@@ -3,10 +3,12 @@ package queue
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sync/semaphore"
 )
 
 // Index holds a summary of every record of a table in memory. Each use reads only the records that have changed since
@@ -15,7 +17,7 @@ type Index[Record, Summary any] struct {
 	table     *Table[Record]
 	summarize func(Record) Summary
 
-	lock     chan struct{}                 // a mutex that can be awaited with a context; it guards the fields below
+	lock     *semaphore.Weighted           // a mutex that can be awaited with a context; it guards the fields below
 	owners   map[string]map[string]Summary // by owner, then key
 	revision uint64                        // of the newest change that was applied
 	updated  time.Time                     // start of the last update
@@ -27,79 +29,46 @@ const reloadInterval = time.Hour
 
 // NewIndex returns an index, which is empty until it is first read.
 func NewIndex[Record, Summary any](t *Table[Record], summarize func(Record) Summary) *Index[Record, Summary] {
-	return &Index[Record, Summary]{table: t, summarize: summarize, lock: make(chan struct{}, 1)}
+	return &Index[Record, Summary]{table: t, summarize: summarize, lock: semaphore.NewWeighted(1)}
 }
 
-// Each updates the index and calls do with each record of an owner, until do returns an error. The owner is the part of
-// a key before its first dot; "" means all owners. do may use the table and the index.
-func (x *Index[Record, Summary]) Each(ctx context.Context, owner string, do func(key string, s Summary) error) error {
-	entries, err := x.snapshot(ctx, owner)
-	if err != nil {
-		return err
+// Records updates the index and returns the summaries of an owner's records by key, or those of all owners if owner
+// is "". The caller may change the map.
+func (x *Index[Record, Summary]) Records(ctx context.Context, owner string) (map[string]Summary, error) {
+	if err := x.lock.Acquire(ctx, 1); err != nil {
+		return nil, err
 	}
-	for _, e := range entries {
-		if err := do(e.key, e.summary); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Count returns how many records of an owner satisfy a condition.
-func (x *Index[Record, Summary]) Count(ctx context.Context, owner string, holds func(Summary) bool) (n int, err error) {
-	err = x.Each(ctx, owner, func(_ string, s Summary) error {
-		if holds(s) {
-			n++
-		}
-		return nil
-	})
-	return n, err
-}
-
-type indexEntry[Summary any] struct {
-	key     string
-	summary Summary
-}
-
-func (x *Index[Record, Summary]) snapshot(
-	ctx context.Context, owner string,
-) (entries []indexEntry[Summary], err error) {
-	select {
-	case x.lock <- struct{}{}:
-		defer func() { <-x.lock }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+	defer x.lock.Release(1)
 	if err := x.update(ctx); err != nil {
 		return nil, err
 	}
-	for name, records := range x.owners {
-		if owner != "" && name != owner {
-			continue
-		}
-		for key, summary := range records {
-			entries = append(entries, indexEntry[Summary]{key, summary})
-		}
+	if owner != "" {
+		return maps.Clone(x.owners[owner]), nil
 	}
-	return entries, nil
+	all := map[string]Summary{}
+	for _, records := range x.owners {
+		maps.Copy(all, records)
+	}
+	return all, nil
 }
 
 // update reads the changes since the last update. The marker of a deleted record lasts only for markerLife, so after a
 // longer pause it reads all records.
 func (x *Index[Record, Summary]) update(ctx context.Context) error {
 	start := time.Now()
-	if start.Sub(x.updated) > markerLife/2 || start.Sub(x.reloaded) > reloadInterval {
-		fresh := &Index[Record, Summary]{
-			table: x.table, summarize: x.summarize, owners: map[string]map[string]Summary{},
-		}
-		if err := fresh.read(ctx); err != nil {
-			return err
-		}
-		x.owners = fresh.owners
-		x.revision = fresh.revision
+	reload := start.Sub(x.updated) > markerLife/2 || start.Sub(x.reloaded) > reloadInterval
+	var options []jetstream.WatchOpt
+	if reload {
+		x.owners = map[string]map[string]Summary{}
+		x.revision = 0
+	} else {
+		options = append(options, jetstream.ResumeFromRevision(x.revision+1))
+	}
+	if err := x.read(ctx, options...); err != nil {
+		return err // a reload starts over: its time is not set
+	}
+	if reload {
 		x.reloaded = start
-	} else if err := x.read(ctx, jetstream.ResumeFromRevision(x.revision+1)); err != nil {
-		return err
 	}
 	x.updated = start
 	return nil

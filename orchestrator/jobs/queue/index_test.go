@@ -34,8 +34,8 @@ func TestIndexReadsOnlyChanges(t *testing.T) {
 	expect := func(step string, wantReads int) {
 		t.Helper()
 		before := reads
-		got := map[string]int{}
-		if err := index.Each(ctx, "", func(key string, n int) error { got[key] = n; return nil }); err != nil {
+		got, err := index.Records(ctx, "")
+		if err != nil {
 			t.Fatalf("%s: %v", step, err)
 		}
 		if !maps.Equal(got, want) {
@@ -66,11 +66,10 @@ func TestIndexReadsOnlyChanges(t *testing.T) {
 	want["owner-0.0"] = 1000
 	delete(want, "owner-1.1")
 	expect("after one change and one deletion", 1)
-	if n, err := index.Count(ctx, "owner-1", func(n int) bool { return n < 10 }); err != nil || n != 2 {
-		t.Errorf("%d records below 10, want 2 (4 and 7): %v", n, err)
-	}
-	if n, err := index.Count(ctx, "owner", func(int) bool { return true }); err != nil || n != 0 {
-		t.Errorf("of another owner: %d, %v", n, err)
+	for owner, count := range map[string]int{"owner-1": records/3 - 1, "owner": 0} {
+		if got, err := index.Records(ctx, owner); err != nil || len(got) != count {
+			t.Errorf("%s has %d records, want %d: %v", owner, len(got), count, err)
+		}
 	}
 	index.updated = index.updated.Add(-markerLife) // markers of deleted records may be gone
 	expect("after a long pause", records-1)
@@ -85,7 +84,7 @@ func TestIndexReadsOnlyChanges(t *testing.T) {
 	expect("with an undecodable record", 0)
 	ended, stop := context.WithCancel(ctx)
 	stop()
-	if err := index.Each(ended, "", func(string, int) error { return nil }); err == nil {
+	if _, err := index.Records(ended, ""); err == nil {
 		t.Error("no error after the end of the context")
 	}
 }
@@ -106,13 +105,15 @@ func (b silentBucket) Watch(context.Context, string, ...jetstream.WatchOpt) (jet
 func TestIndexWaitEndsWithContext(t *testing.T) {
 	bucket := silentBucket{called: make(chan struct{}), release: make(chan struct{})}
 	index := NewIndex(&Table[number]{bucket: bucket}, func(n number) int { return n.N })
-	nothing := func(string, int) error { return nil }
 	first := make(chan error)
-	go func() { first <- index.Each(t.Context(), "", nothing) }()
+	go func() {
+		_, err := index.Records(t.Context(), "")
+		first <- err
+	}()
 	<-bucket.called
 	ended, stop := context.WithCancel(t.Context())
 	stop()
-	if err := index.Each(ended, "", nothing); !errors.Is(err, context.Canceled) {
+	if _, err := index.Records(ended, ""); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	close(bucket.release)

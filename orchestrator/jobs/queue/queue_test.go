@@ -5,10 +5,11 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strconv"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -87,56 +88,9 @@ func TestTable(t *testing.T) {
 }
 
 // list returns the records of an owner.
-func list(ctx context.Context, table *queue.Table[record], owner string) (records []record, err error) {
-	index := queue.NewIndex(table, func(r record) record { return r })
-	err = index.Each(ctx, owner, func(_ string, r record) error {
-		records = append(records, r)
-		return nil
-	})
-	return records, err
-}
-
-// Each visits every record once although records are deleted and changed meanwhile. It stops at an error.
-func TestEach(t *testing.T) {
-	const records = 600
-	table, err := queue.NewTable[record](t.Context(), open(t, queue.Config{Folder: t.TempDir()}), "counts")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx := t.Context()
-	for n := range records {
-		if err := table.Create(ctx, "a."+strconv.Itoa(n), record{n}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	index := queue.NewIndex(table, func(r record) record { return r })
-	seen := map[int]int{}
-	err = index.Each(ctx, "a", func(key string, r record) error {
-		seen[r.Count]++
-		if r.Count%2 == 0 {
-			return table.Delete(ctx, key)
-		}
-		_, err := table.Change(ctx, key, func(r *record) error { r.Count += records; return nil })
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for n := range records {
-		if seen[n] != 1 {
-			t.Errorf("record %d was visited %d times", n, seen[n])
-		}
-	}
-	remaining, err := index.Count(ctx, "", func(r record) bool { return r.Count >= records })
-	if err != nil || remaining != records/2 || len(seen) != records {
-		t.Errorf("%d records remain of %d visited: %v", remaining, len(seen), err)
-	}
-	stop := errors.New("stop")
-	calls := 0
-	err = index.Each(ctx, "", func(string, record) error { calls++; return stop })
-	if !errors.Is(err, stop) || calls != 1 {
-		t.Errorf("%d calls: %v", calls, err)
-	}
+func list(ctx context.Context, table *queue.Table[record], owner string) ([]record, error) {
+	records, err := queue.NewIndex(table, func(r record) record { return r }).Records(ctx, owner)
+	return slices.Collect(maps.Values(records)), err
 }
 
 func TestWatch(t *testing.T) {
