@@ -182,8 +182,8 @@ func KindOf(err error) Kind {
 	return Internal
 }
 
-// WithRecover wraps f so that a panic becomes an Internal error with the stack. Goroutines that a request starts need it:
-// the gateway recovers only the panics of its handlers, errgroup none, and any other ends the process.
+// WithRecover wraps f so that a panic becomes an Internal error with the stack. Goroutines that a request starts need
+// it: the gateway recovers only the panics of its handlers, errgroup none, and any other ends the process.
 func WithRecover(f func() error) func() error {
 	return func() (err error) {
 		defer func() {

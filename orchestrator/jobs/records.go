@@ -60,7 +60,8 @@ type Quota struct {
 // CheckQuota returns an error if one more record of size bytes would exceed the quota of its owner. sizeOf returns the
 // bytes of a stored record.
 func CheckQuota[Record, Summary any](
-	ctx context.Context, q Quota, x *queue.Index[Record, Summary], caller string, size int64, sizeOf func(Summary) int64,
+	ctx context.Context, q Quota, x *queue.Index[Record, Summary], caller string, size int64,
+	sizeOf func(Summary) int64,
 ) error {
 	records, err := x.Records(ctx, Owner(caller))
 	if err != nil {

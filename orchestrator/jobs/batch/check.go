@@ -47,7 +47,7 @@ func (s *Service) check(ctx context.Context, st *stores, r record) (chunks []chu
 			message := fmt.Sprintf("The file has more than the %d requests that a batch may have.", s.config.Requests)
 			return nil, []Error{{Code: "too_many_tasks", Message: message}}, nil
 		}
-		c, problem := parse(l, r.lineBound(), r.Endpoint)
+		c, problem := r.parse(l)
 		if problem == nil {
 			id := maphash.String(seed, *c.CustomID)
 			if first, duplicate := numbers[id]; duplicate {
@@ -144,12 +144,12 @@ func (st *stores) pushChunk(ctx context.Context, r record, c chunk, suffix strin
 
 func (r record) isDone(chunk int) bool { return r.Done[chunk/8]&(1<<(chunk%8)) != 0 }
 
-// isAllDone reports whether every chunk is done.
-func (r record) isAllDone() bool {
-	for n := range r.Chunks {
-		if !r.isDone(n) {
-			return false
-		}
+// markDone marks a chunk with a number of good answers as done. After the last one the batch is finalized.
+func (r *record) markDone(c chunk, good int) {
+	r.Done[c.Number/8] |= 1 << (c.Number % 8)
+	r.RequestCounts.Completed += good
+	r.RequestCounts.Failed += c.Lines - good
+	if r.RequestCounts.Completed+r.RequestCounts.Failed == r.RequestCounts.Total {
+		r.finalize(completed)
 	}
-	return true
 }

@@ -104,10 +104,10 @@ func (st *stores) gather(ctx context.Context, r record, good, bad *result) error
 		input = st.openInput(ctx, r)
 	}
 	for n := range r.RequestCounts.Total {
-		var l line
+		var request parsedLine
 		if input != nil {
 			var err error
-			l, err = input.next()
+			request, err = r.nextRequest(input)
 			if errors.Is(err, queue.ErrNone) {
 				input = nil
 			} else if err != nil {
@@ -119,7 +119,7 @@ func (st *stores) gather(ctx context.Context, r record, good, bad *result) error
 			if input == nil {
 				continue
 			}
-			answer, err = expiredAnswer(r, l)
+			answer, err = expiredAnswer(request)
 		}
 		if err != nil {
 			return err
@@ -151,12 +151,8 @@ func (st *stores) answerOf(ctx context.Context, r record, n int) ([]byte, error)
 }
 
 // expiredAnswer is the answer of a line that was not sent in time.
-func expiredAnswer(r record, l line) ([]byte, error) {
-	parsed, problem := parse(l, r.lineBound(), r.Endpoint)
-	if problem != nil { // impossible: the file was checked
-		return nil, errors.New(problem.Message)
-	}
-	return encodeAnswer(false, Answer{ID: newID("batch_req_"), CustomID: *parsed.CustomID, Error: &Failure{
+func expiredAnswer(request parsedLine) ([]byte, error) {
+	return encodeAnswer(false, Answer{ID: newID("batch_req_"), CustomID: *request.CustomID, Error: &Failure{
 		Code: "batch_expired", Message: "This request could not be executed before the completion window expired.",
 	}})
 }

@@ -19,11 +19,11 @@ func (b *bench) batchInProgress(t *testing.T, n, m int) record {
 	}
 	reader := newLineReader(strings.NewReader(lines(n)), 1<<20)
 	for i := range m {
-		l, err := reader.next()
+		request, err := r.nextRequest(reader)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := b.ensureAnswer(t.Context(), b.st, r, chunk{}, i, l, 1); err != nil {
+		if _, err := (attempt{b.Service, b.st, r, chunk{}, 1}).ensureAnswer(t.Context(), i, request); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -81,56 +81,41 @@ func (r *lineReader) read() (line, error) {
 	}
 }
 
-// parsedLine is the JSON object of a line.
+// parsedLine is the JSON object of a line. Only the API decodes the body.
 type parsedLine struct {
-	CustomID *string  `json:"custom_id"`
-	Method   *string  `json:"method"`
-	URL      *string  `json:"url"`
-	Body     bodySpan `json:"body"`
+	CustomID *string        `json:"custom_id"`
+	Method   *string        `json:"method"`
+	URL      *string        `json:"url"`
+	Body     jsontext.Value `json:"body"`
 }
 
-// bodySpan is the place of a request's body in its line, found while the line is decoded: only the API decodes the
-// body.
-type bodySpan struct {
-	kind       jsontext.Kind
-	start, end int64 // in the text of the line
-	stream     bool  // it has "stream": true
+// wantsStream reports whether the body has "stream": true.
+func (p parsedLine) wantsStream() bool {
+	var body struct {
+		Stream jsontext.Value `json:"stream"`
+	}
+	_ = json.Unmarshal(p.Body, &body) // it was parsed before
+	return body.Stream.Kind() == jsontext.KindTrue
 }
-
-// UnmarshalJSONFrom implements json.UnmarshalerFrom.
-func (b *bodySpan) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	b.kind = d.PeekKind()
-	if b.kind != '{' {
-		return d.SkipValue()
-	}
-	if _, err := d.ReadToken(); err != nil {
-		return err
-	}
-	b.start = d.InputOffset() - 1
-	for d.PeekKind() != '}' {
-		name, err := d.ReadToken()
-		if err != nil {
-			return err
-		}
-		if name.String() == "stream" {
-			b.stream = d.PeekKind() == 't'
-		}
-		if err := d.SkipValue(); err != nil {
-			return err
-		}
-	}
-	_, err := d.ReadToken()
-	b.end = d.InputOffset()
-	return err
-}
-
-func (b bodySpan) of(l line) []byte { return l.text[b.start:b.end] }
 
 // maxCustomID is the longest custom_id in bytes.
 const maxCustomID = 512
 
-// parse decodes a line of at most bound bytes for an endpoint. problem is nil if the line is valid.
-func parse(l line, bound int, endpoint string) (c parsedLine, problem *Error) {
+// nextRequest returns the next line of the file of a batch after it was checked.
+func (r record) nextRequest(lines *lineReader) (parsedLine, error) {
+	l, err := lines.next()
+	if err != nil {
+		return parsedLine{}, err
+	}
+	parsed, problem := r.parse(l)
+	if problem != nil { // impossible
+		err = errors.New(problem.Message)
+	}
+	return parsed, err
+}
+
+// parse decodes a line of a batch. problem is nil if the line is valid.
+func (r record) parse(l line) (c parsedLine, problem *Error) {
 	fail := func(code, param, format string, args ...any) (parsedLine, *Error) {
 		problem := &Error{Code: code, Message: fmt.Sprintf(format, args...), Line: new(l.number)}
 		if param != "" {
@@ -139,7 +124,7 @@ func parse(l line, bound int, endpoint string) (c parsedLine, problem *Error) {
 		return c, problem
 	}
 	if l.long {
-		return fail("line_too_long", "", "This line is longer than the %d bytes that a request may have.", bound)
+		return fail("line_too_long", "", "This line is longer than the %d bytes that a request may have.", r.lineBound())
 	}
 	if err := json.Unmarshal(l.text, &c); err != nil {
 		var mismatch *json.SemanticError
@@ -160,11 +145,11 @@ func parse(l line, bound int, endpoint string) (c parsedLine, problem *Error) {
 		return fail("invalid_method", "method", "The method should be POST.")
 	case c.URL == nil:
 		return fail("missing_required_parameter", "url", "Missing required parameter: 'url'.")
-	case *c.URL != endpoint:
-		return fail("url_mismatch", "url", "The url of this request is not the endpoint of the batch, %s.", endpoint)
-	case c.Body.kind == jsontext.KindInvalid:
+	case *c.URL != r.Endpoint:
+		return fail("url_mismatch", "url", "The url of this request is not the endpoint of the batch, %s.", r.Endpoint)
+	case c.Body == nil:
 		return fail("missing_required_parameter", "body", "Missing required parameter: 'body'.")
-	case c.Body.kind != '{':
+	case c.Body.Kind() != jsontext.KindBeginObject:
 		return fail("invalid_type", "body", "body should be an object.")
 	}
 	return c, nil

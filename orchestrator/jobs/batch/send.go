@@ -93,16 +93,17 @@ const maxStoragePause = 30 * time.Second
 
 // persist retries do until it succeeds or ctx ends: an answer must not be requested twice because it could not be
 // stored, and a full disk must not count as a crash. It returns queue.ErrExists and queue.ErrNone at once.
-func (s *Service) persist(ctx context.Context, what string, do func() error) error {
-	_, err := backoff.Retry(ctx, func() (struct{}, error) {
-		err := do()
+func persist[Result any](
+	ctx context.Context, s *Service, what string, do func() (Result, error),
+) (Result, error) {
+	return backoff.Retry(ctx, func() (Result, error) {
+		result, err := do()
 		if errors.Is(err, queue.ErrExists) || errors.Is(err, queue.ErrNone) {
 			err = backoff.Permanent(err)
 		}
-		return struct{}{}, err
+		return result, err
 	}, backoff.WithBackOff(s.newBackOff(maxStoragePause)), backoff.WithMaxElapsedTime(0),
 		backoff.WithNotify(func(err error, _ time.Duration) {
 			s.program.Logger.Warn().Err(err).Str("for", what).Msg("a batch waits for storage or memory")
 		}))
-	return err
 }

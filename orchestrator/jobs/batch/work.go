@@ -30,6 +30,15 @@ const staleAttempts = 5
 // errStale means that a record was read that is older than the chunk.
 var errStale = errors.New("the record of the batch is out of date")
 
+// attempt is one attempt at the task of a chunk.
+type attempt struct {
+	*Service
+	st     *stores
+	record record // of the batch
+	chunk  chunk
+	number int // 1 for the first
+}
+
 // workOnChunk answers the lines of the chunk of a task.
 func (s *Service) workOnChunk(ctx context.Context, st *stores, api string, t queue.Task) error {
 	var c chunk
@@ -50,7 +59,7 @@ func (s *Service) workOnChunk(ctx context.Context, st *stores, api string, t que
 		return st.proceed(ctx, r)
 	}
 	answeredBefore := s.answered[api].Load()
-	err = s.tryChunk(ctx, st, r, c, t.Attempt)
+	err = attempt{s, st, r, c, t.Attempt}.run(ctx)
 	switch {
 	case errors.Is(err, errBusy):
 		if s.answered[api].Load() > answeredBefore {
@@ -64,48 +73,6 @@ func (s *Service) workOnChunk(ctx context.Context, st *stores, api string, t que
 	}
 	return nil
 }
-
-// tryChunk answers the lines of a chunk of a batch in progress and marks the chunk as done.
-func (s *Service) tryChunk(ctx context.Context, st *stores, r record, c chunk, attempt int) error {
-	working, cancel := context.WithDeadline(ctx, time.Unix(*r.ExpiresAt, 0))
-	defer cancel()
-	go func() {
-		if jobs.Poll(working, st.batches, r.key(), s.program.Logger, isWorkedOn) {
-			cancel()
-		}
-	}()
-	good, err := s.answerChunk(working, st, r, c, attempt)
-	if err != nil {
-		if working.Err() != nil && ctx.Err() == nil { // cancelled or expired
-			return nil
-		}
-		return err
-	}
-	key := r.key() // Change returns no record with an error
-	err = s.persist(ctx, "a chunk that is done", func() (err error) {
-		r, err = st.batches.Change(ctx, key, func(r *record) error {
-			if r.Status != inProgress || r.isDone(c.Number) {
-				return queue.ErrUnchanged
-			}
-			r.Done[c.Number/8] |= 1 << (c.Number % 8)
-			r.RequestCounts.Completed += good
-			r.RequestCounts.Failed += c.Lines - good
-			if r.isAllDone() {
-				r.finalize(completed)
-			}
-			return nil
-		})
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return st.proceed(ctx, r)
-}
-
-// isWorkedOn reports whether a batch whose chunks are queued is in progress. A record that is still validating is
-// stale.
-func isWorkedOn(r record) bool { return r.Status == inProgress || r.Status == validating }
 
 // putBack queues a chunk again, after all others, with a new count of attempts: its lines have to wait, or it failed
 // for another reason than a crash of the process.
@@ -124,42 +91,72 @@ func (st *stores) proceed(ctx context.Context, r record) error {
 	return st.pushStep(ctx, r.key(), stepFinish)
 }
 
+// run answers the lines of the chunk, whose batch is in progress, and marks the chunk as done.
+func (a attempt) run(ctx context.Context) error {
+	working, cancel := context.WithDeadline(ctx, time.Unix(*a.record.ExpiresAt, 0))
+	defer cancel()
+	go func() {
+		if jobs.Poll(working, a.st.batches, a.record.key(), a.program.Logger, isWorkedOn) {
+			cancel()
+		}
+	}()
+	good, err := a.answerLines(working)
+	if err != nil {
+		if working.Err() != nil && ctx.Err() == nil { // cancelled or expired
+			return nil
+		}
+		return err
+	}
+	r, err := persist(ctx, a.Service, "a chunk that is done", func() (record, error) {
+		return a.st.batches.Change(ctx, a.record.key(), func(r *record) error {
+			if r.Status != inProgress || r.isDone(a.chunk.Number) {
+				return queue.ErrUnchanged
+			}
+			r.markDone(a.chunk, good)
+			return nil
+		})
+	})
+	if err != nil {
+		return err
+	}
+	return a.st.proceed(ctx, r)
+}
+
+// isWorkedOn reports whether a batch whose chunks are queued is in progress. A record that is still validating is
+// stale.
+func isWorkedOn(r record) bool { return r.Status == inProgress || r.Status == validating }
+
 // bodyWeight is the memory of a line per byte until it is answered: the text, the decoded request, the answer.
 const bodyWeight = 4
 
-// answerChunk makes sure that all lines of a chunk have answers, and returns the number of good ones.
-func (s *Service) answerChunk(ctx context.Context, st *stores, r record, c chunk, attempt int) (good int, err error) {
-	if c.Bytes > chunkBytes {
-		var release func()
-		err := s.persist(ctx, "memory for a long line", func() (err error) {
-			release, err = s.program.Memory.Acquire(ctx, bodyWeight*int64(c.Bytes))
-			return err
+// answerLines makes sure that all lines of the chunk have answers, and returns the number of good ones.
+func (a attempt) answerLines(ctx context.Context) (good int, err error) {
+	if a.chunk.Bytes > chunkBytes {
+		release, err := persist(ctx, a.Service, "memory for a long line", func() (func(), error) {
+			return a.program.Memory.Acquire(ctx, bodyWeight*int64(a.chunk.Bytes))
 		})
 		if err != nil {
 			return 0, err
 		}
 		defer release()
 	}
-	var text []byte
-	err = s.persist(ctx, "lines", func() (err error) {
-		text, err = st.content.Slice(ctx, r.InputFileID, c.Offset, c.Bytes)
-		return err
+	text, err := persist(ctx, a.Service, "lines", func() ([]byte, error) {
+		return a.st.content.Slice(ctx, a.record.InputFileID, a.chunk.Offset, a.chunk.Bytes)
 	})
 	if err != nil {
 		return 0, err
 	}
-	reader := newLineReader(bytes.NewReader(text), r.lineBound())
+	reader := newLineReader(bytes.NewReader(text), a.record.lineBound())
 	var goodLines atomic.Int64
 	var isBusy atomic.Bool
 	lines, ctx := errgroup.WithContext(ctx)
-	for n := c.First; n < c.First+c.Lines; n++ {
-		l, err := reader.next()
+	for n := a.chunk.First; n < a.chunk.First+a.chunk.Lines; n++ {
+		request, err := a.record.nextRequest(reader)
 		if err != nil {
 			return 0, errors.Join(err, lines.Wait())
 		}
-		l.text = bytes.Clone(l.text)
 		lines.Go(fault.WithRecover(func() error {
-			ok, err := s.ensureAnswer(ctx, st, r, c, n, l, attempt)
+			ok, err := a.ensureAnswer(ctx, n, request)
 			if ok {
 				goodLines.Add(1)
 			}
@@ -184,65 +181,57 @@ const (
 )
 
 // ensureAnswer makes sure that line n has a stored answer, and reports whether that is a good one.
-func (s *Service) ensureAnswer(
-	ctx context.Context, st *stores, r record, c chunk, n int, l line, attempt int,
-) (ok bool, err error) {
-	if attempt > 1 || c.Round > 0 {
-		if ok, err := s.hasGoodAnswer(ctx, st, r, n); !errors.Is(err, queue.ErrNone) {
+func (a attempt) ensureAnswer(ctx context.Context, n int, request parsedLine) (ok bool, err error) {
+	if a.number > 1 || a.chunk.Round > 0 {
+		if ok, err := a.hasGoodAnswer(ctx, n); !errors.Is(err, queue.ErrNone) {
 			return ok, err
 		}
 	}
-	answer, ok, err := s.answer(ctx, r, c, n, l, attempt)
+	answer, ok, err := a.answer(ctx, n, request)
 	if err != nil {
 		return false, err
 	}
-	err = s.persist(ctx, "an answer", func() error { return st.answers.Put(ctx, r.ID, n, answer) })
+	_, err = persist(ctx, a.Service, "an answer", func() (any, error) {
+		return nil, a.st.answers.Put(ctx, a.record.ID, n, answer)
+	})
 	if errors.Is(err, queue.ErrExists) { // another worker was first
-		return s.hasGoodAnswer(ctx, st, r, n)
+		return a.hasGoodAnswer(ctx, n)
 	}
 	if err == nil {
-		s.program.Meter.Line(r.Target.API, ok)
+		a.program.Meter.Line(a.record.Target.API, ok)
 	}
 	return ok, err
 }
 
 // hasGoodAnswer reports whether the stored answer of line n is a good one. The error is queue.ErrNone if there is none.
-func (s *Service) hasGoodAnswer(ctx context.Context, st *stores, r record, n int) (ok bool, err error) {
-	err = s.persist(ctx, "an answer", func() error {
-		answer, err := st.answers.Get(ctx, r.ID, n)
-		ok = err == nil && answer[0] == markGood
-		return err
+func (a attempt) hasGoodAnswer(ctx context.Context, n int) (bool, error) {
+	answer, err := persist(ctx, a.Service, "an answer", func() ([]byte, error) {
+		return a.st.answers.Get(ctx, a.record.ID, n)
 	})
-	return ok, err
+	return err == nil && answer[0] == markGood, err
 }
 
 // answer sends line n and returns its answer as it is stored.
-func (s *Service) answer(
-	ctx context.Context, r record, c chunk, n int, l line, attempt int,
-) (answer []byte, ok bool, err error) {
-	parsed, problem := parse(l, r.lineBound(), r.Endpoint)
-	if problem != nil { // impossible: the file was checked
-		return nil, false, errors.New(problem.Message)
-	}
-	id := fmt.Sprintf("batch_req_%s-%d", strings.TrimPrefix(r.ID, "batch_"), n)
-	a := Answer{ID: id, CustomID: *parsed.CustomID}
+func (a attempt) answer(ctx context.Context, n int, request parsedLine) (answer []byte, ok bool, err error) {
+	id := fmt.Sprintf("batch_req_%s-%d", strings.TrimPrefix(a.record.ID, "batch_"), n)
+	result := Answer{ID: id, CustomID: *request.CustomID}
 	switch {
-	case attempt > maxAttempts:
-		a.Error = &Failure{
+	case a.number > maxAttempts:
+		result.Error = &Failure{
 			Code: "failed_repeatedly", Message: "This request was started many times and never finished.",
 		}
-	case parsed.Body.stream:
-		a.Response = refuseStream(id)
+	case request.wantsStream():
+		result.Response = refuseStream(id)
 	default:
-		request := Request{Endpoint: r.Target, ID: id, Body: parsed.Body.of(l)}
-		reply, err := s.send(ctx, request, c.Refused >= maxRefused)
+		send := Request{Endpoint: a.record.Target, ID: id, Body: request.Body}
+		reply, err := a.send(ctx, send, a.chunk.Refused >= maxRefused)
 		if err != nil {
 			return nil, false, err
 		}
 		ok = reply.Status == http.StatusOK
-		a.Response = &Response{StatusCode: reply.Status, RequestID: id, Body: textOrJSON(reply.Body)}
+		result.Response = &Response{StatusCode: reply.Status, RequestID: id, Body: textOrJSON(reply.Body)}
 	}
-	answer, err = encodeAnswer(ok, a)
+	answer, err = encodeAnswer(ok, result)
 	return answer, ok, err
 }
 

@@ -251,18 +251,18 @@ func TestLongLineWaitsForMemory(t *testing.T) {
 			}
 		})
 	}
-	c := chunk{Lines: 1, Bytes: chunkBytes + 1}
+	a := attempt{b.Service, b.st, r, chunk{Lines: 1, Bytes: chunkBytes + 1}, 1}
 	// The file is shorter than the chunk, so the read fails once memory is free.
-	if _, err := b.answerChunk(t.Context(), b.st, r, c, 1); !errors.Is(err, queue.ErrNone) || pauses != 3 {
+	if _, err := a.answerLines(t.Context()); !errors.Is(err, queue.ErrNone) || pauses != 3 {
 		t.Errorf("after %d pauses: %v", pauses, err)
 	}
 }
 
 func TestPersist(t *testing.T) {
-	b := New(Config{}, Program{Logger: zerolog.Nop()})
+	s := New(Config{}, Program{Logger: zerolog.Nop()})
 	ctx, stop := context.WithCancel(t.Context())
 	pauses := 0
-	b.newBackOff = func(time.Duration) backoff.BackOff {
+	s.newBackOff = func(time.Duration) backoff.BackOff {
 		return onPause(func() {
 			if pauses++; pauses == 100 {
 				stop()
@@ -270,16 +270,16 @@ func TestPersist(t *testing.T) {
 		})
 	}
 	failures := 30
-	err := b.persist(ctx, "a test", func() error {
+	_, err := persist(ctx, s, "a test", func() (any, error) {
 		if failures--; failures > 0 {
-			return queue.ErrFull
+			return nil, queue.ErrFull
 		}
-		return queue.ErrExists
+		return nil, queue.ErrExists
 	})
 	if !errors.Is(err, queue.ErrExists) || pauses != 29 {
 		t.Errorf("%v after %d pauses", err, pauses)
 	}
-	err = b.persist(ctx, "a test", func() error { return queue.ErrFull })
+	_, err = persist(ctx, s, "a test", func() (any, error) { return nil, queue.ErrFull })
 	if !errors.Is(err, context.Canceled) || pauses != 100 {
 		t.Errorf("%v after %d pauses", err, pauses)
 	}

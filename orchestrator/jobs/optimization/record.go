@@ -28,6 +28,8 @@ type search struct {
 // key is the key of the record: all records of an owner share a prefix.
 func (r *record) key() string { return r.Owner + "." + r.ID }
 
+func (r record) storedBytes() int64 { return r.BodySize + r.ResultSize }
+
 // summary returns the record as the index holds it, without its large members.
 func (r record) summary() record {
 	r.Searches = nil

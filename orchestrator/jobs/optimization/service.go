@@ -139,7 +139,7 @@ func (s *Service) checkQuota(ctx context.Context, st *stores, caller string, siz
 		Noun: "job", MaxRecords: s.config.MaxJobs, MaxBytes: st.engine.OwnerLimit(), Kind: fault.TooMany,
 		RetryAfter: time.Minute, Hint: ".",
 	}
-	return jobs.CheckQuota(ctx, quota, st.index, caller, size, func(r record) int64 { return r.BodySize + r.ResultSize })
+	return jobs.CheckQuota(ctx, quota, st.index, caller, size, record.storedBytes)
 }
 
 // Refused is an API's answer to a body that it does not accept.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -22,8 +23,12 @@ type Files struct {
 	stream  jetstream.Stream
 
 	mu     sync.Mutex
-	recent map[string][]byte // the parts that Slice read last, by subject
-	order  []string          // of the subjects in recent, oldest first
+	recent []part // that Slice read last, oldest first
+}
+
+type part struct {
+	subject string
+	data    []byte
 }
 
 // PartSize is the length of a part in bytes. By default a NATS server accepts messages up to 1 MiB.
@@ -34,7 +39,7 @@ const recentParts = 8
 
 // NewFiles opens the files with a name. It creates their stream if it does not exist.
 func NewFiles(ctx context.Context, e *Engine, name string) (*Files, error) {
-	f := &Files{engine: e, subject: prefix + ".files." + name + ".", recent: map[string][]byte{}}
+	f := &Files{engine: e, subject: prefix + ".files." + name + "."}
 	var err error
 	f.stream, err = e.stream(ctx, jetstream.StreamConfig{
 		Name:              prefix + "_files_" + name,
@@ -87,21 +92,17 @@ func (f *Files) DeleteAll(ctx context.Context, name string) error {
 	return translate(f.stream.Purge(ctx, jetstream.WithPurgeSubject(f.subject+name+".>")))
 }
 
-// Names returns the names of the files that are not empty, in no particular order.
+// Names returns the names of the files that are not empty.
 func (f *Files) Names(ctx context.Context) (names []string, err error) {
 	info, err := f.stream.Info(ctx, jetstream.WithSubjectFilter(f.subject+">"))
 	if err != nil {
 		return nil, translate(err)
 	}
-	seen := map[string]bool{}
 	for subject := range info.State.Subjects {
-		name := strings.TrimPrefix(subject[:strings.LastIndexByte(subject, '.')], f.subject)
-		if !seen[name] {
-			seen[name] = true
-			names = append(names, name)
-		}
+		names = append(names, strings.TrimPrefix(subject[:strings.LastIndexByte(subject, '.')], f.subject))
 	}
-	return names, nil
+	slices.Sort(names)
+	return slices.Compact(names), nil
 }
 
 // Slice returns length bytes of a file from an offset on, or ErrNone if the file is shorter.
@@ -126,25 +127,20 @@ func (f *Files) Slice(ctx context.Context, name string, offset int64, length int
 func (f *Files) cachedPart(ctx context.Context, name string, n int) ([]byte, error) {
 	subject := f.partSubject(name, n)
 	f.mu.Lock()
-	part, cached := f.recent[subject]
-	f.mu.Unlock()
-	if cached {
-		return part, nil
+	at := slices.IndexFunc(f.recent, func(p part) bool { return p.subject == subject })
+	if at >= 0 {
+		defer f.mu.Unlock()
+		return f.recent[at].data, nil
 	}
+	f.mu.Unlock()
 	msg, err := f.engine.read(ctx, f.stream, subject)
 	if err != nil {
 		return nil, err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if _, cached := f.recent[subject]; !cached {
-		if len(f.order) == recentParts {
-			delete(f.recent, f.order[0])
-			f.order = f.order[1:]
-		}
-		f.recent[subject] = msg.Data
-		f.order = append(f.order, subject)
-	}
+	f.recent = append(f.recent, part{subject, msg.Data})
+	f.recent = f.recent[max(0, len(f.recent)-recentParts):]
 	return msg.Data, nil
 }
 

@@ -64,7 +64,7 @@ func (x *Index[Record, Summary]) update(ctx context.Context) error {
 	} else {
 		options = append(options, jetstream.ResumeFromRevision(x.revision+1))
 	}
-	if err := x.read(ctx, options...); err != nil {
+	if err := x.table.scan(ctx, x.apply, options...); err != nil {
 		return err // a reload starts over: its time is not set
 	}
 	if reload {
@@ -72,22 +72,6 @@ func (x *Index[Record, Summary]) update(ctx context.Context) error {
 	}
 	x.updated = start
 	return nil
-}
-
-// read applies the changes that a new watch delivers first, in their order.
-func (x *Index[Record, Summary]) read(ctx context.Context, options ...jetstream.WatchOpt) error {
-	watch, err := x.table.bucket.Watch(ctx, ">", options...)
-	if err != nil {
-		return translate(err)
-	}
-	defer func() { _ = watch.Stop() }()
-	for {
-		entry, err := nextUpdate(ctx, watch)
-		if err != nil || entry == nil {
-			return err
-		}
-		x.apply(entry)
-	}
 }
 
 func (x *Index[Record, Summary]) apply(entry jetstream.KeyValueEntry) {

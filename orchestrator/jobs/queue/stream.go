@@ -63,7 +63,12 @@ const prefix = "retort"
 func (e *Engine) stream(ctx context.Context, config jetstream.StreamConfig) (jetstream.Stream, error) {
 	existing, err := e.js.Stream(ctx, config.Name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		return e.createStream(ctx, config)
+		err = e.withReplicas(func(replicas int) (err error) {
+			config.Replicas = replicas
+			existing, err = e.js.CreateOrUpdateStream(ctx, config)
+			return err
+		})
+		return existing, err
 	}
 	if err != nil {
 		return nil, err
@@ -79,17 +84,6 @@ func (e *Engine) stream(ctx context.Context, config jetstream.StreamConfig) (jet
 		e.updateReplicas(ctx, config.Name)
 	}
 	return updated, err
-}
-
-func (e *Engine) createStream(
-	ctx context.Context, config jetstream.StreamConfig,
-) (created jetstream.Stream, err error) {
-	err = e.withReplicas(func(replicas int) (err error) {
-		config.Replicas = replicas
-		created, err = e.js.CreateOrUpdateStream(ctx, config)
-		return err
-	})
-	return created, err
 }
 
 // defaultReplicas is the number of replicas if the setting is 0 and the cluster has as many nodes.

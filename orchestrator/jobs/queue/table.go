@@ -156,37 +156,38 @@ func (t *Table[Record]) Delete(ctx context.Context, key string) error {
 // Keys returns the keys of all records, including those that cannot be decoded, such as a later release may have
 // written.
 func (t *Table[Record]) Keys(ctx context.Context) (keys []string, err error) {
-	watch, err := t.bucket.Watch(ctx, ">", jetstream.MetaOnly(), jetstream.IgnoreDeletes())
-	if err != nil {
-		return nil, translate(err)
-	}
-	defer func() { _ = watch.Stop() }()
-	for {
-		entry, err := nextUpdate(ctx, watch)
-		if err != nil || entry == nil { // nil: no more existing records
-			return keys, err
-		}
-		keys = append(keys, entry.Key())
-	}
+	add := func(entry jetstream.KeyValueEntry) { keys = append(keys, entry.Key()) }
+	err = t.scan(ctx, add, jetstream.MetaOnly(), jetstream.IgnoreDeletes())
+	return keys, err
 }
 
 // errNoAnswer means that the storage does not answer in time.
 var errNoAnswer = errors.New("the storage of jobs does not answer")
 
-// nextUpdate returns the next update of a watcher. It is nil after the existing records.
-func nextUpdate(ctx context.Context, watch jetstream.KeyWatcher) (jetstream.KeyValueEntry, error) {
-	timer := time.NewTimer(requestTimeout)
-	defer timer.Stop()
-	select {
-	case entry, more := <-watch.Updates():
-		if !more {
-			return nil, errNoAnswer
+// scan calls do with the newest entry of every key, in the order of their changes.
+func (t *Table[Record]) scan(
+	ctx context.Context, do func(jetstream.KeyValueEntry), options ...jetstream.WatchOpt,
+) error {
+	watch, err := t.bucket.Watch(ctx, ">", options...)
+	if err != nil {
+		return translate(err)
+	}
+	defer func() { _ = watch.Stop() }()
+	for {
+		select {
+		case entry, more := <-watch.Updates():
+			if !more {
+				return errNoAnswer
+			}
+			if entry == nil { // no more existing entries
+				return nil
+			}
+			do(entry)
+		case <-time.After(requestTimeout):
+			return errNoAnswer
+		case <-ctx.Done():
+			return ctx.Err()
 		}
-		return entry, nil
-	case <-timer.C:
-		return nil, errNoAnswer
-	case <-ctx.Done():
-		return nil, ctx.Err()
 	}
 }
 
