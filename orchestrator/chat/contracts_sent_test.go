@@ -76,7 +76,7 @@ func images(t *testing.T, s *stand) {
 		t.Errorf("%d %s", status, text)
 	}
 	status, text = s.post("/v1/chat/completions", asked(vllmModel, []any{textPart("x"), imagePart("http://10.0.0.1/a.png")}, nil))
-	if status != 400 || !strings.Contains(text, "not fetched from") || !strings.Contains(text, `"param":"messages[0].content[1]"`) {
+	if status != 400 || !strings.Contains(text, "address that is not allowed") || !strings.Contains(text, `"param":"messages[0].content[1]"`) {
 		t.Errorf("%d %s", status, text)
 	}
 }

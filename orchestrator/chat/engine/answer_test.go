@@ -8,7 +8,7 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// script is an engine that writes pieces, calls then and fails with err; then and err may be nil.
+// script is an engine that writes pieces, calls then and fails with err. then and err may be nil.
 type script struct {
 	Engine
 	pieces []Piece
@@ -32,8 +32,8 @@ func (s script) Generate(context.Context, Request) (iter.Seq2[Piece, error], err
 	}, nil
 }
 
-// An answer has a finish reason if its engine came to the end, and an error otherwise, never both.
-func TestOnlyACompleteAnswerHasAFinishReason(t *testing.T) {
+// TestFinishReason checks that an answer has a finish reason if it is complete, and otherwise an error, never both.
+func TestFinishReason(t *testing.T) {
 	var cancel context.CancelFunc
 	leave := func() { cancel() }
 	failed := fault.New(fault.Unavailable, "failed")
@@ -42,13 +42,13 @@ func TestOnlyACompleteAnswerHasAFinishReason(t *testing.T) {
 	for name, test := range map[string]struct {
 		engine script
 		finish string
-		kind   fault.Kind // of the error, where there is no finish reason
+		kind   fault.Kind // of the error, if there is no finish reason
 	}{
-		"complete":                        {engine: script{pieces: part}, finish: "stop"},
-		"cut by the end of the context":   {engine: script{pieces: part, then: leave}, kind: fault.Canceled},
-		"cut by an error":                 {engine: script{pieces: part, err: failed}, kind: fault.Unavailable},
-		"an error after a finish reason":  {engine: script{pieces: whole, err: failed}, finish: "length"},
-		"a context that ended after that": {engine: script{pieces: whole, then: leave}, finish: "length"},
+		"complete":                    {engine: script{pieces: part}, finish: "stop"},
+		"context ended":               {engine: script{pieces: part, then: leave}, kind: fault.Canceled},
+		"engine failed":               {engine: script{pieces: part, err: failed}, kind: fault.Unavailable},
+		"engine failed after the end": {engine: script{pieces: whole, err: failed}, finish: "length"},
+		"context ended after the end": {engine: script{pieces: whole, then: leave}, finish: "length"},
 	} {
 		for _, choices := range []int{1, 2} {
 			var ctx context.Context
@@ -75,14 +75,14 @@ func TestOnlyACompleteAnswerHasAFinishReason(t *testing.T) {
 	}
 }
 
-// A panic in the goroutine of a choice becomes an error.
-func TestAPanicOfAChoiceIsAnError(t *testing.T) {
-	e := script{pieces: []Piece{{Text: "a"}}, then: func() { panic("an engine that panics") }}
+// TestPanicIsAnError has an engine that panics in the goroutine of a choice.
+func TestPanicIsAnError(t *testing.T) {
+	e := script{pieces: []Piece{{Text: "a"}}, then: func() { panic("test") }}
 	var failure error
 	for _, err := range Answer(t.Context(), e, Request{Sampling: Sampling{N: 2}}) {
 		failure = err
 	}
 	if fault.KindOf(failure) != fault.Internal {
-		t.Errorf("error %v, want an internal one", failure)
+		t.Errorf("got %v, want an Internal fault", failure)
 	}
 }

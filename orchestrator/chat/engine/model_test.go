@@ -8,10 +8,9 @@ import (
 	"retort/orchestrator/triton"
 )
 
-// TestNumber holds that a number arrives in the declared datatype, and whole ones without passing through a
-// floating-point number.
-func TestNumber(t *testing.T) {
-	const long = int64(1)<<53 + 1 // a float64 cannot hold it
+// TestNumberTensor checks that numbers get the declared datatype, and that integers stay exact.
+func TestNumberTensor(t *testing.T) {
+	const long = int64(1)<<53 + 1 // not a float64
 	for _, test := range []struct {
 		datatype triton.Datatype
 		value    any
@@ -31,12 +30,12 @@ func TestNumber(t *testing.T) {
 		m := model{config: &triton.ModelConfig{Inputs: []triton.TensorInfo{{Name: "x", Datatype: test.datatype}}}}
 		tensor, err := m.numberTensor("x", test.value)
 		if got := values(t, tensor); err != nil || got != test.want {
-			t.Errorf("%v as %s: %s, %v, want %s", test.value, test.datatype, got, err, test.want)
+			t.Errorf("%v as %s: got %s, %v, want %s", test.value, test.datatype, got, err, test.want)
 		}
 	}
 	m := model{config: &triton.ModelConfig{Inputs: []triton.TensorInfo{{Name: "x", Datatype: triton.BYTES}}}}
 	if _, err := m.numberTensor("x", 1); fault.KindOf(err) != fault.Internal {
-		t.Errorf("a number in a text: %v", err)
+		t.Errorf("a number as BYTES: got %v, want an Internal fault", err)
 	}
 }
 

@@ -2,7 +2,7 @@ package engine
 
 import "testing"
 
-// TestStopper holds that text comes through whole and in order, however it is cut, and that a stop string never shows.
+// TestStopper checks that the stopper returns the text up to the stop string, however the text is divided into pieces.
 func TestStopper(t *testing.T) {
 	const text = "caf\u00e9 \U0001f9ea EN END tail"
 	for size := 1; size < 8; size++ {
@@ -15,12 +15,12 @@ func TestStopper(t *testing.T) {
 			shown += show
 		}
 		if shown != "caf\u00e9 \U0001f9ea EN " || hit == nil || *hit != "END" {
-			t.Errorf("by %d bytes: %q", size, shown)
+			t.Errorf("pieces of %d bytes: got %q", size, shown)
 		}
 	}
 	s := stopper{stops: []string{"END"}}
 	show, _ := s.feed("a EN\xf0\x9f")
 	if show != "a EN" || s.flush() != "\uFFFD" {
-		t.Errorf("%q", show)
+		t.Errorf("incomplete character: got %q", show)
 	}
 }

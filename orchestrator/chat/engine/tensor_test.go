@@ -8,7 +8,8 @@ import (
 	"retort/orchestrator/triton"
 )
 
-// A count of tokens may have any integer type and shape; anything else is the engine's fault.
+// TestTokenCount checks that a count may have any integer datatype and shape, and that anything else is an Internal
+// fault.
 func TestTokenCount(t *testing.T) {
 	for _, test := range []struct {
 		tensor triton.Tensor

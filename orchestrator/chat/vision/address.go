@@ -4,16 +4,17 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"slices"
 	"syscall"
 )
 
-// errForbidden is an address that images are not fetched from.
+// errForbidden is the error of a connection to an address that images must not be fetched from.
 var errForbidden = errors.New("the address is not public")
 
-// special are the networks that are not the public internet, from IANA's registries of special-purpose addresses (RFC
-// 6890) beyond what [netip.Addr] knows by itself. Those that carry an IPv4 address inside are listed whole: what is
-// behind a translator cannot be known.
-var special = prefixes(
+// specialNetworks are networks outside the public internet, from IANA's registries of special-purpose addresses (RFC
+// 6890), beyond those that [netip.Addr] recognizes. Networks whose addresses contain an IPv4 address are listed whole,
+// because it is unknown where a translator leads.
+var specialNetworks = parsePrefixes(
 	"0.0.0.0/8",        // this network
 	"100.64.0.0/10",    // shared address space, and a cloud's metadata at 100.100.100.200
 	"192.0.0.0/24",     // protocol assignments, and a cloud's metadata at 192.0.0.192
@@ -32,48 +33,40 @@ var special = prefixes(
 	"2002::/16",        // 6to4
 	"3fff::/20",        // documentation
 	"5f00::/16",        // segment routing
-	"fec0::/10",        // site-local, given up
-	"::/96",            // IPv4 in IPv6, given up
+	"fec0::/10",        // site-local, deprecated
+	"::/96",            // IPv4 in IPv6, deprecated
 	"::ffff:0:0:0/96",  // translated IPv4
 )
 
-func prefixes(texts ...string) (all []netip.Prefix) {
+func parsePrefixes(texts ...string) (all []netip.Prefix) {
 	for _, text := range texts {
 		all = append(all, netip.MustParsePrefix(text))
 	}
 	return all
 }
 
-// guard decides about addresses.
+// guard refuses connections to addresses that are neither public nor in one of the allowed networks.
 type guard struct{ allowed []netip.Prefix }
 
-// check is called by the dialer with the address it is about to connect to: after names were resolved, and for each
-// redirect anew.
+// check refuses an address. The dialer calls it before each connection, redirects included, when names are resolved.
 func (g guard) check(_ context.Context, network, address string, _ syscall.RawConn) error {
 	if network != "tcp4" && network != "tcp6" {
 		return errForbidden
 	}
 	at, err := netip.ParseAddrPort(address)
-	if err != nil || !g.public(at.Addr()) {
+	if err != nil || !g.allows(at.Addr()) {
 		return errForbidden
 	}
 	return nil
 }
 
-func (g guard) public(a netip.Addr) bool {
+func (g guard) allows(a netip.Addr) bool {
 	a = a.WithZone("").Unmap()
-	for _, p := range g.allowed {
-		if p.Masked().Contains(a) {
-			return true
-		}
+	if slices.ContainsFunc(g.allowed, func(p netip.Prefix) bool { return p.Contains(a) }) {
+		return true
 	}
 	if !a.IsGlobalUnicast() || a.IsPrivate() {
 		return false // also loopback, link-local (with 169.254.169.254), multicast, unspecified
 	}
-	for _, p := range special {
-		if p.Contains(a) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(specialNetworks, func(p netip.Prefix) bool { return p.Contains(a) })
 }

@@ -29,7 +29,7 @@ func (l *Loader) decode(ctx context.Context, img *Image, extra int, use func(ima
 	case err != nil:
 		return fault.Wrap(fault.Invalid, err, "the image is broken: it cannot be decoded")
 	case pixels.Bounds().Dx() != img.Width || pixels.Bounds().Dy() != img.Height:
-		return fault.New(fault.Invalid, "the image is broken: its size is not the one it states")
+		return fault.New(fault.Invalid, "the image is broken: its size differs from its header's")
 	}
 	return use(pixels)
 }

@@ -24,9 +24,9 @@ type fetcher struct {
 func newFetcher(c Config) *fetcher {
 	dialer := &net.Dialer{Timeout: c.FetchTimeout, ControlContext: guard{c.FetchAllow}.check}
 	transport := &http.Transport{
-		Proxy:                  nil, // a proxy would resolve names beyond the guard
+		Proxy:                  nil, // a proxy would resolve names where the guard cannot check
 		DialContext:            dialer.DialContext,
-		DisableCompression:     true, // images are compressed; a bomb is not unpacked
+		DisableCompression:     true, // images are compressed already, and a decompression bomb stays small
 		ForceAttemptHTTP2:      true,
 		MaxIdleConns:           16,
 		MaxConnsPerHost:        16,
@@ -34,16 +34,16 @@ func newFetcher(c Config) *fetcher {
 		MaxResponseHeaderBytes: 64 << 10,
 	}
 	return &fetcher{
-		client:   &http.Client{Transport: transport, CheckRedirect: redirects(c.FetchHops)},
+		client:   &http.Client{Transport: transport, CheckRedirect: limitRedirects(c.FetchHops)},
 		maxBytes: c.MaxBytes,
 		timeout:  c.FetchTimeout,
 	}
 }
 
-func redirects(most int) func(*http.Request, []*http.Request) error {
+func limitRedirects(limit int) func(*http.Request, []*http.Request) error {
 	return func(next *http.Request, via []*http.Request) error {
-		if len(via) > most {
-			return fault.New(fault.Invalid, "the image's URL is redirected more than %d times", most)
+		if len(via) > limit {
+			return fault.New(fault.Invalid, "the image's URL is redirected more than %d times", limit)
 		}
 		next.Header.Del("Referer")
 		return checkURL(next.URL)
@@ -54,11 +54,11 @@ func redirects(most int) func(*http.Request, []*http.Request) error {
 func checkURL(u *url.URL) error {
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
-		return fault.New(fault.Invalid, "images are taken from data, http and https URLs, not %q", u.Scheme)
+		return fault.New(fault.Invalid, "images are accepted as data, http and https URLs, not %q", u.Scheme)
 	case u.Hostname() == "":
 		return fault.New(fault.Invalid, "the image's URL has no host")
 	case u.User != nil:
-		return fault.New(fault.Invalid, "an image's URL must not hold a user name or password")
+		return fault.New(fault.Invalid, "an image's URL must not contain a user name or password")
 	}
 	return nil
 }
@@ -163,13 +163,13 @@ func (f *fetcher) toFault(ctx, fetching context.Context, err error) error {
 	case errors.As(err, &known):
 		return known
 	case errors.Is(err, errForbidden):
-		return fault.Wrap(fault.Invalid, err, "the image's URL leads to an address that images are not fetched from")
+		return fault.Wrap(fault.Invalid, err, "the image's URL leads to an address that is not allowed")
 	case context.Cause(fetching) == errSlow, errors.As(err, &slow) && slow.Timeout():
 		return fault.Wrap(fault.Invalid, err, "the image could not be fetched within %s", f.timeout)
 	}
 	return fault.Wrap(fault.Invalid, err, "the image could not be fetched")
 }
 
-func tooManyBytes(most int) error {
-	return fault.New(fault.Invalid, "the image is larger than %d bytes", most)
+func tooManyBytes(limit int) error {
+	return fault.New(fault.Invalid, "the image is larger than %d bytes", limit)
 }

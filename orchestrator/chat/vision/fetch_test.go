@@ -20,24 +20,26 @@ func TestPublicAddresses(t *testing.T) {
 		"::ffff:127.0.0.1", "::ffff:10.0.0.1", "::127.0.0.1", "64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe", "2002:7f00:1::", "2001::1",
 		"2001:db8::1", "ff02::1", "fec0::1", "::ffff:0:127.0.0.1",
 	} {
-		if g.public(netip.MustParseAddr(a)) {
-			t.Errorf("%s passes as public", a)
+		if g.allows(netip.MustParseAddr(a)) {
+			t.Errorf("%s is allowed", a)
 		}
 	}
-	for _, a := range []string{"8.8.8.8", "1.1.1.1", "172.32.0.1", "100.128.0.1", "2606:4700::1111", "2a00:1450:4001::1", "::ffff:8.8.8.8"} {
-		if !g.public(netip.MustParseAddr(a)) {
-			t.Errorf("%s does not pass as public", a)
+	for _, a := range []string{
+		"8.8.8.8", "1.1.1.1", "172.32.0.1", "100.128.0.1", "2606:4700::1111", "2a00:1450:4001::1", "::ffff:8.8.8.8",
+	} {
+		if !g.allows(netip.MustParseAddr(a)) {
+			t.Errorf("%s is not allowed", a)
 		}
 	}
 }
 
-// server answers as its path says.
-func server(t *testing.T) *httptest.Server {
+// newServer returns a server whose paths choose the response.
+func newServer(t *testing.T) *httptest.Server {
 	t.Helper()
 	image := fixture(t, "rgb.png")
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Referer") != "" || r.Header.Get("Authorization") != "" || r.Header.Get("Cookie") != "" {
-			t.Errorf("the request tells too much: %v", r.Header)
+			t.Errorf("the request reveals %v", r.Header)
 		}
 		switch path := r.URL.Path; {
 		case path == "/image":
@@ -58,8 +60,8 @@ func server(t *testing.T) *httptest.Server {
 			w.Write([]byte("<!DOCTYPE html><title>x</title>"))
 		case path == "/gone":
 			http.NotFound(w, r)
-		case path == "/round":
-			http.Redirect(w, r, "/round", http.StatusFound)
+		case path == "/loop":
+			http.Redirect(w, r, "/loop", http.StatusFound)
 		case strings.HasPrefix(path, "/to/"):
 			target := strings.TrimPrefix(path, "/to/")
 			_, port, _ := strings.Cut(r.Host, ":")
@@ -71,28 +73,30 @@ func server(t *testing.T) *httptest.Server {
 	return s
 }
 
-// TestFetch allows one loopback address and no other.
+// TestFetch fetches with one loopback address allowed and no other.
 func TestFetch(t *testing.T) {
-	s := server(t)
-	l := loader(t, func(c *Config) {
-		c.FetchAllow, c.MaxBytes, c.FetchTimeout = prefixes("127.0.0.1/32"), 100_000, 300*time.Millisecond
+	s := newServer(t)
+	l := newLoader(t, func(c *Config) {
+		c.FetchAllow = parsePrefixes("127.0.0.1/32")
+		c.MaxBytes = 100_000
+		c.FetchTimeout = 300 * time.Millisecond
 	})
 	for path, want := range map[string]string{
 		"/image":                              "",
 		"/to/http:%2F%2F127.0.0.1:PORT/image": "",
-		"/to/http:%2F%2F127.0.0.2:PORT/image": "address that images are not fetched from",
-		"/to/http:%2F%2F[::1]:PORT/image":     "address that images are not fetched from",
-		"/to/http:%2F%2F169.254.169.254/x":    "address that images are not fetched from",
+		"/to/http:%2F%2F127.0.0.2:PORT/image": "address that is not allowed",
+		"/to/http:%2F%2F[::1]:PORT/image":     "address that is not allowed",
+		"/to/http:%2F%2F169.254.169.254/x":    "address that is not allowed",
 		"/to/file:%2F%2F%2Fetc%2Fpasswd":      `not "file"`,
 		"/to/http:%2F%2Fu:p@127.0.0.1/x":      "user name or password",
-		"/round":                              "redirected more than 3 times",
+		"/loop":                               "redirected more than 3 times",
 		"/large":                              "larger than 100000 bytes",
 		"/endless":                            "larger than 100000 bytes",
 		"/slow":                               "not be fetched within",
 		"/html":                               "it looks like text/html",
 		"/gone":                               "its server answered 404",
 	} {
-		_, err := one(t.Context(), l, Source{URL: s.URL + path})
+		_, err := loadOne(t.Context(), l, Source{URL: s.URL + path})
 		switch {
 		case want == "" && err != nil:
 			t.Errorf("%s: %v", path, err)
@@ -102,23 +106,30 @@ func TestFetch(t *testing.T) {
 	}
 }
 
-// TestPrivateIsNotFetched goes by names and by unusual spellings: what counts is the address that is dialled.
-func TestPrivateIsNotFetched(t *testing.T) {
-	s := server(t)
+// TestFetchRefusesLoopback spells the address in unusual ways: only the dialed address matters.
+func TestFetchRefusesLoopback(t *testing.T) {
+	s := newServer(t)
 	port := s.URL[strings.LastIndexByte(s.URL, ':'):]
-	l := loader(t, nil)
-	for _, host := range []string{"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0", "2130706433", "0x7f000001", "0177.0.0.1", "127.1"} {
-		_, err := one(t.Context(), l, Source{URL: "http://" + host + port + "/image"})
+	l := newLoader(t, nil)
+	for _, host := range []string{
+		"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0", "2130706433", "0x7f000001", "0177.0.0.1", "127.1",
+	} {
+		_, err := loadOne(t.Context(), l, Source{URL: "http://" + host + port + "/image"})
 		if fault.KindOf(err) != fault.Invalid {
-			t.Errorf("%s: %v", host, err)
+			t.Errorf("%s: got %v, want an Invalid fault", host, err)
 		}
 	}
-	if _, err := one(t.Context(), l, Source{URL: "http://localhost" + port + "/image"}); err == nil || !strings.Contains(err.Error(), "not fetched from") {
-		t.Errorf("localhost: %v", err)
+	_, err := loadOne(t.Context(), l, Source{URL: "http://localhost" + port + "/image"})
+	if err == nil || !strings.Contains(err.Error(), "not allowed") {
+		t.Errorf("localhost: got %v", err)
 	}
-	off := loader(t, func(c *Config) { c.Fetch, c.FetchAllow = false, prefixes("127.0.0.0/8") })
-	if _, err := one(t.Context(), off, Source{URL: s.URL + "/image"}); err == nil || !strings.Contains(err.Error(), "send a data URL") {
-		t.Errorf("fetching is off, and yet: %v", err)
+	l = newLoader(t, func(c *Config) {
+		c.Fetch = false
+		c.FetchAllow = parsePrefixes("127.0.0.0/8")
+	})
+	_, err = loadOne(t.Context(), l, Source{URL: s.URL + "/image"})
+	if err == nil || !strings.Contains(err.Error(), "send a data URL") {
+		t.Errorf("Fetch is false: got %v", err)
 	}
 }
 
@@ -131,7 +142,7 @@ func TestConfig(t *testing.T) {
 		c := defaults(t)
 		change(&c)
 		if c.Validate() == nil {
-			t.Errorf("%s: a useless setting is accepted", name)
+			t.Errorf("%s: a wrong setting is accepted", name)
 		}
 	}
 }

@@ -20,13 +20,13 @@ func header(width, height uint32) []byte {
 	return binary.BigEndian.AppendUint32(file, crc32.ChecksumIEEE(file[12:]))
 }
 
-// FuzzOpen looks for files that crash a decoder or our walks over them.
+// FuzzOpen looks for files that crash a decoder or a check.
 func FuzzOpen(f *testing.F) {
 	files, _ := filepath.Glob("testdata/*.*")
 	for _, path := range files {
 		f.Add(fixture(f, filepath.Base(path)))
 	}
-	l := loader(f, func(c *Config) { c.MaxPixels = 1 << 16; c.DecodePixels = 1 << 16 })
+	l := newLoader(f, func(c *Config) { c.MaxPixels = 1 << 16; c.DecodePixels = 1 << 16 })
 	f.Fuzz(func(t *testing.T, file []byte) {
 		img, _, err := l.open(t.Context(), file)
 		if err == nil && (img.Width*img.Height > 1<<16 || img.Format == "gif") {
@@ -35,7 +35,7 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-func TestGIFWalk(t *testing.T) {
+func TestCheckFrames(t *testing.T) {
 	var b bytes.Buffer
 	palette := color.Palette{color.White, color.Black}
 	frame := image.NewPaletted(image.Rect(0, 0, 16, 16), palette)
@@ -43,9 +43,9 @@ func TestGIFWalk(t *testing.T) {
 		t.Fatal(err)
 	}
 	for cut := range b.Len() {
-		_ = oneFrame(b.Bytes()[:cut]) // must not run past the end
+		_ = checkFrames(b.Bytes()[:cut]) // must not panic
 	}
-	if err := oneFrame(b.Bytes()); err != nil {
+	if err := checkFrames(b.Bytes()); err != nil {
 		t.Error(err)
 	}
 }

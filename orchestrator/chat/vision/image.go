@@ -28,23 +28,22 @@ func (i *Image) Base64() string { return base64.StdEncoding.EncodeToString(i.Fil
 // DataURL returns the file as a data: URL.
 func (i *Image) DataURL() string { return "data:image/" + i.Format + ";base64," + i.Base64() }
 
-// open checks a file, flattens it and turns it upright. rewritten is true if the image's file differs from file.
+// open checks a file, flattens it and applies its orientation. rewritten is true if the image's file differs from file.
 func (l *Loader) open(ctx context.Context, file []byte) (img *Image, rewritten bool, err error) {
-	f, width, height, err := l.inspect(file)
+	img, err = l.inspect(file)
 	if err != nil {
 		return nil, false, err
 	}
-	img = &Image{File: file, Format: f.name, Width: width, Height: height}
-	rotation := 1
-	if f.name == "jpeg" {
-		rotation = orientation(file)
+	orientation := upright
+	if img.Format == "jpeg" {
+		orientation = readOrientation(file)
 	}
-	err = l.decode(ctx, img, width*height, func(pixels image.Image) error {
-		if rotation == 1 && isPortable(f.name, file, pixels) {
+	err = l.decode(ctx, img, img.Width*img.Height, func(pixels image.Image) error {
+		if orientation == upright && isPortable(img.Format, file, pixels) {
 			return nil
 		}
 		rewritten = true
-		return img.rewrite(upright(flatten(pixels), rotation))
+		return img.rewrite(turn(flatten(pixels), orientation))
 	})
 	if err != nil {
 		return nil, false, err
@@ -52,23 +51,27 @@ func (l *Loader) open(ctx context.Context, file []byte) (img *Image, rewritten b
 	return img, rewritten, nil
 }
 
-// inspect reads a file's format and size without decompressing it. It refuses files that are too large or not one still
-// image.
-func (l *Loader) inspect(file []byte) (f *format, width, height int, err error) {
-	if f, err = sniff(file); err != nil {
-		return nil, 0, 0, err
+// inspect returns the image of a file after it has read the format and the size, without decompressing the file. It
+// refuses files that are too large or not one still image.
+func (l *Loader) inspect(file []byte) (*Image, error) {
+	name, err := sniff(file)
+	if err != nil {
+		return nil, err
 	}
+	f := formats[name]
 	config, err := f.config(bytes.NewReader(file))
 	if err != nil {
-		return nil, 0, 0, fault.Wrap(fault.Invalid, err, "the image is broken: its header cannot be read")
+		return nil, fault.Wrap(fault.Invalid, err, "the image is broken: its header cannot be read")
 	}
 	if err := l.checkSize(config.Width, config.Height); err != nil {
-		return nil, 0, 0, err
+		return nil, err
 	}
 	if f.check != nil {
-		err = f.check(file)
+		if err := f.check(file); err != nil {
+			return nil, err
+		}
 	}
-	return f, config.Width, config.Height, err
+	return &Image{File: file, Format: name, Width: config.Width, Height: config.Height}, nil
 }
 
 // rewrite replaces the file by a PNG of pixels.
@@ -85,13 +88,16 @@ func (i *Image) rewrite(pixels *image.RGBA) error {
 
 func (l *Loader) checkSize(width, height int) error {
 	c := l.config
+	refuse := func(format string, limit int) error {
+		return fault.New(fault.Invalid, "the image has %d × %d pixels; "+format, width, height, limit)
+	}
 	switch {
 	case width < c.MinSide || height < c.MinSide:
-		return fault.New(fault.Invalid, "the image has %d × %d pixels; at least %d on each side are needed", width, height, c.MinSide)
+		return refuse("at least %d on each side are required", c.MinSide)
 	case width > c.MaxSide || height > c.MaxSide:
-		return fault.New(fault.Invalid, "the image has %d × %d pixels; at most %d on each side are taken", width, height, c.MaxSide)
+		return refuse("at most %d on each side are accepted", c.MaxSide)
 	case width*height > c.MaxPixels:
-		return fault.New(fault.Invalid, "the image has %d × %d pixels; at most %d in all are taken", width, height, c.MaxPixels)
+		return refuse("at most %d in total are accepted", c.MaxPixels)
 	}
 	return nil
 }

@@ -20,8 +20,8 @@ type Loader struct {
 	memory  *memory.Budget      // of the process
 }
 
-// NewLoader returns a loader with these limits, which must be valid. Files that are fetched or rewritten, and tensors
-// of pixels, count against the process's memory budget; nil is no such bound.
+// NewLoader returns a loader with the limits c, which must be valid. Files that are fetched or rewritten, and tensors
+// of pixels, count against the process's memory budget unless it is nil.
 func NewLoader(c Config, budget *memory.Budget) *Loader {
 	return &Loader{
 		config:  c,
@@ -41,9 +41,9 @@ func (s *Set) file(ctx context.Context, from Source) ([]byte, error) {
 	scheme, rest, found := strings.Cut(source, ":")
 	switch {
 	case !found:
-		return nil, fault.New(fault.Invalid, "the image's URL has no scheme: data, http and https URLs are taken")
+		return nil, fault.New(fault.Invalid, "the image's URL has no scheme: data, http and https URLs are accepted")
 	case strings.EqualFold(scheme, "data"):
-		return l.inline(rest)
+		return l.decodeDataURL(rest)
 	}
 	u, err := url.Parse(source)
 	if err != nil {
@@ -53,13 +53,13 @@ func (s *Set) file(ctx context.Context, from Source) ([]byte, error) {
 		return nil, err
 	}
 	if !l.config.Fetch {
-		return nil, fault.New(fault.Invalid, "images are not fetched from URLs here: send a data URL")
+		return nil, fault.New(fault.Invalid, "images are not fetched from URLs: send a data URL")
 	}
 	return l.fetcher.fetch(ctx, u, func(bytes int64) error { return s.reserveFetched(ctx, bytes) })
 }
 
-// inline decodes the part of a data: URL after the scheme (RFC 2397). It ignores the media type.
-func (l *Loader) inline(rest string) ([]byte, error) {
+// decodeDataURL decodes the part of a data: URL after the scheme (RFC 2397). It ignores the media type.
+func (l *Loader) decodeDataURL(rest string) ([]byte, error) {
 	header, text, found := strings.Cut(rest, ",")
 	if !found || len(header) > 1000 {
 		return nil, fault.New(fault.Invalid, "the image's data URL has no comma between its type and its data")

@@ -32,7 +32,7 @@ func defaults(t testing.TB) (c Config) {
 	return c
 }
 
-func loader(t testing.TB, change func(*Config)) *Loader {
+func newLoader(t testing.TB, change func(*Config)) *Loader {
 	t.Helper()
 	c := defaults(t)
 	if change != nil {
@@ -44,8 +44,8 @@ func loader(t testing.TB, change func(*Config)) *Loader {
 	return NewLoader(c, nil)
 }
 
-// one loads one image.
-func one(ctx context.Context, l *Loader, from Source) (*Image, error) {
+// loadOne loads one image.
+func loadOne(ctx context.Context, l *Loader, from Source) (*Image, error) {
 	set, err := l.Load(ctx, []Source{from})
 	if err != nil {
 		return nil, err
@@ -75,8 +75,7 @@ func encodePNG(t testing.TB, img image.Image) []byte {
 	return b.Bytes()
 }
 
-// TestReference compares pixels with Pillow: both as the tensor that goes to pixel engines, and as what is left in the
-// file for the others.
+// TestReference compares pixels with those of Pillow.
 func TestReference(t *testing.T) {
 	var golden struct {
 		Entries map[string]struct {
@@ -87,10 +86,11 @@ func TestReference(t *testing.T) {
 	if err := json.Unmarshal(fixture(t, "golden.json"), &golden); err != nil {
 		t.Fatal(err)
 	}
-	l := loader(t, nil)
+	l := newLoader(t, nil)
 	for name, want := range golden.Entries {
 		t.Run(name, func(t *testing.T) {
-			img, err := one(t.Context(), l, Source{URL: dataURL("text/html", fixture(t, name))}) // the label is wrong on purpose
+			const wrongType = "text/html" // is ignored
+			img, err := loadOne(t.Context(), l, Source{URL: dataURL(wrongType, fixture(t, name))})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -101,17 +101,17 @@ func TestReference(t *testing.T) {
 			tolerance := 1
 			switch {
 			case name == "lossy.webp":
-				tolerance = 30 // libwebp smooths the halved chroma, Go repeats it
+				tolerance = 30 // libwebp interpolates the subsampled chroma, Go repeats it
 			case name == "cmyk.jpg":
-				tolerance = 24 // Pillow converts inks through other arithmetic
+				tolerance = 24 // Pillow converts CMYK differently
 			case strings.HasSuffix(name, ".jpg"):
-				tolerance = 6 // decoders differ in their rounding
+				tolerance = 6 // the decoders round differently
 			}
 			if worst := difference(got, want.RGB); worst > tolerance {
 				t.Errorf("differs by up to %d of 255", worst)
 			}
 			if img.Format == "gif" {
-				t.Error("a GIF is passed on")
+				t.Error("the image is a GIF")
 			}
 		})
 	}
@@ -127,17 +127,19 @@ func difference(a, b []byte) (worst int) {
 	return worst
 }
 
-func TestOpaqueFilesStayAsTheyAre(t *testing.T) {
-	for name, stays := range map[string]bool{
-		"rgb.png": true, "rgb.jpg": true, "lossy.webp": true, "rgba.png": false, "cmyk.jpg": false, "palette-transparent.png": false,
+// TestRewrite checks which files are rewritten as PNG.
+func TestRewrite(t *testing.T) {
+	for name, want := range map[string]bool{
+		"rgb.png": false, "rgb.jpg": false, "lossy.webp": false,
+		"rgba.png": true, "cmyk.jpg": true, "palette-transparent.png": true,
 	} {
 		file := fixture(t, name)
-		img, err := one(t.Context(), loader(t, nil), Source{URL: dataURL("image/png", file)})
+		img, err := loadOne(t.Context(), newLoader(t, nil), Source{URL: dataURL("image/png", file)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if bytes.Equal(img.File, file) != stays {
-			t.Errorf("%s: kept = %v, want %v", name, !stays, stays)
+		if got := !bytes.Equal(img.File, file); got != want {
+			t.Errorf("%s: rewritten = %v, want %v", name, got, want)
 		}
 	}
 }
@@ -156,7 +158,7 @@ func TestRefusals(t *testing.T) {
 		"no comma":          {"data:image/png;base64", "no comma"},
 		"one pixel":         {dataURL("image/png", encodePNG(t, image.NewGray(image.Rect(0, 0, 1, 1)))), "1 × 1 pixels; at least 8"},
 		"30000 pixels wide": {dataURL("image/png", thirty), "30000 × 10 pixels; at most 16384"},
-		"bomb":              {dataURL("image/png", header(16000, 16000)), "at most 33554432 in all"},
+		"bomb":              {dataURL("image/png", header(16000, 16000)), "at most 33554432 in total"},
 		"huge bomb":         {dataURL("image/png", header(1<<31-1, 1<<31-1)), ""},
 		"webp bomb":         {dataURL("image/webp", fixture(t, "bomb.webp")), "broken"},
 		"animated gif":      {dataURL("image/gif", fixture(t, "animated.gif")), "GIF image is animated"},
@@ -176,13 +178,13 @@ func TestRefusals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			_, err := one(t.Context(), loader(t, nil), Source{URL: test.source})
+			_, err := loadOne(t.Context(), newLoader(t, nil), Source{URL: test.source})
 			runtime.ReadMemStats(&after)
 			if fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want an Invalid fault with %q", err, test.want)
 			}
 			if used := after.TotalAlloc - before.TotalAlloc; used > 120<<20 {
-				t.Errorf("%d MB were used for it", used>>20)
+				t.Errorf("%d MB were allocated", used>>20)
 			}
 		})
 	}
@@ -192,7 +194,7 @@ func TestLoadBase64(t *testing.T) {
 	file := fixture(t, "rgb.png")
 	text := base64.StdEncoding.EncodeToString(file)
 	for _, form := range []string{text, strings.TrimRight(text, "="), text[:40] + "\n" + text[40:]} {
-		img, err := one(t.Context(), loader(t, nil), Source{Base64: form})
+		img, err := loadOne(t.Context(), newLoader(t, nil), Source{Base64: form})
 		if err != nil || img.Width != 20 || !strings.HasPrefix(img.DataURL(), "data:image/png;base64,") {
 			t.Errorf("%v, %v", img, err)
 		}
@@ -202,19 +204,19 @@ func TestLoadBase64(t *testing.T) {
 func TestCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := one(ctx, loader(t, nil), Source{URL: dataURL("image/png", fixture(t, "rgb.png"))})
+	_, err := loadOne(ctx, newLoader(t, nil), Source{URL: dataURL("image/png", fixture(t, "rgb.png"))})
 	if fault.KindOf(err) != fault.Canceled {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want a Canceled fault", err)
 	}
 }
 
 func BenchmarkLoad(b *testing.B) {
 	img := image.NewPaletted(image.Rect(0, 0, 300, 300), color.Palette{color.White, color.Black})
 	source := dataURL("image/png", encodePNG(b, img))
-	l := loader(b, nil)
+	l := newLoader(b, nil)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := one(b.Context(), l, Source{URL: source}); err != nil {
+		if _, err := loadOne(b.Context(), l, Source{URL: source}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -6,46 +6,48 @@ import (
 	"image"
 )
 
-// orientation is how a JPEG file says its picture must be turned, 1 (not at all) to 8: tag 0x0112 of its Exif data
-// (CIPA DC-008, 4.6.5). Cameras and phones store what the sensor saw and leave the turning to the viewer; what cannot
-// be read is 1.
-func orientation(file []byte) int {
-	const app1, start = 0xe1, 0xda
+// upright is the orientation of an image that needs no turning. 2 to 8 are the others of Exif (CIPA DC-008, 4.6.5).
+const upright = 1
+
+// readOrientation returns the orientation in a JPEG file's Exif data, upright if it has none. Cameras store pixels as
+// the sensor delivers them and expect viewers to turn the image.
+func readOrientation(file []byte) int {
+	const app1, startOfScan = 0xe1, 0xda
 	for at := 2; at+4 <= len(file) && file[at] == 0xff; {
 		marker := file[at+1]
 		size := int(binary.BigEndian.Uint16(file[at+2:]))
 		end := at + 2 + size
-		if marker == start || size < 2 || end > len(file) {
+		if marker == startOfScan || size < 2 || end > len(file) {
 			break
 		}
 		if tiff, found := bytes.CutPrefix(file[at+4:end], []byte("Exif\x00\x00")); marker == app1 && found {
-			return turn(tiff)
+			return readTIFFOrientation(tiff)
 		}
 		at = end
 	}
-	return 1
+	return upright
 }
 
-// turn reads the orientation in the first directory of a TIFF structure.
-func turn(tiff []byte) int {
-	const tag, entry, short = 0x0112, 12, 3
+// readTIFFOrientation returns the orientation in the first directory of a TIFF structure, upright if it has none.
+func readTIFFOrientation(tiff []byte) int {
+	const tag, short, entrySize = 0x0112, 3, 12
 	var order binary.ByteOrder = binary.BigEndian
 	switch {
 	case bytes.HasPrefix(tiff, []byte("II*\x00")):
 		order = binary.LittleEndian
 	case !bytes.HasPrefix(tiff, []byte("MM\x00*")):
-		return 1
+		return upright
 	}
 	if len(tiff) < 8 {
-		return 1
+		return upright
 	}
 	at := int64(order.Uint32(tiff[4:]))
 	if at+2 > int64(len(tiff)) {
-		return 1
+		return upright
 	}
 	entries := tiff[at+2:]
 	for range order.Uint16(tiff[at:]) {
-		if len(entries) < entry {
+		if len(entries) < entrySize {
 			break
 		}
 		if order.Uint16(entries) == tag && order.Uint16(entries[2:]) == short {
@@ -54,14 +56,14 @@ func turn(tiff []byte) int {
 			}
 			break
 		}
-		entries = entries[entry:]
+		entries = entries[entrySize:]
 	}
-	return 1
+	return upright
 }
 
-// upright turns and mirrors a picture as its orientation says.
-func upright(img *image.RGBA, orientation int) *image.RGBA {
-	if orientation == 1 {
+// turn rotates and mirrors an image as its orientation requires.
+func turn(img *image.RGBA, orientation int) *image.RGBA {
+	if orientation == upright {
 		return img
 	}
 	w := img.Rect.Dx()
@@ -78,7 +80,7 @@ func upright(img *image.RGBA, orientation int) *image.RGBA {
 				fromX, fromY = y, x
 			}
 			switch orientation {
-			case 2, 7, 3, 8:
+			case 2, 3, 7, 8:
 				fromX = w - 1 - fromX
 			}
 			switch orientation {

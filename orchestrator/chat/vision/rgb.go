@@ -11,9 +11,9 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// RGB returns the images as one tensor [n, height, width, 3] of bytes, for engines that take pixels. Each is scaled to
-// width and height; both 0 means the size of the largest, on which smaller ones are laid, white around them. Images
-// that would take more pixels together than are decoded at once are refused, with the image that is to blame.
+// RGB returns the images as one tensor [n, h, w, 3] of bytes, for engines that accept pixels. Each is scaled to width
+// and height. If both are 0, nothing is scaled: all get the size of the canvas, with white right of and below smaller
+// ones. RGB refuses images that have more than DecodePixels together, and names the image at fault.
 func (s *Set) RGB(ctx context.Context, width, height int) (pixels []byte, w, h int, err error) {
 	images := s.All()
 	scaled := width > 0 && height > 0
@@ -49,29 +49,31 @@ func canvas(images []*Image) (width, height int) {
 	return width, height
 }
 
-// checkCanvas refuses images that are small each, but one wide and another one tall. To blame is the first that makes
-// the canvas of those before it too large.
+// checkCanvas refuses images that need too large a canvas, such as a wide and a tall one that are small each. It blames
+// the first image that makes the canvas too large.
 func (s *Set) checkCanvas(width, height int) error {
-	most := s.loader.config.DecodePixels
+	limit := s.loader.config.DecodePixels
 	images := s.All()
-	if len(images)*width*height <= most {
+	if len(images)*width*height <= limit {
 		return nil
 	}
 	for i, img := range images {
 		w, h := canvas(images[:i+1])
-		if pixels := len(images) * w * h; pixels > most {
+		if pixels := len(images) * w * h; pixels > limit {
 			return fault.New(fault.Invalid, "image %d of %d (%d × %d) is too large: this model takes all images in one size, "+
-				"here %d × %d, which makes %d pixels; at most %d are taken",
-				i+1, len(images), img.Width, img.Height, w, h, pixels, most).Under(img.path...)
+				"here %d × %d, which makes %d pixels; at most %d are accepted",
+				i+1, len(images), img.Width, img.Height, w, h, pixels, limit).Under(img.path...)
 		}
 	}
-	return fault.New(fault.Invalid, "%d images of %d × %d, as this model takes them, are more than %d pixels", len(images), width, height, most)
+	return fault.New(fault.Invalid, "%d images of %d × %d, the size for this model, have more than %d pixels",
+		len(images), width, height, limit)
 }
 
 // maxScalingBytes bounds the memory of scaling, in bytes: the filter holds a row of the image's height for each column
 // of the result, at 32 bytes a pixel.
 const maxScalingBytes = 256 << 20
 
+// resize returns img scaled, or else placed on a white canvas.
 func resize(img *image.RGBA, width, height int, scaled bool) *image.RGBA {
 	if img.Rect.Dx() == width && img.Rect.Dy() == height {
 		return img

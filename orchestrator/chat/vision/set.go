@@ -9,7 +9,7 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// Source is where an image comes from: a data:, http: or https: URL, or a file in base64.
+// Source is the origin of an image: a data:, http: or https: URL, or a file in base64.
 type Source struct {
 	URL    string
 	Base64 string
@@ -26,10 +26,10 @@ type Set struct {
 	fetched atomic.Int64 // bytes of the files that were fetched
 }
 
-// What a byte costs in memory until the request has been answered.
+// Bytes of memory that one byte takes until the request ends.
 const (
-	fileWeight   = 6 // itself, its base64 on the way to the engine three times, and Go's garbage
-	tensorWeight = 2 // itself and the request to the engine
+	fileWeight   = 6 // of a file: itself, its base64 three times on its way to the engine, and garbage
+	tensorWeight = 2 // of a tensor: itself and the request to the engine
 )
 
 // All returns the images in the order of their sources.
@@ -43,10 +43,10 @@ func (s *Set) All() []*Image {
 // Load loads, checks and flattens the images of a request, a few at a time. A bad image is an Invalid fault with the
 // Path of its source. ctx must end with the request: until then the images count against the memory budget.
 func (l *Loader) Load(ctx context.Context, sources []Source) (*Set, error) {
-	const atOnce = 4
+	const concurrency = 4
 	s := &Set{loader: l, images: make([]*Image, len(sources)), request: ctx}
 	work, ctx := errgroup.WithContext(ctx)
-	work.SetLimit(atOnce)
+	work.SetLimit(concurrency)
 	for i, source := range sources {
 		work.Go(fault.WithRecover(func() error {
 			img, err := s.load(ctx, source)
@@ -93,9 +93,9 @@ func (s *Set) reserve(ctx context.Context, bytes int64) error {
 // reserveFetched reserves memory for more bytes of a file that is being fetched. It refuses more than FetchTotal for
 // one request.
 func (s *Set) reserveFetched(ctx context.Context, bytes int64) error {
-	most := int64(s.loader.config.FetchTotal)
-	if s.fetched.Add(bytes) > most {
-		return fault.New(fault.Invalid, "the images fetched for one request are larger than %d bytes together", most)
+	limit := int64(s.loader.config.FetchTotal)
+	if s.fetched.Add(bytes) > limit {
+		return fault.New(fault.Invalid, "the images fetched for one request are larger than %d bytes together", limit)
 	}
 	return s.reserve(ctx, fileWeight*bytes)
 }
