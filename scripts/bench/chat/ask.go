@@ -1,73 +1,54 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
-	"io"
 	"net/http"
-	"strings"
 	"time"
 
+	"retort/orchestrator/client"
 	"retort/orchestrator/triton"
 )
 
-// answer is how long an answer took and how many tokens it had.
+// answer has the times until the first and the last token of an answer, and its number of tokens.
 type answer struct {
-	first, whole time.Duration
-	tokens       int
+	first  time.Duration
+	last   time.Duration
+	tokens int
 }
 
-// ask has a question about a drawing answered through the gateway, streamed.
+// ask streams an answer about a drawing through the gateway.
 func ask(ctx context.Context, text, drawing string) (a answer, err error) {
-	body, err := json.Marshal(map[string]any{
+	body := map[string]any{
 		"model": *publicID, "stream": true, "temperature": 0,
 		"messages": []any{map[string]any{"role": "user", "content": []any{
 			map[string]any{"type": "image_url",
 				"image_url": map[string]string{"url": "data:image/png;base64," + drawing}},
 			map[string]string{"type": "text", "text": text},
 		}}},
-	})
-	if err != nil {
-		return a, err
 	}
+	gateway := client.Service{URL: *gatewayURL, HTTP: http.DefaultClient, Attempts: 1}
 	start := time.Now()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, *gatewayURL+"/v1/chat/completions",
-		bytes.NewReader(body))
-	if err != nil {
-		return a, err
-	}
-	request.Header.Set("Content-Type", "application/json")
-	res, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return a, err
-	}
-	defer res.Body.Close()
-	if res.StatusCode != http.StatusOK {
-		text, _ := io.ReadAll(io.LimitReader(res.Body, 500))
-		return a, fmt.Errorf("%s: %s", res.Status, text)
-	}
-	// A chunk with text is a token: the gateway joins none where no stop string is asked for.
-	for lines := bufio.NewScanner(res.Body); lines.Scan(); {
-		line := lines.Text()
-		if strings.Contains(line, `"error"`) {
-			return a, fmt.Errorf("the stream failed: %.300s", line)
+	err = gateway.Stream(ctx, "/v1/chat/completions", body, func(chunk []byte) error {
+		// A chunk with text is a token: the gateway joins tokens only if the request has stop strings.
+		if bytes.Contains(chunk, []byte(`"content":"`)) && !bytes.Contains(chunk, []byte(`"content":""`)) {
+			a.add(start)
 		}
-		if !strings.HasPrefix(line, "data: {") || !strings.Contains(line, `"content":"`) ||
-			strings.Contains(line, `"content":""`) {
-			continue
-		}
-		if a.tokens++; a.tokens == 1 {
-			a.first = time.Since(start)
-		}
-	}
-	a.whole = time.Since(start)
-	return a, nil
+		return nil
+	})
+	a.last = time.Since(start)
+	return a, err
 }
 
-// askTriton sends the same request straight to Triton.
+// add counts a token that arrives now.
+func (a *answer) add(start time.Time) {
+	a.tokens++
+	if a.tokens == 1 {
+		a.first = time.Since(start)
+	}
+}
+
+// askTriton streams the same answer straight from Triton.
 func askTriton(ctx context.Context, client *triton.Client, text, drawing string) (a answer, err error) {
 	start := time.Now()
 	responses, err := client.Stream(ctx, &triton.Request{Model: *entry, Inputs: []triton.Tensor{
@@ -87,10 +68,8 @@ func askTriton(ctx context.Context, client *triton.Client, text, drawing string)
 		if err != nil {
 			return a, err
 		}
-		if a.tokens++; a.tokens == 1 {
-			a.first = time.Since(start)
-		}
+		a.add(start)
 	}
-	a.whole = time.Since(start)
+	a.last = time.Since(start)
 	return a, nil
 }

@@ -16,18 +16,17 @@ import (
 	"retort/chem"
 )
 
-// album has drawings, each of which is handed out once: the molecules come again with another margin, so that what was
-// read before does not help.
+// album has drawings of molecules, each given out once. Drawings of the same molecule differ in their margins, so that
+// no cache of the model helps.
 type album struct {
 	pictures []image.Image
-	ready    []string // made before the clock runs
-	made     int
-	given    atomic.Int64
+	ready    []string // PNG in base64
+	taken    atomic.Int64
 }
 
-var usual = regexp.MustCompile(`^(C|H|N|O|F|S|Cl|Br|\d)+$`)
+var organic = regexp.MustCompile(`^(C|H|N|O|F|S|Cl|Br|\d)+$`)
 
-// newAlbum draws the molecules of a file that are of a usual size and make.
+// newAlbum draws the organic molecules of 12 to 30 heavy atoms of a file.
 func newAlbum(file string) (*album, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -37,14 +36,14 @@ func newAlbum(file string) (*album, error) {
 	for line := range strings.Lines(string(text)) {
 		m, err := chem.Parse(strings.TrimSpace(line))
 		if err != nil || strings.ContainsAny(line, "#.*") || m.HeavyAtoms() < 12 || m.HeavyAtoms() > 30 ||
-			!usual.MatchString(m.Formula()) {
+			!organic.MatchString(m.Formula()) {
 			continue
 		}
-		drawn, err := chem.PNG(m, 300, 300)
+		drawing, err := chem.PNG(m, 300, 300)
 		if err != nil {
 			return nil, err
 		}
-		picture, err := png.Decode(bytes.NewReader(drawn))
+		picture, err := png.Decode(bytes.NewReader(drawing))
 		if err != nil {
 			return nil, err
 		}
@@ -56,23 +55,20 @@ func newAlbum(file string) (*album, error) {
 	return a, nil
 }
 
-// prepare makes drawings, so that next does not take time from what is measured.
+// prepare draws until n drawings are ready, so that next takes no time of what is measured.
 func (a *album) prepare(n int) {
-	for len(a.ready)-int(a.given.Load()) < n {
-		a.ready = append(a.ready, a.make())
+	for len(a.ready)-int(a.taken.Load()) < n {
+		a.ready = append(a.ready, a.draw(len(a.ready)))
 	}
 }
 
-// next is a drawing in base64 that was not handed out before. The last one comes again when there are no more; prepare
-// says how many there are.
+// next returns a drawing that was not given out before, or the last one if none are left.
 func (a *album) next() string {
-	return a.ready[min(int(a.given.Add(1)), len(a.ready))-1]
+	return a.ready[min(int(a.taken.Add(1)), len(a.ready))-1]
 }
 
-// make writes a PNG of pixels alone.
-func (a *album) make() string {
-	n := a.made
-	a.made++
+// draw returns the n-th drawing.
+func (a *album) draw(n int) string {
 	picture := a.pictures[n%len(a.pictures)]
 	margin := n / len(a.pictures)
 	size := picture.Bounds()

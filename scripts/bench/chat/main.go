@@ -1,9 +1,10 @@
 // Command chat measures the chat API with the model that reads drawings, in one run: the first token and the whole
-// answer of a lone conversation, tokens a second of one and of eight conversations, and what the gateway adds to a
-// token beside the same request straight to Triton. `make bench` starts the servers. Every drawing is one that was not
-// read before, but for the last figure, where the reading would hide the gateway. The model's answer is computed from
-// what it read and sent in pieces, so tokens a second are those pieces: they say how fast drawings are read and answers
-// are sent, not how fast a language model draws tokens.
+// answer of a single conversation, tokens per second of one and of eight conversations, and the latency that the
+// gateway adds to each token compared with Triton alone. `make bench` starts the servers.
+//
+// Each drawing is new to the model, except in the last measurement, where the time to read it would hide the gateway's.
+// The model computes its answer from the drawing and sends it in pieces, which count as tokens: they show how fast
+// drawings are read and answers are sent, not how fast a language model generates.
 //
 //	go run ./scripts/bench/chat -gateway http://127.0.0.1:8005 -triton 127.0.0.1:8701
 package main
@@ -23,14 +24,14 @@ import (
 
 var (
 	gatewayURL = flag.String("gateway", "http://127.0.0.1:8005", "base URL of the chat API")
-	tritonURL  = flag.String("triton", "127.0.0.1:8701", "gRPC address of the Triton behind it")
+	tritonURL  = flag.String("triton", "127.0.0.1:8701", "gRPC address of the gateway's Triton")
 	publicID   = flag.String("model", "retort/molecule-reader-v3", "public id of the model")
-	entry      = flag.String("entry", "molecule_reader", "its name in Triton")
+	entry      = flag.String("entry", "molecule_reader", "the model's name in Triton")
 	molecules  = flag.String("molecules", "chem/testdata/molecules.smi",
-		"SMILES to draw, one a line; those of 12 to 30 heavy atoms are taken")
-	lone   = flag.Int("lone", 60, "answers to one conversation")
+		"SMILES to draw, one a line; only molecules of 12 to 30 heavy atoms are drawn")
+	lone   = flag.Int("lone", 60, "answers of the single conversation")
 	rounds = flag.Int("rounds", 5,
-		"rounds of one and of eight conversations in turn, after one that is not counted")
+		"rounds of one and of eight conversations in turns, after one that is not counted")
 	period = flag.Duration("period", 4*time.Second, "length of a round")
 )
 
@@ -56,15 +57,16 @@ func run(ctx context.Context) error {
 		return err
 	}
 	defer client.Close()
-	fmt.Printf("%d molecules in RDKit's default style, each drawing with a margin of its own; tokens are the pieces of a text "+
+	fmt.Printf("%d molecules in RDKit's default style, each drawing with another margin; tokens are the pieces of a text "+
 		"that is computed before the first is sent\n\n", len(drawings.pictures))
 	fmt.Print("| measured | median (lowest to highest) | wanted |\n| --- | --- | --- |\n")
-	for _, part := range []func(context.Context, *album, *triton.Client) error{first, several, added} {
-		if err := part(ctx, drawings, client); err != nil {
-			return err
-		}
+	if err := single(ctx, drawings); err != nil {
+		return err
 	}
-	return nil
+	if err := parallel(ctx, drawings); err != nil {
+		return err
+	}
+	return overhead(ctx, drawings, client)
 }
 
 func row(name string, values []float64, unit, wanted string) {
@@ -73,27 +75,27 @@ func row(name string, values []float64, unit, wanted string) {
 		values[len(values)-1], wanted)
 }
 
-// first measures a lone conversation, an answer after another.
-func first(ctx context.Context, drawings *album, _ *triton.Client) error {
-	var begins, ends []float64
+// single measures one conversation, one answer after another.
+func single(ctx context.Context, drawings *album) error {
+	var firsts, wholes []float64
 	drawings.prepare(*lone + 5)
 	for i := range *lone + 5 {
 		a, err := ask(ctx, question, drawings.next())
 		if err != nil {
 			return err
 		}
-		if i >= 5 { // the first ones warm up
-			begins = append(begins, milliseconds(a.first))
-			ends = append(ends, milliseconds(a.whole))
+		if i >= 5 { // the first answers warm up
+			firsts = append(firsts, milliseconds(a.first))
+			wholes = append(wholes, milliseconds(a.last))
 		}
 	}
-	row("first token, one conversation", begins, "ms", "at most 40 ms")
-	row("whole answer with the SMILES", ends, "ms", "at most 120 ms")
+	row("first token, one conversation", firsts, "ms", "at most 40 ms")
+	row("whole answer with the SMILES", wholes, "ms", "at most 120 ms")
 	return nil
 }
 
-// several compares the tokens a second of one conversation and of eight.
-func several(ctx context.Context, drawings *album, _ *triton.Client) error {
+// parallel compares the tokens per second of one and of eight conversations.
+func parallel(ctx context.Context, drawings *album) error {
 	var one, eight, ratio []float64
 	for round := range *rounds + 1 {
 		a, err := rate(ctx, drawings, 1)
@@ -116,10 +118,10 @@ func several(ctx context.Context, drawings *album, _ *triton.Client) error {
 	return nil
 }
 
-// rate is the tokens a second of some conversations at once.
+// rate returns the tokens per second of parallel conversations.
 func rate(ctx context.Context, drawings *album, conversations int) (float64, error) {
-	const fastest = 150 // answers a second
-	drawings.prepare(int(fastest * period.Seconds()))
+	const maxRate = 150 // answers per second
+	drawings.prepare(int(maxRate * period.Seconds()))
 	var tokens atomic.Int64
 	var failed atomic.Value
 	var work sync.WaitGroup
@@ -142,19 +144,20 @@ func rate(ctx context.Context, drawings *album, conversations int) (float64, err
 	return float64(tokens.Load()) / time.Since(start).Seconds(), nil
 }
 
-// added compares the same long answer about one drawing, read before, through the gateway and straight from Triton.
-// What the gateway does once a request, the image too, is counted among the tokens.
-func added(ctx context.Context, drawings *album, client *triton.Client) error {
-	const about = "Describe this molecule. What are its mass, logP, InChI and functional groups?"
+// overhead compares the same long answer about a drawing that the model has read before, through the gateway and
+// straight from Triton. What the gateway does once per request, such as decoding the image, is divided among the
+// tokens.
+func overhead(ctx context.Context, drawings *album, client *triton.Client) error {
+	const question = "Describe this molecule. What are its mass, logP, InChI and functional groups?"
 	drawings.prepare(1)
 	picture := drawings.next()
 	var through, straight, each []float64
 	for i := range *lone + 5 {
-		a, err := ask(ctx, about, picture)
+		a, err := ask(ctx, question, picture)
 		if err != nil {
 			return err
 		}
-		b, err := askTriton(ctx, client, about, picture)
+		b, err := askTriton(ctx, client, question, picture)
 		if err != nil {
 			return err
 		}
@@ -162,9 +165,9 @@ func added(ctx context.Context, drawings *album, client *triton.Client) error {
 			return fmt.Errorf("%d tokens through the gateway, %d from Triton", a.tokens, b.tokens)
 		}
 		if i >= 5 {
-			through = append(through, milliseconds(a.whole))
-			straight = append(straight, milliseconds(b.whole))
-			each = append(each, (milliseconds(a.whole)-milliseconds(b.whole))/float64(a.tokens))
+			through = append(through, milliseconds(a.last))
+			straight = append(straight, milliseconds(b.last))
+			each = append(each, milliseconds(a.last-b.last)/float64(a.tokens))
 		}
 	}
 	row("an answer about a known drawing, through the gateway", through, "ms", "")

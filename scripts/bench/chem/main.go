@@ -29,7 +29,7 @@ func main() {
 
 func run(args []string, in io.Reader, out io.Writer) error {
 	if len(args) == 0 {
-		return fmt.Errorf("which measurement?")
+		return fmt.Errorf("the first argument must be whole, tanimoto or start")
 	}
 	workers := 1
 	if len(args) == 3 && args[1] == "-workers" {
@@ -64,7 +64,7 @@ func lines(in io.Reader) (all []string) {
 	return all
 }
 
-// cpu is the processor time of this process.
+// cpu returns the processor seconds of this process.
 func cpu() float64 {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -73,10 +73,10 @@ func cpu() float64 {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds()
 }
 
-const set = chem.FactQED | chem.FactLogP | chem.FactSA | chem.FactFingerprint
+const facts = chem.FactQED | chem.FactLogP | chem.FactSA | chem.FactFingerprint
 
 func evaluate(smiles []string) ([]*chem.Molecule, error) {
-	results, err := chem.Evaluate(context.Background(), smiles, set)
+	results, err := chem.Evaluate(context.Background(), smiles, facts)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func whole(smiles []string) (map[string]float64, error) {
 		return nil, err
 	}
 	figures := map[string]float64{"wall": time.Since(wall).Seconds(), "cpu": cpu() - used}
-	for _, m := range molecules { // sums, so that both sides can be seen to do the same work
+	for _, m := range molecules { // sums that show that both sides do the same work
 		figures["qed"] += m.QED()
 		figures["logp"] += m.LogP()
 		figures["sa"] += m.SA()
@@ -145,6 +145,6 @@ func start() (map[string]float64, error) {
 	}
 	qed := m.QED()
 	sa := m.SA()
-	// Before main: loading the libraries and the Go runtime.
+	// The processor time includes what runs before main: loading the libraries and the Go runtime.
 	return map[string]float64{"wall": time.Since(wall).Seconds(), "cpu": cpu(), "qed": qed, "sa": sa}, nil
 }

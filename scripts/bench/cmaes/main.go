@@ -29,8 +29,8 @@ type result struct {
 	Evaluations int     `json:"evaluations"`
 	Reached     bool    `json:"reached"`
 	Best        float64 `json:"best"`
-	Median      float64 `json:"median"` // seconds of a generation's ask and tell
-	Mean        float64 `json:"mean"`   // the same
+	Median      float64 `json:"median"` // seconds that Ask and Tell take in a generation
+	Mean        float64 `json:"mean"`
 }
 
 var functions = map[string]func([]float64) float64{
@@ -54,8 +54,8 @@ func main() {
 	flag.IntVar(&t.n, "n", 10, "dimensions")
 	flag.IntVar(&t.lambda, "lambda", 10, "population")
 	flag.Float64Var(&t.target, "target", 1e-8, "value to reach")
-	flag.IntVar(&t.budget, "budget", 1e6, "most evaluations")
-	flag.IntVar(&t.seed, "seed", 1, "seed of the start and of the run")
+	flag.IntVar(&t.budget, "budget", 1e6, "upper bound of the evaluations")
+	flag.IntVar(&t.seed, "seed", 1, "seed of the start point and of the run")
 	flag.IntVar(&t.generations, "generations", 0, "if above 0, time this many generations")
 	flag.Parse()
 	r, err := t.run()
@@ -67,7 +67,7 @@ func main() {
 	}
 }
 
-// start is the same formula as in the Python half: coordinates between -3 and 3.
+// start returns the start point, with coordinates between -3 and 3: the same formula as in the Python half.
 func (t task) start() []float64 {
 	x := make([]float64, t.n)
 	for i := range x {
@@ -88,7 +88,7 @@ func (t task) run() (result, error) {
 	}
 	values := make([]float64, t.lambda)
 	var times []float64
-	for !t.ends(opt, &r, len(times)) {
+	for !t.done(opt, &r, len(times)) {
 		start := time.Now()
 		population := opt.Ask()
 		ask := time.Since(start)
@@ -112,7 +112,7 @@ func (t task) run() (result, error) {
 	return r, nil
 }
 
-func (t task) ends(opt *cmaes.Optimizer, r *result, generations int) bool {
+func (t task) done(opt *cmaes.Optimizer, r *result, generations int) bool {
 	if t.generations > 0 {
 		return generations == t.generations
 	}

@@ -1,5 +1,11 @@
-// Package comparison measures several servers side by side in one run: rounds alternate, so that a machine whose speed
-// drifts shifts all alike. It prints medians with lowest and highest, and the ratios round by round.
+// Package comparison measures several servers side by side in one run. The rounds alternate between them, so that a
+// change of the machine's speed affects all alike. It prints medians with the lowest and highest value, and the ratios
+// by round.
+//
+//   - A side is a server, or another way to run the model.
+//   - A load is the texts that all sides compute.
+//   - A round measures each side once, for one period.
+//   - A disturbed round is one in which other programs used much of the machine; it is repeated.
 package comparison
 
 import (
@@ -12,61 +18,63 @@ import (
 	"time"
 )
 
-// Side is one of the things compared: Call sends texts [lo, hi) of a workload; Served are the processes that do the
-// work.
+// Call sends texts[lo:hi] of a load as one request.
+type Call func(ctx context.Context, texts []string, lo, hi int) error
+
+// Side is what is measured.
 type Side struct {
 	Name   string
-	Call   func(ctx context.Context, texts []string, lo, hi int) error
-	Served Processes
-	// Own is a load of the side's own, one request at a time, where the side is not asked as the others are; nil for
-	// the workload's.
-	Own *Load
+	Call   Call
+	Served Processes // do the work
+	Goal   Goal      // for the ratio of the first side to this one
+	// Sequential, if not nil, replaces the load that all sides share: its requests are made one at a time.
+	Sequential *Load
 }
 
-// Load is a workload cut in requests of Size texts.
+// Load is texts in requests of Size texts.
 type Load struct {
 	Texts []string
 	Size  int
 }
 
-// Requests leaves out the texts that fill no whole request.
+// Requests returns texts as a load, without those that do not fill a request.
 func Requests(texts []string, size int) Load { return Load{texts[:len(texts)/size*size], size} }
 
-// Plan is how much is measured: so many rounds, after one that is not counted, and the length of a round of one side.
+// Plan says how much is measured.
 type Plan struct {
-	Rounds int
-	Period time.Duration
-	// Each is what is counted: "text" or "pair".
-	Each string
+	Rounds int           // after one that is not counted
+	Period time.Duration // of one side in a round
+	Unit   string        // of work: "text" or "pair"
 }
 
 // figures are what the rounds of one side gave, in the order of the rounds.
 type figures struct {
-	values []float64 // texts per second, or milliseconds
-	cost   []float64 // processor milliseconds of the serving processes per text
+	values []float64 // units of work per second, or milliseconds
+	cost   []float64 // processor milliseconds of the serving processes per unit of work
 }
 
-// Comparison is one workload on several sides.
+// Comparison is one load on several sides.
 type Comparison struct {
 	title, unit string
 	sides       []Side
 	figures     []figures
-	others      float64 // share of the machine that other programs had meanwhile
-	again       int     // rounds that were taken again because others had too much of it
+	others      float64 // average share of the machine that other programs used
+	repeated    int     // disturbed rounds
 }
 
-// Throughput measures texts (or pairs) per second of each side at a concurrency.
-func (p Plan) Throughput(ctx context.Context, title string, concurrency int, l Load, sides []Side) (*Comparison, error) {
-	return rounds(title, p.Each+"s/s", p.Rounds, sides, func(s Side) (float64, int, error) {
-		if s.Own != nil {
-			return s.Own.rate(ctx, s, 1, p.Period)
+// Throughput measures the units of work per second of each side, with that many requests at once.
+func (p Plan) Throughput(ctx context.Context, title string, concurrency int, l Load, sides []Side) (*Comparison,
+	error) {
+	return rounds(title, p.Unit+"s/s", p.Rounds, sides, func(s Side) (float64, int, error) {
+		if s.Sequential != nil {
+			return s.Sequential.rate(ctx, s, 1, p.Period)
 		}
 		return l.rate(ctx, s, concurrency, p.Period)
 	})
 }
 
-// Latency measures single requests of one text, one after another: the median of each round. Its rounds are short and
-// many, since a fraction of a millisecond is looked for.
+// Latency measures requests of one text, one after another; a round gives their median. The rounds are short and many,
+// since differences are fractions of a millisecond.
 func (p Plan) Latency(ctx context.Context, title string, texts []string, sides []Side) (*Comparison, error) {
 	return rounds(title, "ms", 4*p.Rounds, sides, func(s Side) (float64, int, error) {
 		var times []float64
@@ -82,25 +90,24 @@ func (p Plan) Latency(ctx context.Context, title string, texts []string, sides [
 	})
 }
 
-// patience ends a comparison on a machine so busy that one request outlasts a period: once it is over, fewest rounds
-// are enough.
 const (
-	patience = 100 * time.Second
-	fewest   = 5
+	// After patience a comparison ends once it has fewestRounds: on a very busy machine one request outlasts a period.
+	patience     = 100 * time.Second
+	fewestRounds = 5
+	// disturbed is the share of the machine above which a round is repeated, at most as often as there are rounds.
+	disturbed = 0.05
 )
 
-// A round in which other programs had more than disturbed of the machine is taken again, as often as there are rounds.
-const disturbed = 0.05
-
-// rounds measures the sides in turn, every second round in reverse, after one round that is not counted, and those in
-// which others disturbed too much again. measure returns a figure and the texts served.
-func rounds(title, unit string, count int, sides []Side, measure func(Side) (float64, int, error)) (*Comparison, error) {
+// rounds measures the sides in turn, in reverse order in every second round. The first round is not counted. measure
+// returns a figure and the number of texts.
+func rounds(title, unit string, count int, sides []Side, measure func(Side) (float64, int, error)) (*Comparison,
+	error) {
 	c := &Comparison{title: title, unit: unit, sides: sides, figures: make([]figures, len(sides))}
 	fmt.Fprintf(os.Stderr, "measuring: %s\n", title)
 	start := time.Now()
 	var shares []float64
 	for round := 0; len(shares) < count+1; round++ {
-		if len(shares) > fewest && time.Since(start) > patience {
+		if len(shares) > fewestRounds && time.Since(start) > patience {
 			break
 		}
 		before := now(sides)
@@ -109,8 +116,8 @@ func rounds(title, unit string, count int, sides []Side, measure func(Side) (flo
 			return nil, err
 		}
 		share := now(sides).others(before)
-		if round > 0 && share > disturbed && c.again < count && time.Since(start) < patience {
-			c.again++
+		if round > 0 && share > disturbed && c.repeated < count && time.Since(start) < patience {
+			c.repeated++
 			continue
 		}
 		shares = append(shares, share)
@@ -122,7 +129,7 @@ func rounds(title, unit string, count int, sides []Side, measure func(Side) (flo
 			c.figures[i].cost = append(c.figures[i].cost, taken[i].cost...)
 		}
 	}
-	c.others = Mean(shares[1:])
+	c.others = mean(shares[1:])
 	return c, nil
 }
 
@@ -140,33 +147,34 @@ func (c *Comparison) round(number int, measure func(Side) (float64, int, error))
 			return nil, fmt.Errorf("%s: %s: %w", c.title, c.sides[i].Name, err)
 		}
 		spent := c.sides[i].Served.used() - used
-		taken[i] = figures{values: []float64{value},
-			cost: []float64{float64(spent.Microseconds()) / 1e3 / float64(texts)}}
+		cost := float64(spent.Microseconds()) / 1e3 / float64(texts)
+		taken[i] = figures{values: []float64{value}, cost: []float64{cost}}
 	}
 	return taken, nil
 }
 
-// usage is processor time up to a moment.
-type usage struct{ busy, all, own time.Duration }
+// usage is the processor time up to a moment: of all programs, what the machine had, and of the comparison.
+type usage struct{ busy, available, comparison time.Duration }
 
-// now counts this program and all that the sides are served by as own.
+// now reads the usage; this program and the processes of all sides are the comparison.
 func now(sides []Side) usage {
-	own := Processes{os.Getpid()}
+	processes := Processes{os.Getpid()}
 	for _, s := range sides {
-		own = append(own, s.Served...)
+		processes = append(processes, s.Served...)
 	}
-	busy, all := machine()
-	return usage{busy, all, own.used()}
+	busy, available := machine()
+	return usage{busy, available, processes.used()}
 }
 
-// others is the share of the machine that other programs had since before.
+// others returns the share of the machine that other programs used since before.
 func (u usage) others(before usage) float64 {
-	rest := (u.busy - before.busy) - (u.own - before.own)
-	return max(0, float64(rest)/float64(u.all-before.all))
+	others := (u.busy - before.busy) - (u.comparison - before.comparison)
+	return max(0, float64(others)/float64(u.available-before.available))
 }
 
-// rate returns texts per second over one period, and how many there were.
-func (l Load) rate(ctx context.Context, s Side, concurrency int, period time.Duration) (perSecond float64, texts int, err error) {
+// rate returns the texts per second over one period, and their number.
+func (l Load) rate(ctx context.Context, s Side, concurrency int, period time.Duration) (perSecond float64, texts int,
+	err error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var next, done atomic.Int64
@@ -191,8 +199,8 @@ func (l Load) rate(ctx context.Context, s Side, concurrency int, period time.Dur
 	return float64(done.Load()) / time.Since(start).Seconds(), int(done.Load()), nil
 }
 
-// Mean is 0 of nothing.
-func Mean(values []float64) float64 {
+// mean returns 0 for no values.
+func mean(values []float64) float64 {
 	sum := 0.0
 	for _, v := range values {
 		sum += v
@@ -200,7 +208,7 @@ func Mean(values []float64) float64 {
 	return sum / max(1, float64(len(values)))
 }
 
-// Median is the mean of the two in the middle where there are two.
+// Median returns the middle value, or the mean of the two middle ones.
 func Median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2

@@ -9,9 +9,9 @@ import (
 	"net/http"
 )
 
-var web = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
+var httpClient = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
 
-// Post sends a value as JSON and reads the whole answer; one that is not 200 is an error with its beginning.
+// Post sends a value as JSON and reads the whole answer. A status other than 200 is an error.
 func Post(ctx context.Context, url string, value any) error {
 	body, err := json.Marshal(value)
 	if err != nil {
@@ -22,7 +22,7 @@ func Post(ctx context.Context, url string, value any) error {
 		return err
 	}
 	req.Header.Set("Content-Type", "application/json")
-	res, err := web.Do(req)
+	res, err := httpClient.Do(req)
 	if err != nil {
 		return err
 	}

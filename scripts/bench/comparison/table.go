@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// Goal is a bound on a figure: at least it, or at most. The zero Goal wants nothing: the figure is there to compare.
+// Goal is the bound on a figure. The zero Goal has none: the figure is only shown.
 type Goal struct {
 	Bound float64
-	Most  bool
+	Most  bool // an upper bound instead of a lower one
 }
 
 func (g Goal) met(x float64) bool { return x == g.Bound || (x < g.Bound) == g.Most }
@@ -21,57 +21,65 @@ func (g Goal) String() string {
 	return fmt.Sprintf("at least %.2f", g.Bound)
 }
 
-// Table is Markdown, a row per comparison of two sides, so that it can go to the README as it is. Rows come as they are
-// measured.
+// Table writes Markdown, a row for each two sides, as they are measured.
 type Table struct{ out io.Writer }
 
-// NewTable writes the head; each is what is counted.
-func NewTable(out io.Writer, each string) *Table {
+// NewTable writes the head of a table of a plan's comparisons.
+func (p Plan) NewTable(out io.Writer) *Table {
 	fmt.Fprintf(out,
 		"\n| load | gateway | against | it | gateway / it, by round | wanted | | CPU ms/%s, gateway, it | others |\n"+
-			"|---|---|---|---|---|---|---|---|---|\n", each)
+			"|---|---|---|---|---|---|---|---|---|\n", p.Unit)
 	return &Table{out}
 }
 
-// Ratio is a row: the first side against another, round by round.
-func (t *Table) Ratio(c *Comparison, other int, wanted Goal) {
-	t.row(c, other, func(a, b float64) float64 { return a / b }, "", wanted)
-}
-
-// Added is a row of what the first side takes longer than another.
-func (t *Table) Added(c *Comparison, other int, wanted Goal) {
-	t.row(c, other, func(a, b float64) float64 { return a - b }, " ms more", wanted)
-}
-
-// mostOthers is the share of the machine that other programs may have had where a bound is judged.
-const mostOthers = 0.10
-
-func (t *Table) row(c *Comparison, other int, of func(a, b float64) float64, unit string, wanted Goal) {
-	a, b := c.figures[0], c.figures[other]
-	found := make([]float64, len(a.values))
-	for i := range found {
-		found[i] = of(a.values[i], b.values[i])
+// Ratios writes a row for each other side: the ratio of the first side to it, and the side's goal.
+func (t *Table) Ratios(c *Comparison) {
+	for i, side := range c.sides[1:] {
+		t.Ratio(c, i+1, side.Goal)
 	}
-	bound := fmt.Sprint(wanted, unit)
+}
+
+// Ratio writes a row: the ratio of the first side to another.
+func (t *Table) Ratio(c *Comparison, other int, goal Goal) {
+	t.row(c, other, func(a, b float64) float64 { return a / b }, "", goal)
+}
+
+// Added writes a row: how much longer the first side takes than another.
+func (t *Table) Added(c *Comparison, other int, goal Goal) {
+	t.row(c, other, func(a, b float64) float64 { return a - b }, " ms more", goal)
+}
+
+// maxOthers is the share of the machine used by other programs above which no bound is judged.
+const maxOthers = 0.10
+
+func (t *Table) row(c *Comparison, other int, compare func(a, b float64) float64, unit string, goal Goal) {
+	a := c.figures[0]
+	b := c.figures[other]
+	results := make([]float64, len(a.values))
+	for i := range results {
+		results[i] = compare(a.values[i], b.values[i])
+	}
+	bound := fmt.Sprint(goal, unit)
 	verdict := "missed"
 	switch {
-	case wanted == Goal{}:
-		bound, verdict = "", ""
-	case c.others > mostOthers:
+	case goal == Goal{}:
+		bound = ""
+		verdict = ""
+	case c.others > maxOthers:
 		verdict = fmt.Sprintf("not judged: others took %.0f %%", 100*c.others)
-	case wanted.met(Median(found)):
+	case goal.met(Median(results)):
 		verdict = "met"
 	}
 	others := fmt.Sprintf("%.0f %%", 100*c.others)
-	if c.again > 0 {
-		others += fmt.Sprintf(", %d rounds again", c.again)
+	if c.repeated > 0 {
+		others += fmt.Sprintf(", %d rounds again", c.repeated)
 	}
 	fmt.Fprintf(t.out, "| %s, %s | %s | %s | %s | %s%s | %s | %s | %.2f, %.2f | %s |\n",
-		c.title, c.unit, spread(a.values), c.sides[other].Name, spread(b.values), spread(found), unit, bound,
+		c.title, c.unit, spread(a.values), c.sides[other].Name, spread(b.values), spread(results), unit, bound,
 		verdict, Median(a.cost), Median(b.cost), others)
 }
 
-// spread is a median and, in brackets, the lowest and the highest.
+// spread writes the median with the lowest and the highest value.
 func spread(values []float64) string {
 	format := "%.2f (%.2f to %.2f)"
 	if Median(values) >= 100 {

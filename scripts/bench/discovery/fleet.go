@@ -12,38 +12,38 @@ import (
 	pb "retort/orchestrator/triton/inferencepb"
 )
 
-// The kinds of calls that are counted.
+// Kinds of calls.
 const (
-	live     = "liveness"
-	index    = "index"
-	config   = "configuration"
-	metadata = "metadata"
+	liveCall     = "liveness"
+	indexCall    = "index"
+	configCall   = "configuration"
+	metadataCall = "metadata"
 )
 
-// fleet are the Tritons. They share what they serve, as those of one repository do.
+// fleet is the Tritons. They serve the same models, as replicas with a shared repository do.
 type fleet struct {
 	pb.UnimplementedGRPCInferenceServiceServer
 	addresses []string
-	served    atomic.Pointer[pb.RepositoryIndexResponse]
-	length    atomic.Int64 // of the index, in bytes
-	delay     atomic.Uint64
-	counts    map[string]*atomic.Int64
-	bytes     atomic.Int64
+	index     atomic.Pointer[pb.RepositoryIndexResponse]
+	indexSize atomic.Int64             // bytes
+	delay     atomic.Uint64            // the models' queue delay in microseconds
+	calls     map[string]*atomic.Int64 // by kind
+	bytes     atomic.Int64             // of all answers
 }
 
-// changed is the model that changes.
-const changed = "model_0000"
+// updatedModel is the model that gets a new version.
+const updatedModel = "model_0000"
 
-func newFleet(tritons, models int) (*fleet, error) {
-	f := &fleet{counts: map[string]*atomic.Int64{live: {}, index: {}, config: {}, metadata: {}}}
+func newFleet(tritons, count int) (*fleet, error) {
+	f := &fleet{calls: map[string]*atomic.Int64{liveCall: {}, indexCall: {}, configCall: {}, metadataCall: {}}}
 	f.delay.Store(100)
-	first := &pb.RepositoryIndexResponse{}
-	for i := range models {
-		first.Models = append(first.Models, &pb.RepositoryIndexResponse_ModelIndex{
+	models := &pb.RepositoryIndexResponse{}
+	for i := range count {
+		models.Models = append(models.Models, &pb.RepositoryIndexResponse_ModelIndex{
 			Name: fmt.Sprintf("model_%04d", i), Version: "1", State: "READY",
 		})
 	}
-	f.serve(first)
+	f.serve(models)
 	for range tritons {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
@@ -57,79 +57,86 @@ func newFleet(tritons, models int) (*fleet, error) {
 	return f, nil
 }
 
-func (f *fleet) serve(models *pb.RepositoryIndexResponse) {
-	f.length.Store(int64(proto.Size(models)))
-	f.served.Store(models)
+func (f *fleet) serve(index *pb.RepositoryIndexResponse) {
+	f.indexSize.Store(int64(proto.Size(index)))
+	f.index.Store(index)
 }
 
-// addVersion replaces a version of one model everywhere.
+// addVersion replaces the version of updatedModel in all Tritons.
 func (f *fleet) addVersion() {
-	now := proto.Clone(f.served.Load()).(*pb.RepositoryIndexResponse)
-	for _, m := range now.Models {
-		if m.Name == changed {
+	index := proto.Clone(f.index.Load()).(*pb.RepositoryIndexResponse)
+	for _, m := range index.Models {
+		if m.Name == updatedModel {
 			m.Version = "2"
 		}
 	}
-	f.serve(now)
+	f.serve(index)
 }
 
-// reconfigure loads the same version of every model with another configuration, which no index shows.
+// reconfigure changes the configuration of every model without a new version, which the index does not show.
 func (f *fleet) reconfigure() { f.delay.Store(200) }
 
-// tally is what was counted so far.
-type tally struct {
-	calls map[string]int64
+// traffic is what all Tritons together have answered so far.
+type traffic struct {
+	calls map[string]int64 // by kind
 	bytes int64
 }
 
-func (f *fleet) count() tally {
-	t := tally{calls: map[string]int64{}, bytes: f.bytes.Load()}
-	for kind, count := range f.counts {
+func (f *fleet) traffic() traffic {
+	t := traffic{calls: map[string]int64{}, bytes: f.bytes.Load()}
+	for kind, count := range f.calls {
 		t.calls[kind] = count.Load()
 	}
 	return t
 }
 
 func (f *fleet) add(kind string, bytes int64) {
-	f.counts[kind].Add(1)
+	f.calls[kind].Add(1)
 	f.bytes.Add(bytes)
 }
 
-// ServerLive answers yes.
+// ServerLive reports that the Triton is live.
 func (f *fleet) ServerLive(context.Context, *pb.ServerLiveRequest) (*pb.ServerLiveResponse, error) {
-	f.add(live, 2)
+	f.add(liveCall, 2)
 	return &pb.ServerLiveResponse{Live: true}, nil
 }
 
 // RepositoryIndex lists all models.
 func (f *fleet) RepositoryIndex(context.Context, *pb.RepositoryIndexRequest) (*pb.RepositoryIndexResponse, error) {
-	f.add(index, f.length.Load())
-	return f.served.Load(), nil
+	f.add(indexCall, f.indexSize.Load())
+	return f.index.Load(), nil
 }
 
-// ModelConfig is one of a small model.
+// ModelConfig describes a small model of embeddings.
 func (f *fleet) ModelConfig(_ context.Context, r *pb.ModelConfigRequest) (*pb.ModelConfigResponse, error) {
 	answer := &pb.ModelConfigResponse{Config: &pb.ModelConfig{
-		Name: r.Name, Backend: "onnxruntime", MaxBatchSize: 64,
-		Input:            []*pb.ModelInput{{Name: "input_ids", DataType: pb.DataType_TYPE_INT64, Dims: []int64{-1}}},
-		Output:           []*pb.ModelOutput{{Name: "embedding", DataType: pb.DataType_TYPE_FP32, Dims: []int64{384}}},
-		SchedulingChoice: &pb.ModelConfig_DynamicBatching{DynamicBatching: &pb.ModelDynamicBatching{MaxQueueDelayMicroseconds: f.delay.Load()}},
-		Parameters: map[string]*pb.ModelParameter{"retort_api": {StringValue: "embedding"},
-			"model_id": {StringValue: "bench/" + r.Name}},
+		Name:         r.Name,
+		Backend:      "onnxruntime",
+		MaxBatchSize: 64,
+		Input:        []*pb.ModelInput{{Name: "input_ids", DataType: pb.DataType_TYPE_INT64, Dims: []int64{-1}}},
+		Output:       []*pb.ModelOutput{{Name: "embedding", DataType: pb.DataType_TYPE_FP32, Dims: []int64{384}}},
+		SchedulingChoice: &pb.ModelConfig_DynamicBatching{
+			DynamicBatching: &pb.ModelDynamicBatching{MaxQueueDelayMicroseconds: f.delay.Load()},
+		},
+		Parameters: map[string]*pb.ModelParameter{
+			"retort_api": {StringValue: "embedding"},
+			"model_id":   {StringValue: "bench/" + r.Name},
+		},
 	}}
-	f.add(config, int64(proto.Size(answer)))
+	f.add(configCall, int64(proto.Size(answer)))
 	return answer, nil
 }
 
-// ModelMetadata is that of the same model.
+// ModelMetadata describes the same model.
 func (f *fleet) ModelMetadata(_ context.Context, r *pb.ModelMetadataRequest) (*pb.ModelMetadataResponse, error) {
+	type tensor = pb.ModelMetadataResponse_TensorMetadata
 	answer := &pb.ModelMetadataResponse{
-		Name: r.Name, Versions: []string{"1"}, Platform: "onnxruntime_onnx",
-		Inputs: []*pb.ModelMetadataResponse_TensorMetadata{{Name: "input_ids", Datatype: "INT64",
-			Shape: []int64{-1, -1}}},
-		Outputs: []*pb.ModelMetadataResponse_TensorMetadata{{Name: "embedding", Datatype: "FP32",
-			Shape: []int64{-1, 384}}},
+		Name:     r.Name,
+		Versions: []string{"1"},
+		Platform: "onnxruntime_onnx",
+		Inputs:   []*tensor{{Name: "input_ids", Datatype: "INT64", Shape: []int64{-1, -1}}},
+		Outputs:  []*tensor{{Name: "embedding", Datatype: "FP32", Shape: []int64{-1, 384}}},
 	}
-	f.add(metadata, int64(proto.Size(answer)))
+	f.add(metadataCall, int64(proto.Size(answer)))
 	return answer, nil
 }

@@ -12,11 +12,12 @@ import (
 	"retort/orchestrator/triton/discovery"
 )
 
-// follow is the process of the gateways: it starts them and answers questions about all of them together.
+// follow runs in the process of the gateways. It starts them and then reads the names of conditions: as soon as all
+// gateways meet one, it answers with what the process has used.
 func follow(count, models int) error {
-	questions := json.NewDecoder(os.Stdin)
+	input := json.NewDecoder(os.Stdin)
 	var addresses []string
-	if err := questions.Decode(&addresses); err != nil {
+	if err := input.Decode(&addresses); err != nil {
 		return err
 	}
 	registries := make([]*discovery.Registry, count)
@@ -27,26 +28,26 @@ func follow(count, models int) error {
 		}
 		registries[i] = discovery.NewRegistry(client, discovery.Config{})
 	}
-	is := map[string]func(*discovery.Snapshot) bool{
+	conditions := map[string]func(*discovery.Snapshot) bool{
 		"ready": func(s *discovery.Snapshot) bool { return len(s.Models) == models },
 		"version": func(s *discovery.Snapshot) bool {
-			m, ok := s.Model(changed)
+			m, ok := s.Model(updatedModel)
 			return ok && m.Version() == "2"
 		},
-		"configuration": reconfigured,
-		"usage":         func(*discovery.Snapshot) bool { return true },
+		"configuration": isReconfigured,
+		"none":          func(*discovery.Snapshot) bool { return true },
 	}
 	for {
-		var question string
-		if err := questions.Decode(&question); err != nil {
-			return nil // the end of the other process
+		var name string
+		if err := input.Decode(&name); err != nil {
+			return nil // the other process has ended
 		}
 		for _, r := range registries {
-			for !is[question](r.Snapshot()) {
+			for !conditions[name](r.Snapshot()) {
 				time.Sleep(10 * time.Millisecond)
 			}
 		}
-		used, err := used()
+		used, err := readUsage()
 		if err != nil {
 			return err
 		}
@@ -56,8 +57,8 @@ func follow(count, models int) error {
 	}
 }
 
-// reconfigured reports whether the new configuration of every model is known.
-func reconfigured(s *discovery.Snapshot) bool {
+// isReconfigured reports whether a gateway knows the new configuration of every model.
+func isReconfigured(s *discovery.Snapshot) bool {
 	for _, m := range s.Models {
 		if m.Config.MaxQueueDelay == nil || *m.Config.MaxQueueDelay != 200*time.Microsecond {
 			return false
@@ -66,8 +67,8 @@ func reconfigured(s *discovery.Snapshot) bool {
 	return true
 }
 
-// used is what this process has used so far.
-func used() (u usage, err error) {
+// readUsage returns what this process has used so far.
+func readUsage() (u usage, err error) {
 	var r syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
 		return u, err

@@ -1,7 +1,6 @@
-// Command discovery measures what it costs many gateways to know what many Tritons serve. The Tritons are small gRPC
-// servers in this process, which answer health, indexes and descriptions of models and nothing else; the gateways are
-// the discovery of real ones (triton.Client and discovery.Registry), in a process of their own so that their memory and
-// time can be told apart.
+// Command discovery measures the cost of discovery for many gateways and many Tritons. The Tritons are small gRPC
+// servers in this process, which answer health checks and describe models. The gateways are only their discovery
+// (triton.Client and discovery.Registry), in another process, so that its memory and processor time can be told apart.
 //
 //	go run ./scripts/bench/discovery -tritons 100 -models 1000 -gateways 50
 package main
@@ -21,8 +20,8 @@ func main() {
 	tritons := flag.Int("tritons", 100, "replicas of Triton")
 	models := flag.Int("models", 1000, "models of the repository that they share")
 	gateways := flag.Int("gateways", 50, "gateways")
-	seconds := flag.Int("seconds", 20, "how long to count the traffic while nothing changes")
-	child := flag.Bool("child", false, "be the gateways; the addresses come on standard input")
+	seconds := flag.Int("seconds", 20, "seconds during which the traffic is counted while nothing changes")
+	child := flag.Bool("child", false, "run as the process of the gateways, which reads the addresses from standard input")
 	flag.Parse()
 	var err error
 	if *child {
@@ -42,59 +41,59 @@ func measure(tritons, models, gateways int, steady time.Duration) error {
 	if err != nil {
 		return err
 	}
-	began := time.Now()
+	begun := time.Now()
 	g, err := start(f.addresses, gateways, models)
 	if err != nil {
 		return err
 	}
 	defer g.close()
-	if _, err := g.report("ready"); err != nil {
+	if _, err := g.waitFor("ready"); err != nil {
 		return err
 	}
 	fmt.Printf("%d gateways, %d Tritons, %d models\n\n", gateways, tritons, models)
 	row("", "all", "one gateway", "one Triton")
 	row("---", "---:", "---:", "---:")
-	row("all models known after the start", fmt.Sprintf("%.1f s", time.Since(began).Seconds()), "", "")
+	row("all models known after the start", fmt.Sprintf("%.1f s", time.Since(begun).Seconds()), "", "")
 
 	time.Sleep(3 * time.Second)
-	before := f.count()
-	first, err := g.report("usage")
+	before := f.traffic()
+	first, err := g.waitFor("none")
 	if err != nil {
 		return err
 	}
 	time.Sleep(steady)
-	second, err := g.report("usage")
+	second, err := g.waitFor("none")
 	if err != nil {
 		return err
 	}
-	after := f.count()
+	after := f.traffic()
 	share := func(name, unit string, total float64) {
 		row(name, figure(total, unit), figure(total/float64(gateways), unit), figure(total/float64(tritons), unit))
 	}
-	long := steady.Seconds()
-	for _, kind := range []string{live, index, config, metadata} {
-		share(kind+" calls a second", "", float64(after.calls[kind]-before.calls[kind])/long)
+	seconds := steady.Seconds()
+	for _, kind := range []string{liveCall, indexCall, configCall, metadataCall} {
+		share(kind+" calls a second", "", float64(after.calls[kind]-before.calls[kind])/seconds)
 	}
-	share("answers' bytes a second", "B", float64(after.bytes-before.bytes)/long)
-	row("cores used", fmt.Sprintf("%.2f", (second.CPU-first.CPU)/long),
-		fmt.Sprintf("%.3f", (second.CPU-first.CPU)/long/float64(gateways)), "")
+	share("answers' bytes a second", "B", float64(after.bytes-before.bytes)/seconds)
+	row("cores used", fmt.Sprintf("%.2f", (second.CPU-first.CPU)/seconds),
+		fmt.Sprintf("%.3f", (second.CPU-first.CPU)/seconds/float64(gateways)), "")
 	row("memory", figure(second.Resident, "B"), figure(second.Resident/float64(gateways), "B"), "")
 	row("connections", fmt.Sprint(tritons*gateways), fmt.Sprint(tritons), fmt.Sprint(gateways))
 	return converge(f, g)
 }
 
-// converge changes the repository in two ways and prints how long it takes until the last gateway knows.
+// converge changes the repository in two ways and prints the time until the last gateway knows.
 func converge(f *fleet, g *gateways) error {
 	for _, change := range []struct {
-		name, what string
-		do         func()
+		name, condition string
+		apply           func()
 	}{
 		{"a new version, until the last gateway knows", "version", f.addVersion},
 		{"another configuration of a loaded version, likewise", "configuration", f.reconfigure},
 	} {
 		began := time.Now()
-		change.do()
-		if _, err := g.report(change.what); err != nil {
+		change.apply()
+		if _, err := g.waitFor(change.condition); err != nil {
 			return err
 		}
 		row(change.name, fmt.Sprintf("%.1f s", time.Since(began).Seconds()), "", "")
@@ -104,7 +103,7 @@ func converge(f *fleet, g *gateways) error {
 
 func row(cells ...string) { fmt.Println("| " + strings.Join(cells, " | ") + " |") }
 
-// figure writes a number with a prefix of its unit.
+// figure formats a number with a metric prefix.
 func figure(value float64, unit string) string {
 	switch {
 	case value >= 1e6:
@@ -117,11 +116,11 @@ func figure(value float64, unit string) string {
 	return fmt.Sprintf("%.1f", value)
 }
 
-// gateways is the process with all of them. It is asked in lines and answers in lines.
+// gateways is the process of all gateways. Requests and answers are lines of JSON.
 type gateways struct {
-	process *exec.Cmd
-	ask     *json.Encoder
-	answers *bufio.Scanner
+	process  *exec.Cmd
+	requests *json.Encoder
+	answers  *bufio.Scanner
 }
 
 // usage is what the process of the gateways has used.
@@ -131,8 +130,8 @@ type usage struct {
 }
 
 func start(addresses []string, count, models int) (*gateways, error) {
-	process := exec.Command("/proc/self/exe", "-child", fmt.Sprintf("-gateways=%d", count),
-		fmt.Sprintf("-models=%d", models))
+	process := exec.Command("/proc/self/exe", "-child",
+		fmt.Sprintf("-gateways=%d", count), fmt.Sprintf("-models=%d", models))
 	process.Stderr = os.Stderr
 	in, err := process.StdinPipe()
 	if err != nil {
@@ -142,16 +141,16 @@ func start(addresses []string, count, models int) (*gateways, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &gateways{process: process, ask: json.NewEncoder(in), answers: bufio.NewScanner(out)}
+	g := &gateways{process: process, requests: json.NewEncoder(in), answers: bufio.NewScanner(out)}
 	if err := process.Start(); err != nil {
 		return nil, err
 	}
-	return g, g.ask.Encode(addresses)
+	return g, g.requests.Encode(addresses)
 }
 
-// report waits until the gateways say that something is so.
-func (g *gateways) report(what string) (u usage, err error) {
-	if err := g.ask.Encode(what); err != nil {
+// waitFor waits until all gateways meet a condition (see follow) and returns what they have used so far.
+func (g *gateways) waitFor(condition string) (u usage, err error) {
+	if err := g.requests.Encode(condition); err != nil {
 		return u, err
 	}
 	if !g.answers.Scan() {

@@ -1,7 +1,6 @@
 // Command embedding measures the embedding API side by side with the same tensors sent straight to the same Triton,
-// with ONNX Runtime alone on those tensors, and with another server of the same weights, in one run: rounds alternate,
-// so that a machine whose speed drifts shifts all sides alike. It prints a table of medians with lowest and highest,
-// and of the ratios round by round. `make bench` starts the servers.
+// with ONNX Runtime alone on those tensors, and with another server of the same weights, all in one run (see package
+// comparison). `make bench` starts the servers.
 //
 //	go run ./scripts/bench/embedding -gateway http://127.0.0.1:8003 -triton 127.0.0.1:8701
 package main
@@ -12,6 +11,7 @@ import (
 	"log"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"retort/orchestrator/triton"
@@ -59,55 +59,60 @@ func run(ctx context.Context) error {
 		return err
 	}
 	b := &bench{
-		gateway: comparison.Side{Name: "gateway", Call: (&server{*gatewayURL + "/v1/embeddings", *publicID}).embed,
-			Served: comparison.Known(*gatewayPID, *tritonPID)},
-		straight: &direct{client: client, tokenizer: tokenizer, model: filepath.Base(*entry)},
-		peer: comparison.Side{Name: "peer", Call: (&server{*peerURL + "/embeddings", *peerModel}).embed,
-			Served: comparison.Known(*peerPID)},
-		short: shortTexts(), mixed: mixed,
+		plan: comparison.Plan{Rounds: *times, Period: *period, Unit: "text"},
+		gateway: comparison.Side{
+			Name: "gateway", Call: embed(*gatewayURL+"/v1/embeddings", *publicID),
+			Served: comparison.Known(*gatewayPID, *tritonPID),
+		},
+		direct: &comparison.Direct{
+			Client: client, Triton: comparison.Known(*tritonPID), Entry: filepath.Base(*entry),
+			Graph: filepath.Join(*entry, "1", "model.onnx"), Python: *python, PadID: tokenizer.PadID(),
+			Encode: func(text string) (*tokenizers.Encoding, error) {
+				return tokenizer.Encode(text, tokenizers.Options{MaxLength: 256, Strategy: tokenizers.OnlyFirst})
+			},
+		},
+		short: shortTexts(),
+		mixed: mixed,
+	}
+	if *peerURL != "" {
+		b.peer = []comparison.Side{{
+			Name: "peer", Call: embed(*peerURL+"/embeddings", *peerModel), Served: comparison.Known(*peerPID),
+			Goal: comparison.Goal{Bound: 1.4},
+		}}
+	}
+	b.table = b.plan.NewTable(os.Stdout)
+	if *twin != "" {
+		return b.twins(ctx)
 	}
 	return b.compare(ctx)
 }
 
-func plan() comparison.Plan { return comparison.Plan{Rounds: *times, Period: *period, Each: "text"} }
+// embed requests embeddings from a server with OpenAI's interface.
+func embed(url, model string) comparison.Call {
+	return func(ctx context.Context, texts []string, lo, hi int) error {
+		return comparison.Post(ctx, url, map[string]any{"model": model, "input": texts[lo:hi]})
+	}
+}
 
 type bench struct {
-	gateway, peer comparison.Side
-	straight      *direct
-	short, mixed  []string
+	plan         comparison.Plan
+	table        *comparison.Table
+	gateway      comparison.Side
+	peer         []comparison.Side // one or none
+	direct       *comparison.Direct
+	short, mixed []string
 }
 
-// sides are the gateway, the peer if there is one, and the same texts as tensors in calls of size rows
-// (see direct.sides). stop ends what they started.
-func (b *bench) sides(ctx context.Context, name string, texts []string, size, group int) (sides []comparison.Side, stop func(), err error) {
-	sides = []comparison.Side{b.gateway}
-	if *peerURL != "" {
-		sides = append(sides, b.peer)
-	}
-	straight, stop, err := b.straight.sides(ctx, name, texts, size, group, b.straight.request)
-	return append(sides, straight...), stop, err
-}
-
-const (
-	ready = "ready tensors to the same Triton"
-	bare  = "ONNX Runtime alone, the same tensors"
-)
-
-// compare runs the workloads and prints their rows as they come.
+// compare runs the loads; each prints its rows.
 func (b *bench) compare(ctx context.Context) error {
-	t := comparison.NewTable(os.Stdout, plan().Each)
-	if *twin != "" {
-		return b.twins(ctx)
-	}
-	workloads := []struct {
+	for _, load := range []struct {
 		name string
-		run  func(context.Context, *comparison.Table) error
-	}{{"singles", b.singles}, {"batches", b.batches}, {"lone", b.lone}, {"lengths", b.lengths}}
-	for _, w := range workloads {
-		if *only != "" && *only != w.name {
+		run  func(context.Context) error
+	}{{"singles", b.singles}, {"batches", b.batches}, {"lone", b.lone}, {"lengths", b.lengths}} {
+		if *only != "" && *only != load.name {
 			continue
 		}
-		if err := w.run(ctx, t); err != nil {
+		if err := load.run(ctx); err != nil {
 			return err
 		}
 	}
@@ -116,11 +121,12 @@ func (b *bench) compare(ctx context.Context) error {
 
 // twins compares the model in int8 with the model, both served by the gateway.
 func (b *bench) twins(ctx context.Context) error {
-	t := comparison.NewTable(os.Stdout, plan().Each)
-	int8 := comparison.Side{Name: "in int8", Call: (&server{*gatewayURL + "/v1/embeddings", *twin}).embed,
-		Served: b.gateway.Served}
+	int8 := b.gateway
+	int8.Name = "in int8"
+	int8.Call = embed(*gatewayURL+"/v1/embeddings", *twin)
 	fp32 := b.gateway
 	fp32.Name = "the same model in fp32, the same gateway"
+	fp32.Goal = comparison.Goal{Bound: 1.5}
 	for _, w := range []struct {
 		title             string
 		texts             []string
@@ -130,92 +136,97 @@ func (b *bench) twins(ctx context.Context) error {
 		{"in int8: requests of 32 short texts, 4 at once", b.short, 4, 32},
 		{"in int8: requests of 128 texts of 10 to 256 tokens, 2 at once", b.mixed, 2, 128},
 	} {
-		c, err := plan().Throughput(ctx, w.title, w.concurrency, comparison.Requests(w.texts, w.size),
-			[]comparison.Side{int8, fp32})
+		load := comparison.Requests(w.texts, w.size)
+		c, err := b.plan.Throughput(ctx, w.title, w.concurrency, load, []comparison.Side{int8, fp32})
 		if err != nil {
 			return err
 		}
-		t.Ratio(c, 1, comparison.Goal{Bound: 1.5})
+		b.table.Ratios(c)
 	}
 	return nil
 }
 
-func (b *bench) singles(ctx context.Context, t *comparison.Table) error {
-	return b.throughput(ctx, t, "single short texts, 32 at once", 32, 1, comparison.Goal{Bound: 0.90})
+func (b *bench) singles(ctx context.Context) error {
+	return b.throughput(ctx, "single short texts, 32 at once", 32, 1, comparison.Goal{Bound: 0.90})
 }
 
-func (b *bench) batches(ctx context.Context, t *comparison.Table) error {
-	return b.throughput(ctx, t, "requests of 32 short texts, 4 at once", 4, 32, comparison.Goal{Bound: 0.95})
+func (b *bench) batches(ctx context.Context) error {
+	return b.throughput(ctx, "requests of 32 short texts, 4 at once", 4, 32, comparison.Goal{Bound: 0.95})
 }
 
-func (b *bench) throughput(ctx context.Context, t *comparison.Table, title string, concurrency, size int, ofBest comparison.Goal) error {
-	sides, stop, err := b.sides(ctx, ready, b.short, size, len(b.short))
+// throughput compares the texts per second of requests of size short texts. best is the goal for ONNX Runtime alone.
+func (b *bench) throughput(ctx context.Context, title string, concurrency, size int, best comparison.Goal) error {
+	load := comparison.Requests(b.short, size)
+	ready, err := b.direct.ReadyTensors(load)
+	if err != nil {
+		return err
+	}
+	runtime, stop, err := b.direct.Best(ctx, b.short, len(b.short), best)
 	if err != nil {
 		return err
 	}
 	defer stop()
-	c, err := plan().Throughput(ctx, title, concurrency, comparison.Requests(b.short, size), sides)
+	c, err := b.plan.Throughput(ctx, title, concurrency, load, b.sides(b.peer, ready, runtime))
 	if err != nil {
 		return err
 	}
-	for i, side := range sides[1:] {
-		switch {
-		case side.Name == b.peer.Name:
-			t.Ratio(c, i+1, comparison.Goal{Bound: 1.4})
-		case side.Own != nil:
-			t.Ratio(c, i+1, ofBest)
-		default:
-			t.Ratio(c, i+1, comparison.Goal{})
-		}
-	}
+	b.table.Ratios(c)
 	return nil
 }
 
-func (b *bench) lone(ctx context.Context, t *comparison.Table) error {
-	sides, stop, err := b.sides(ctx, ready, b.short, 1, 0)
+// sides are the gateway and what it is compared with.
+func (b *bench) sides(peer []comparison.Side, triton comparison.Side, runtime []comparison.Side) []comparison.Side {
+	return slices.Concat([]comparison.Side{b.gateway}, peer, []comparison.Side{triton}, runtime)
+}
+
+func (b *bench) lone(ctx context.Context) error {
+	load := comparison.Requests(b.short, 1)
+	ready, err := b.direct.ReadyTensors(load)
+	if err != nil {
+		return err
+	}
+	runtime, stop, err := b.direct.SameTensors(load)
 	if err != nil {
 		return err
 	}
 	defer stop()
-	c, err := plan().Latency(ctx, "one short text, alone", b.short, sides)
+	sides := b.sides(b.peer, ready, runtime)
+	c, err := b.plan.Latency(ctx, "one short text, alone", b.short, sides)
 	if err != nil {
 		return err
 	}
 	for i, side := range sides[1:] {
 		switch side.Name {
-		case ready:
-			t.Added(c, i+1, comparison.Goal{Bound: 0.50, Most: true})
-		case b.peer.Name:
-			t.Ratio(c, i+1, comparison.Goal{Bound: 0.5, Most: true})
+		case ready.Name:
+			b.table.Added(c, i+1, comparison.Goal{Bound: 0.50, Most: true})
+		case "peer":
+			b.table.Ratio(c, i+1, comparison.Goal{Bound: 0.5, Most: true})
 		default:
-			t.Added(c, i+1, comparison.Goal{Bound: 1.50, Most: true})
+			b.table.Added(c, i+1, comparison.Goal{Bound: 1.50, Most: true})
 		}
 	}
 	return nil
 }
 
-// lengths are texts of 10 to 256 tokens, against calls of 32 rows in the order of arrival, padded to the longest of
-// each call and computed with the padding, and against ONNX Runtime alone on as many of them sorted as two requests
-// have.
-func (b *bench) lengths(ctx context.Context, t *comparison.Table) error {
-	const arrival = "arrival order, 32 rows padded, padding computed"
-	straight, stop, err := b.straight.sides(ctx, arrival, b.mixed, 32, 256, b.straight.computed)
+// lengths compares requests of texts of 10 to 256 tokens with calls of 32 rows in the order of arrival, whose padding
+// is computed, and with ONNX Runtime alone on the texts of two requests at a time.
+func (b *bench) lengths(ctx context.Context) error {
+	load := comparison.Requests(b.mixed, 128)
+	arrival, err := b.direct.ComputedPadding(load)
+	if err != nil {
+		return err
+	}
+	arrival.Goal = comparison.Goal{Bound: 2.5}
+	runtime, stop, err := b.direct.Best(ctx, b.mixed, 256, comparison.Goal{Bound: 0.90})
 	if err != nil {
 		return err
 	}
 	defer stop()
-	sides := append([]comparison.Side{b.gateway}, straight...)
-	c, err := plan().Throughput(ctx, "requests of 128 texts of 10 to 256 tokens, 2 at once", 2,
-		comparison.Requests(b.mixed, 128), sides)
+	c, err := b.plan.Throughput(ctx, "requests of 128 texts of 10 to 256 tokens, 2 at once", 2, load,
+		b.sides(nil, arrival, runtime))
 	if err != nil {
 		return err
 	}
-	for i, side := range sides[1:] {
-		if side.Own != nil {
-			t.Ratio(c, i+1, comparison.Goal{Bound: 0.90})
-		} else {
-			t.Ratio(c, i+1, comparison.Goal{Bound: 2.5})
-		}
-	}
+	b.table.Ratios(c)
 	return nil
 }

@@ -24,29 +24,28 @@ func shortTexts() []string {
 	return texts
 }
 
-// mixedTexts are 1,024 texts whose lengths are spread evenly over 10 to 256 tokens, in random order, the same in every
-// run.
+// mixedTexts are 1,024 texts of 10 to 256 tokens: lengths uniformly distributed, in random order, the same in each run.
 func mixedTexts(t *tokenizers.Tokenizer) ([]string, error) {
 	words := strings.Fields(strings.Join(shortTexts(), " "))
 	random := rand.New(rand.NewPCG(1, 2))
 	texts := make([]string, 1024)
 	for i := range texts {
-		want := 10 + random.IntN(247)
+		tokens := 10 + random.IntN(247)
 		var b strings.Builder
-		for n := 2; n < want; n++ { // a word is a token or a little more
+		for n := 2; n < tokens; n++ { // a word is at least one token
 			b.WriteString(words[random.IntN(len(words))])
 			b.WriteByte(' ')
 		}
 		var err error
-		if texts[i], err = cut(t, b.String(), want); err != nil {
+		if texts[i], err = truncate(t, b.String(), tokens); err != nil {
 			return nil, err
 		}
 	}
 	return texts, nil
 }
 
-// cut drops words at the end of a text until it has at most n tokens, special ones included.
-func cut(t *tokenizers.Tokenizer, text string, n int) (string, error) {
+// truncate drops words at the end of text until it has at most n tokens, including special tokens.
+func truncate(t *tokenizers.Tokenizer, text string, n int) (string, error) {
 	for {
 		text = strings.TrimSpace(text)
 		e, err := t.Encode(text, tokenizers.Options{})

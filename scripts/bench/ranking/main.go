@@ -1,6 +1,7 @@
-// Command ranking measures the ranking API side by side with the same pairs as tensors straight to the same Triton,
-// with ONNX Runtime alone on those tensors, and with another server of the same graph, in one run; then how long a
-// request of one passage takes among requests of a hundred. `make bench PART=ranking` starts the servers.
+// Command ranking measures the ranking API side by side with the same pairs as tensors sent straight to the same
+// Triton, with ONNX Runtime alone on those tensors, and with another server of the same graph, all in one run (see
+// package comparison); then the latency of requests of one passage among requests of a hundred. `make bench
+// PART=ranking` starts the servers.
 //
 //	go run ./scripts/bench/ranking -gateway http://127.0.0.1:8004 -triton 127.0.0.1:8701 -entry model_repository/NAME
 package main
@@ -56,59 +57,74 @@ func run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	defer client.Close()
-	gateway := comparison.Side{Name: "gateway", Call: documented, Served: comparison.Known(*gatewayPID, *tritonPID)}
-	plan := comparison.Plan{Rounds: *times, Period: *period, Each: "pair"}
-	table := comparison.NewTable(out, plan.Each)
-	for _, l := range []struct {
-		size, concurrency int
-	}{{32, 4}, {100, 2}} {
-		if err := throughput(ctx, table, plan, gateway, &direct{client, tokenizer}, l.size, l.concurrency); err != nil {
-			return err
-		}
+	b := &bench{
+		plan: comparison.Plan{Rounds: *times, Period: *period, Unit: "pair"},
+		gateway: comparison.Side{
+			Name: "gateway", Call: callGateway, Served: comparison.Known(*gatewayPID, *tritonPID),
+		},
+		direct: &comparison.Direct{
+			Client: client, Triton: comparison.Known(*tritonPID), Entry: filepath.Base(*entry),
+			Graph: filepath.Join(*entry, "1", "model.onnx"), Python: *python, PadID: tokenizer.PadID(),
+			Encode: func(text string) (*tokenizers.Encoding, error) {
+				options := tokenizers.Options{MaxLength: *maxLength, Strategy: tokenizers.OnlySecond}
+				return tokenizer.EncodePair(query, text, options)
+			},
+		},
 	}
-	return fairness(ctx, out, gateway)
+	b.table = b.plan.NewTable(out)
+	if err := b.throughput(ctx, 32, 4); err != nil {
+		return err
+	}
+	if err := b.throughput(ctx, 100, 2); err != nil {
+		return err
+	}
+	return fairness(ctx, out, b.gateway)
+}
+
+type bench struct {
+	plan    comparison.Plan
+	table   *comparison.Table
+	gateway comparison.Side
+	direct  *comparison.Direct
 }
 
 // throughput compares the pairs per second of requests of size passages.
-func throughput(ctx context.Context, table *comparison.Table, plan comparison.Plan, gateway comparison.Side, d *direct, size, concurrency int) error {
+func (b *bench) throughput(ctx context.Context, size, concurrency int) error {
 	load := comparison.Requests(passages(4*size), size)
-	straight, stop, err := d.sides(ctx, load.Texts, size, size*concurrency)
+	ready, err := b.direct.ReadyTensors(load)
+	if err != nil {
+		return err
+	}
+	runtime, stop, err := b.direct.Best(ctx, load.Texts, size*concurrency, comparison.Goal{Bound: 0.95})
 	if err != nil {
 		return err
 	}
 	defer stop()
-	sides := append([]comparison.Side{gateway}, straight...)
+	sides := append([]comparison.Side{b.gateway, ready}, runtime...)
 	if *peerURL != "" {
-		sides = append(sides, comparison.Side{Name: peer, Call: cohere, Served: comparison.Known(*peerPID)})
+		sides = append(sides, comparison.Side{
+			Name: "peer", Call: callPeer, Served: comparison.Known(*peerPID), Goal: comparison.Goal{Bound: 1.4},
+		})
 	}
 	title := fmt.Sprintf("a query and %d passages of 10 to 120 tokens, %d at once", size, concurrency)
-	c, err := plan.Throughput(ctx, title, concurrency, load, sides)
+	c, err := b.plan.Throughput(ctx, title, concurrency, load, sides)
 	if err != nil {
 		return err
 	}
-	for i, side := range sides[1:] {
-		switch {
-		case side.Name == peer:
-			table.Ratio(c, i+1, comparison.Goal{Bound: 1.4})
-		case side.Own != nil:
-			table.Ratio(c, i+1, comparison.Goal{Bound: 0.95})
-		default:
-			table.Ratio(c, i+1, comparison.Goal{})
-		}
-	}
+	b.table.Ratios(c)
 	return nil
 }
 
-// fairness prints how long requests of one passage take alone, and while ten requests of a hundred are always under
-// way. Were they served in the order of arrival, a single one would wait for most of ten lists.
+// fairness prints the latency of requests of one passage, alone and while ten requests of a hundred passages are in
+// flight. If requests were served in the order of arrival, a single passage would wait for most of the ten.
 func fairness(ctx context.Context, out io.Writer, gateway comparison.Side) error {
 	lists := comparison.Requests(passages(300), 100)
 	one := passages(20)
-	alone, err := singles(ctx, gateway, one)
+	alone, err := latencies(ctx, gateway, one)
 	if err != nil {
 		return err
 	}
-	var over atomic.Bool // no more lists are sent; those under way are waited for
+	var over atomic.Bool // no more lists are sent; those in flight are awaited
 	var mu sync.Mutex
 	var took []float64
 	var workers sync.WaitGroup
@@ -126,7 +142,7 @@ func fairness(ctx context.Context, out io.Writer, gateway comparison.Side) error
 		})
 	}
 	time.Sleep(*period)
-	among, err := singles(ctx, gateway, one)
+	among, err := latencies(ctx, gateway, one)
 	over.Store(true)
 	workers.Wait()
 	if err == nil && len(took) == 0 {
@@ -141,9 +157,9 @@ func fairness(ctx context.Context, out io.Writer, gateway comparison.Side) error
 	return err
 }
 
-// singles are the milliseconds of requests of one passage, one after another: of each text, or of three where they take
+// latencies measures requests of one passage, one after another, in milliseconds: all of texts, or three if these take
 // long.
-func singles(ctx context.Context, gateway comparison.Side, texts []string) (took []float64, err error) {
+func latencies(ctx context.Context, gateway comparison.Side, texts []string) (took []float64, err error) {
 	began := time.Now()
 	for i := range texts {
 		start := time.Now()

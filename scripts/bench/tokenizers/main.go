@@ -1,5 +1,5 @@
 // Command tokenizers is the Go side of scripts/bench/tokenizers_bench.py: for each line on its standard input it
-// tokenises all texts once, on one thread, and prints how many tokens that gave and the processor seconds it took.
+// tokenizes all texts once, on one thread, and prints the number of tokens and the processor seconds.
 package main
 
 import (
@@ -49,7 +49,7 @@ func run(tokenizer, texts string) error {
 	return nil
 }
 
-// processorSeconds is user and system time together, garbage collection included.
+// processorSeconds returns the user and system time of this process, including garbage collection.
 func processorSeconds() float64 {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
