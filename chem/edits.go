@@ -14,12 +14,12 @@ type Parents struct {
 	Second string // SMILES; "" for mutations of First, otherwise crossovers of both
 	// Stereo changes the configuration of a stereocentre, or sets an unspecified one, instead of the graph.
 	Stereo bool
-	Count  int    // upper bound of the molecules, at most [MaxOffspring]
+	Count  int    // upper bound of the molecules, at most 1024
 	Seed   uint64 // the same seed gives the same offspring
 }
 
-// MaxOffspring is the upper bound of the offspring of one pair of parents.
-const MaxOffspring = 1024
+// maxOffspring is the upper bound of the offspring of one pair of parents.
+const maxOffspring = 1024
 
 // roundSize is the upper bound of the molecules that are requested between two checks of the context.
 const roundSize = 32
@@ -55,7 +55,7 @@ func Offspring(ctx context.Context, parents []Parents) ([][]*Molecule, error) {
 }
 
 // limit returns the upper bound of the offspring.
-func (p Parents) limit() int { return min(p.Count, MaxOffspring) }
+func (p Parents) limit() int { return min(p.Count, maxOffspring) }
 
 // offspring requests a few molecules per round until there are enough or there seem to be no more.
 func (p Parents) offspring(ctx context.Context) []*Molecule {
@@ -74,7 +74,12 @@ func (p Parents) offspring(ctx context.Context) []*Molecule {
 	seen := map[string]bool{}
 	limit := p.limit()
 	for barren := 0; len(offspring) < limit && barren < maxBarrenRounds && ctx.Err() == nil; barren++ {
-		round, err := p.round(first, second, min(limit, roundSize), random.Uint64())
+		var round []rdkit.Profile
+		if second == "" {
+			round, err = rdkit.Mutations(first, min(limit, roundSize), p.Stereo, random.Uint64())
+		} else {
+			round, err = rdkit.Crossovers(first, second, min(limit, roundSize), random.Uint64())
+		}
 		if err != nil {
 			return nil
 		}
@@ -87,11 +92,4 @@ func (p Parents) offspring(ctx context.Context) []*Molecule {
 		}
 	}
 	return offspring
-}
-
-func (p Parents) round(first, second string, count int, seed uint64) ([]rdkit.Profile, error) {
-	if second == "" {
-		return rdkit.Mutations(first, count, p.Stereo, seed)
-	}
-	return rdkit.Crossovers(first, second, count, seed)
 }

@@ -305,7 +305,7 @@ func TestFewParentsOfManyMoleculesWaitForASlot(t *testing.T) {
 		parents []chem.Parents
 		waits   bool
 	}{
-		"one of the most": {[]chem.Parents{{First: "CCO", Count: chem.MaxOffspring}}, true},
+		"one of the most": {[]chem.Parents{{First: "CCO", Count: 1024}}, true},
 		"one of more":     {[]chem.Parents{{First: "CCO", Count: 1 << 40}}, true},
 		"two of nine":     {[]chem.Parents{{First: "CCO", Count: 9}, {First: "CCN", Count: 9}}, true},
 		"one of sixteen":  {[]chem.Parents{{First: "CCO", Count: 16}}, false},

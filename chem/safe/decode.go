@@ -3,6 +3,7 @@ package safe
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -81,12 +82,7 @@ func openNumbers(text string) []smiles.Token {
 			open[t.Number] = t
 		}
 	}
-	list := make([]smiles.Token, 0, len(open))
-	for _, t := range open {
-		list = append(list, t)
-	}
-	slices.SortFunc(list, func(a, b smiles.Token) int { return cmp.Compare(a.Start, b.Start) })
-	return list
+	return slices.SortedFunc(maps.Values(open), func(a, b smiles.Token) int { return cmp.Compare(a.Start, b.Start) })
 }
 
 // closeNumbers adds a dummy atom for each open number: "C7" becomes "C7.[*:7]7".

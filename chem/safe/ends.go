@@ -66,7 +66,7 @@ func (f *forms) add(fragment int, all []rdkit.Rooted) error {
 		}
 		f.index[fragmentEnd{fragment, form.Labels[0]}] = len(f.ends)
 		inside := strings.TrimPrefix(form.SMILES, "*")
-		f.ends = append(f.ends, End{Text: withoutBranches(inside), Across: -1, Fragment: fragment})
+		f.ends = append(f.ends, End{Text: withoutBranches.Replace(inside), Across: -1, Fragment: fragment})
 		f.labels = append(f.labels, form.Labels)
 	}
 	return nil
@@ -88,6 +88,4 @@ func (f *forms) connect() {
 }
 
 // withoutBranches removes the parentheses of branches that are only a dummy: "C(=*)C" becomes "C=*C".
-func withoutBranches(text string) string {
-	return withNumbers(text, map[string]string{"*": "*"})
-}
+var withoutBranches = numberReplacer(map[string]string{"*": "*"})

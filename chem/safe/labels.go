@@ -37,7 +37,7 @@ func (o EncodeOptions) numbered(joined string, p *rdkit.Pieces) string {
 		}
 		return atom
 	})
-	return withNumbers(joined, numbers)
+	return numberReplacer(numbers).Replace(joined)
 }
 
 // countLabels counts how often each label [n*] occurs.
@@ -54,45 +54,18 @@ func countLabels(joined string) map[string]int {
 	return times
 }
 
-// withNumbers replaces labels with numbers. A branch that is only a label, "([7*])" or "(=[7*])", loses its
-// parentheses, as SMILES requires.
-func withNumbers(joined string, numbers map[string]string) string {
-	all := slices.Collect(smiles.Tokens(joined))
-	var out strings.Builder
-	for len(all) > 0 {
-		if number, length := branchOfLabel(joined, all, numbers); length > 0 {
-			out.WriteString(number)
-			all = all[length:]
-			continue
-		}
-		text := all[0].In(joined)
-		if number, ok := numbers[text]; ok {
-			text = number
-		}
-		out.WriteString(text)
-		all = all[1:]
-	}
-	return out.String()
-}
+// bonds are the bonds that SMILES writes, and none.
+var bonds = []string{"", "-", "=", "#", "$", ":", "~", "/", `\`, "->", "<-"}
 
-// branchOfLabel returns the replacement of a branch at the start of the tokens that is only a label, with or without a
-// bond, and the number of tokens that it replaces. The number is 0 if there is no such branch.
-func branchOfLabel(joined string, all []smiles.Token, numbers map[string]string) (text string, length int) {
-	if all[0].Kind != smiles.Open {
-		return "", 0
+// numberReplacer returns a replacer of labels by numbers. A branch that is only a label, "([7*])" or "(=[7*])", loses its
+// parentheses, as SMILES requires.
+func numberReplacer(numbers map[string]string) *strings.Replacer {
+	var pairs []string
+	for label, number := range numbers {
+		for _, bond := range bonds {
+			pairs = append(pairs, "("+bond+label+")", bond+number)
+		}
+		pairs = append(pairs, label, number)
 	}
-	bond := ""
-	at := 1
-	if at < len(all) && all[at].Kind == smiles.Bond {
-		bond = all[at].In(joined)
-		at++
-	}
-	if at+1 >= len(all) || all[at+1].Kind != smiles.Close {
-		return "", 0
-	}
-	number, ok := numbers[all[at].In(joined)]
-	if !ok {
-		return "", 0
-	}
-	return bond + number, at + 2
+	return strings.NewReplacer(pairs...)
 }

@@ -23,9 +23,6 @@ func Join(pieces []string) (string, error) {
 	return Decode(strings.Join(pieces, "."), DecodeOptions{KeepOpen: true})
 }
 
-// ErrNotBonded says that [Bond] needs two fragments with one open position each.
-var ErrNotBonded = errors.New("each of two fragments needs exactly one open position")
-
 // Bond bonds two fragments with one open position each and returns canonical SMILES.
 func Bond(one, other string) (string, error) {
 	text, err := Encode(one+"."+other, EncodeOptions{Slicer: Whole, Brackets: true})
@@ -35,7 +32,7 @@ func Bond(one, other string) (string, error) {
 	// The same number in both fragments is a bond.
 	text, count := renumbered(text, "<1>")
 	if count != 2 {
-		return "", ErrNotBonded
+		return "", errors.New("each of two fragments needs exactly one open position")
 	}
 	return Decode(text, DecodeOptions{Strict: true})
 }

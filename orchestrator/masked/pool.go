@@ -3,6 +3,7 @@ package masked
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -38,11 +39,6 @@ type fragment struct {
 
 func (f *fragment) mean() float64 { return f.total / float64(f.count) }
 
-// compareFragments orders fragments by descending mean score, then by SMILES.
-func compareFragments(a, b *fragment) int {
-	return cmp.Or(cmp.Compare(b.mean(), a.mean()), cmp.Compare(a.smiles, b.smiles))
-}
-
 // add cuts each molecule in two, up to cutsPerMolecule times, and adds its score to both halves.
 func (p *pool) add(ctx context.Context, candidates []*candidate, seed uint64) error {
 	halves, err := cores.Map(ctx, len(candidates), func(i int) ([]string, error) {
@@ -77,26 +73,20 @@ func (p *pool) evict() {
 	if len(p.fragments) <= p.limit {
 		return
 	}
-	all := make([]*fragment, 0, len(p.fragments))
-	for _, f := range p.fragments {
-		all = append(all, f)
-	}
-	slices.SortFunc(all, compareFragments)
-	for _, f := range all[p.limit/2:] {
+	for _, f := range p.ranked()[p.limit/2:] {
 		delete(p.fragments, f.smiles)
 	}
 }
 
 // best returns the poolBest fragments of highest mean score, best first.
 func (p *pool) best() []*fragment {
-	best := make([]*fragment, 0, poolBest+1)
-	for _, f := range p.fragments {
-		if len(best) == poolBest && compareFragments(best[poolBest-1], f) < 0 {
-			continue
-		}
-		at, _ := slices.BinarySearchFunc(best, f, compareFragments)
-		best = slices.Insert(best, at, f)
-		best = best[:min(len(best), poolBest)]
-	}
-	return best
+	ranked := p.ranked()
+	return ranked[:min(poolBest, len(ranked))]
+}
+
+// ranked returns all fragments by descending mean score, then by SMILES.
+func (p *pool) ranked() []*fragment {
+	return slices.SortedFunc(maps.Values(p.fragments), func(a, b *fragment) int {
+		return cmp.Or(cmp.Compare(b.mean(), a.mean()), cmp.Compare(a.smiles, b.smiles))
+	})
 }

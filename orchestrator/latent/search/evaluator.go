@@ -44,19 +44,17 @@ func (e *evaluator) evaluate(ctx context.Context, texts []string) (molecules []*
 	}
 	var unknown []string
 	fresh = make([]bool, len(texts))
+	inBatch := map[string]bool{}
 	for i, text := range texts {
-		if _, ok := e.known[text]; !ok {
-			e.known[text] = nil
+		if _, ok := e.known[text]; !ok && !inBatch[text] {
+			inBatch[text] = true
 			unknown = append(unknown, text)
 			fresh[i] = true
 		}
 	}
+	before := len(e.known)
 	err = e.score(ctx, unknown)
-	for _, text := range unknown {
-		if _, ok := e.known[text]; ok {
-			e.evaluations++
-		}
-	}
+	e.evaluations += len(e.known) - before
 	molecules = make([]*Molecule, len(texts))
 	for i, text := range texts {
 		molecules[i] = e.known[text]
@@ -64,61 +62,56 @@ func (e *evaluator) evaluate(ctx context.Context, texts []string) (molecules []*
 	return molecules, fresh, err
 }
 
-// score adds texts and their molecules to known. It scores each molecule once. If the objective fails, the molecules
-// that it has scored stay and the texts of the others are removed.
+// score adds texts and their molecules to known. It scores each molecule once. If the objective fails, it adds only the
+// texts of the molecules that have a score.
 func (e *evaluator) score(ctx context.Context, texts []string) error {
 	results, err := chem.Evaluate(ctx, texts, e.goal.Objective.Facts()|chem.FactFingerprint)
 	if err != nil {
-		for _, text := range texts {
-			delete(e.known, text)
-		}
 		return err
 	}
 	var molecules []*chem.Molecule
-	admitted := make([]string, len(texts)) // canonical SMILES; "" for a text that is no molecule or is not admitted
+	smiles := make([]string, len(texts)) // canonical; "" for a text that is not a molecule or not admitted
+	inBatch := map[string]bool{}
 	for i, r := range results {
 		if r.Err != nil || !admits(e.seeds, r.Molecule) {
 			continue
 		}
-		admitted[i] = r.Molecule.SMILES()
-		if _, ok := e.scored[r.Molecule.SMILES()]; !ok {
-			e.scored[r.Molecule.SMILES()] = nil
+		smiles[i] = r.Molecule.SMILES()
+		if _, ok := e.scored[smiles[i]]; !ok && !inBatch[smiles[i]] {
+			inBatch[smiles[i]] = true
 			molecules = append(molecules, r.Molecule)
 		}
 	}
 	scores, err := e.goal.Objective.Score(ctx, molecules)
-	for i, molecule := range molecules[:len(scores)] {
-		if math.IsNaN(scores[i]) || math.IsInf(scores[i], 0) {
-			continue
-		}
-		m := &Molecule{SMILES: molecule.SMILES(), Score: scores[i], Similarity: similarity(e.seeds, molecule)}
-		e.scored[m.SMILES] = m
-		if e.surrogate != nil {
-			fingerprint := molecule.Fingerprint()
-			e.surrogate.learn(featuresOf(m.SMILES, &fingerprint), e.goal.fitness(m))
-		}
-		if e.onScored != nil {
-			e.onScored(m)
-		}
+	for i, score := range scores {
+		e.addScore(molecules[i], score, err)
 	}
-	if err != nil {
-		for _, molecule := range molecules {
-			if e.scored[molecule.SMILES()] == nil {
-				delete(e.scored, molecule.SMILES())
-			}
-		}
-	}
-	for i, smiles := range admitted {
-		if smiles == "" {
-			continue
-		}
-		if m, ok := e.scored[smiles]; ok {
-			e.known[texts[i]] = m
-		} else {
-			delete(e.known, texts[i])
+	for i, text := range texts {
+		if m, ok := e.scored[smiles[i]]; ok || smiles[i] == "" {
+			e.known[text] = m
 		}
 	}
 	return err
+}
+
+// addScore adds a molecule to scored. After an error of the objective, a molecule without a score is not added, since it
+// may get one the next time.
+func (e *evaluator) addScore(molecule *chem.Molecule, score float64, err error) {
+	if math.IsNaN(score) || math.IsInf(score, 0) {
+		if err == nil {
+			e.scored[molecule.SMILES()] = nil
+		}
+		return
+	}
+	m := &Molecule{SMILES: molecule.SMILES(), Score: score, Similarity: similarity(e.seeds, molecule)}
+	e.scored[m.SMILES] = m
+	if e.surrogate != nil {
+		fingerprint := molecule.Fingerprint()
+		e.surrogate.learn(featuresOf(m.SMILES, &fingerprint), e.goal.fitness(m))
+	}
+	if e.onScored != nil {
+		e.onScored(m)
+	}
 }
 
 // knows reports whether a text has been evaluated, or its molecule in another spelling.
