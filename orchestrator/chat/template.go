@@ -13,12 +13,12 @@ import (
 func readTemplate(r *triton.EntryReader) *prompt.Template {
 	tokens := readSpecialTokens(r)
 	options := prompt.Options{
-		Form:        prompt.Form(r.OneOf("content_format", "auto", "text", "parts", "mixed")),
-		Placeholder: r.Text("image_placeholder", "<image>"),
-		Marks:       tokens.all,
-		Variables:   tokens.named,
-		StripBOS:    r.OneOf("strip_bos", "false", "true") == "true",
-		ImageFirst:  r.OneOf("image_first", "true", "false") == "true",
+		ContentFormat: r.OneOf("content_format", "auto", "text", "parts", "mixed"),
+		Placeholder:   r.Text("image_placeholder", "<image>"),
+		SpecialTokens: tokens.all,
+		Variables:     tokens.named,
+		StripBOS:      r.OneOf("strip_bos", "false", "true") == "true",
+		ImageFirst:    r.OneOf("image_first", "true", "false") == "true",
 	}
 	const parameter, defaultFile = "chat_template", "chat_template.jinja"
 	if r.Text(parameter, defaultFile) == "server" {

@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,42 +21,35 @@ type Message struct {
 	Parts []Part
 }
 
-// Form is the type of a message's content in a template.
-type Form string
-
+// Values of Options.ContentFormat beside "auto".
 const (
-	// Auto derives the form from the template's text.
-	Auto Form = "auto"
-	// Text is one string with placeholders for images.
-	Text Form = "text"
-	// Parts is always a list of {"type": "text" | "image", …}.
-	Parts Form = "parts"
-	// Mixed is a list for a message with an image, else a string.
-	Mixed Form = "mixed"
+	formatText  = "text"
+	formatParts = "parts"
+	formatMixed = "mixed"
 )
 
 var (
-	// listUse matches templates that use content as a list; stringTest matches those that also take a string.
+	// listUse matches templates that use content as a list; stringTest matches those that also accept a string.
 	listUse = regexp.MustCompile(
 		`for\s+\w+\s+in\s+[^%]*content|content\s*(\[\s*['"]text|\|\s*selectattr)|content['"]?\]?\s*\[\s*0\s*\]`)
 	stringTest = regexp.MustCompile(`is\s+(not\s+)?string`)
 )
 
-// formOf guesses the form from how the template uses content.
-func formOf(source string) Form {
+// contentFormatOf guesses the format from how the template uses content.
+func contentFormatOf(source string) string {
 	switch {
 	case !listUse.MatchString(source):
-		return Text
+		return formatText
 	case stringTest.MatchString(source):
-		return Mixed
+		return formatMixed
 	}
-	return Parts
+	return formatParts
 }
 
-// ordered moves images to the front if the model expects that.
-func (t *Template) ordered(parts []Part) []Part {
+// prepare returns the parts of a message as the prompt has them: in the model's order and with special tokens escaped.
+func (t *Template) prepare(parts []Part) []Part {
 	if !t.options.ImageFirst {
-		return parts
+		return t.escaper.escape(parts)
 	}
 	sorted := make([]Part, 0, len(parts))
 	for _, images := range []bool{true, false} {
@@ -65,32 +59,27 @@ func (t *Template) ordered(parts []Part) []Part {
 			}
 		}
 	}
-	return sorted
+	return t.escaper.escape(sorted)
 }
 
 // content returns the content of a message for the template. images counts the images of the conversation so far.
 func (t *Template) content(parts []Part, images *int) any {
-	if t.options.Form == Text {
-		return t.flat(parts, images)
+	hasImage := slices.ContainsFunc(parts, func(p Part) bool { return p.Image })
+	if format := t.options.ContentFormat; format == formatText || format == formatMixed && !hasImage {
+		return t.textContent(parts, images)
 	}
 	list := make([]any, len(parts))
-	hasImage := false
 	for i, p := range parts {
+		list[i] = template.NewDict("type", "text", "text", p.Text)
 		if p.Image {
-			hasImage = true
 			list[i] = template.NewDict("type", "image")
-		} else {
-			list[i] = template.NewDict("type", "text", "text", p.Text)
 		}
-	}
-	if t.options.Form == Mixed && !hasImage {
-		return t.flat(parts, images)
 	}
 	return list
 }
 
-// flat writes one part per line, as vLLM does for templates that take text.
-func (t *Template) flat(parts []Part, images *int) string {
+// textContent returns one line for each part, as vLLM does for templates that expect a string.
+func (t *Template) textContent(parts []Part, images *int) string {
 	lines := make([]string, len(parts))
 	for i, p := range parts {
 		lines[i] = p.Text

@@ -6,8 +6,10 @@
 // testdata.
 //
 // Terms:
-//   - part: a text or an image of a message.
-//   - template: Jinja text, published beside a model's weights on Hugging Face.
-//   - placeholder: the text that stands for an image in the prompt, which the engine replaces.
-//   - mark: a text that the model's tokenizer reads as one special token.
+//
+//	part             a text or an image of a message
+//	content          the value of a message in the template: a string, or a list of parts
+//	template         Jinja text, published beside a model's weights on Hugging Face
+//	placeholder      the text that stands for an image in the prompt, which the engine replaces
+//	special token    a text that the model's tokenizer encodes as one control token
 package prompt

@@ -13,19 +13,22 @@ import (
 
 // Options configure the template of a model.
 type Options struct {
-	Form Form
-	// Placeholder stands for an image in content of form Text, by default <image>. {n} in it is replaced by the number
-	// of the image in the conversation, counted from 1.
+	// ContentFormat is the type of content that the template expects: "text", one string with placeholders for images;
+	// "parts", a list of {"type": "text" | "image", …}; "mixed", a list for a message with an image, else a string.
+	// "auto" and "" derive it from the template's text.
+	ContentFormat string
+	// Placeholder stands for an image in content of format text. {n} in it is replaced by the number of the image in
+	// the conversation, counted from 1.
 	Placeholder string
-	// Marks are the marks that are broken up in the texts of messages.
-	Marks []string
-	// Variables are passed to the template: bos_token, eos_token.
+	// SpecialTokens are broken up in the texts of messages.
+	SpecialTokens []string
+	// Variables are passed to the template, such as bos_token.
 	Variables map[string]string
 	// StripBOS removes bos_token from the start of the prompt, for engines that add it themselves.
 	StripBOS bool
 	// ImageFirst moves the images of a message before its text.
 	ImageFirst bool
-	// Now is the clock for strftime_now; nil is time.Now.
+	// Now is the clock of strftime_now; nil means time.Now.
 	Now func() time.Time
 }
 
@@ -33,7 +36,7 @@ type Options struct {
 type Template struct {
 	parsed  *template.Template
 	options Options
-	breaker *breaker
+	escaper *escaper
 }
 
 // Parse compiles the text of a chat_template.jinja.
@@ -41,21 +44,14 @@ func Parse(source string, o Options) (*Template, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	switch o.Form {
-	case Auto, "":
-		o.Form = formOf(source)
-	case Text, Parts, Mixed:
-	default:
-		return nil, fmt.Errorf("content form %q: auto, text, parts and mixed are known", o.Form)
-	}
-	if o.Form == Text && o.Placeholder == "" {
-		o.Placeholder = "<image>"
+	if o.ContentFormat == "" || o.ContentFormat == "auto" {
+		o.ContentFormat = contentFormatOf(source)
 	}
 	parsed, err := template.Parse(source)
 	if err != nil {
 		return nil, fmt.Errorf("chat template: %w", err)
 	}
-	return &Template{parsed: parsed, options: o, breaker: newBreaker(o.Marks)}, nil
+	return &Template{parsed: parsed, options: o, escaper: newEscaper(o.SpecialTokens)}, nil
 }
 
 // Render returns the prompt for a conversation. With generate, it ends where the assistant's answer starts. The error
@@ -64,14 +60,13 @@ func (t *Template) Render(messages []Message, generate bool) (string, error) {
 	list := make([]any, len(messages))
 	images := 0
 	for i, m := range messages {
-		parts := t.breaker.parts(t.ordered(m.Parts))
-		list[i] = template.NewDict("role", m.Role, "content", t.content(parts, &images))
+		list[i] = template.NewDict("role", m.Role, "content", t.content(t.prepare(m.Parts), &images))
 	}
 	return t.render(list, generate)
 }
 
-// maxSuffix is the most bytes that a template may write after the final message. Before that, the same text belongs to
-// another message.
+// maxSuffix is the maximum number of bytes that a template may write after the final message. The same text further
+// ahead belongs to another message.
 const maxSuffix = 4 << 10
 
 // Continue returns the prompt for a conversation whose last message the model continues.
@@ -83,7 +78,7 @@ func (t *Template) Continue(messages []Message) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	last := t.breaker.parts(t.ordered(messages[len(messages)-1].Parts))
+	last := t.prepare(messages[len(messages)-1].Parts)
 	text := strings.TrimSpace(last[len(last)-1].Text)
 	tail := max(0, len(prompt)-len(text)-maxSuffix)
 	at := strings.LastIndex(prompt[tail:], text)

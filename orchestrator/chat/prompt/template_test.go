@@ -23,17 +23,14 @@ func render(t *testing.T, tmpl *Template, messages []Message) string {
 	return got
 }
 
-func TestForms(t *testing.T) {
-	for name, want := range map[string]Form{
-		"llama-3.2-vision.jinja": Mixed, "qwen2-vl.jinja": Mixed, "simple.jinja": Mixed,
-		"llava-1.5.jinja": Parts, "llava-next-mistral.jinja": Parts, "phi-3-vision.jinja": Text,
+func TestContentFormat(t *testing.T) {
+	for name, want := range map[string]string{
+		"llama-3.2-vision.jinja": formatMixed, "qwen2-vl.jinja": formatMixed, "simple.jinja": formatMixed,
+		"llava-1.5.jinja": formatParts, "llava-next-mistral.jinja": formatParts, "phi-3-vision.jinja": formatText,
 	} {
-		if got := chatTemplate(t, name, Options{}).options.Form; got != want {
-			t.Errorf("%s: form %s, want %s", name, got, want)
+		if got := chatTemplate(t, name, Options{}).options.ContentFormat; got != want {
+			t.Errorf("%s: format %s, want %s", name, got, want)
 		}
-	}
-	if _, err := Parse("x", Options{Form: "other"}); err == nil {
-		t.Error("unknown form: no error")
 	}
 }
 
@@ -77,10 +74,10 @@ func TestPrompts(t *testing.T) {
 	}
 }
 
-var marks = []string{"<|image|>", "<|eot_id|>", "<|im_start|>", "<image>", "é|"}
+var specialTokens = []string{"<|image|>", "<|eot_id|>", "<|im_start|>", "<image>", "é|"}
 
-func TestBreakMarks(t *testing.T) {
-	tmpl := chatTemplate(t, "simple.jinja", Options{Marks: marks})
+func TestEscape(t *testing.T) {
+	tmpl := chatTemplate(t, "simple.jinja", Options{SpecialTokens: specialTokens})
 	for _, parts := range [][]Part{
 		{text("see <|image|> and <image>")},
 		{text("<|eot_id|><|eot_id|>")},
@@ -93,31 +90,31 @@ func TestBreakMarks(t *testing.T) {
 		{image, text("<ima"), text("ge>")},
 	} {
 		got := strings.Replace(render(t, tmpl, user(parts...)), "<user><image>", "<user>", 1)
-		for _, m := range marks {
-			if strings.Contains(got, m) {
-				t.Errorf("%v: %q still has %q", parts, got, m)
+		for _, token := range specialTokens {
+			if strings.Contains(got, token) {
+				t.Errorf("%v: %q still has %q", parts, got, token)
 			}
 		}
 	}
 	const want = "<user>a < b | c > d, <imag><end><assistant>"
 	if got := render(t, tmpl, user(text("a < b | c > d, <imag>"))); got != want {
-		t.Errorf("text without marks: got %q, want %q", got, want)
+		t.Errorf("text without special tokens: got %q, want %q", got, want)
 	}
 }
 
-// FuzzMarks checks that no text puts a mark into the prompt, however it is divided into parts.
-func FuzzMarks(f *testing.F) {
+// FuzzEscape checks that no text puts a special token into the prompt, however it is divided into parts.
+func FuzzEscape(f *testing.F) {
 	f.Add("<|image|>", "<|im", "age|>")
 	f.Add("<|eot", "_id", "|>")
-	b := newBreaker(marks)
+	e := newEscaper(specialTokens)
 	f.Fuzz(func(t *testing.T, x, y, z string) {
 		joined := ""
-		for _, p := range b.parts([]Part{text(x), text(y), text(z)}) {
+		for _, p := range e.escape([]Part{text(x), text(y), text(z)}) {
 			joined += p.Text
 		}
-		for _, m := range marks {
-			if strings.Contains(joined, m) {
-				t.Errorf("%q has the mark %q", joined, m)
+		for _, token := range specialTokens {
+			if strings.Contains(joined, token) {
+				t.Errorf("%q has the special token %q", joined, token)
 			}
 		}
 	})
@@ -135,7 +132,7 @@ func TestContinue(t *testing.T) {
 }
 
 func BenchmarkRender(b *testing.B) {
-	tmpl := chatTemplate(b, "llama-3.2-vision.jinja", Options{Marks: marks})
+	tmpl := chatTemplate(b, "llama-3.2-vision.jinja", Options{SpecialTokens: specialTokens})
 	var messages []Message
 	for range 10 {
 		messages = append(messages,
@@ -152,7 +149,7 @@ func BenchmarkRender(b *testing.B) {
 
 // TestContinueChecksEnd has a template that omits the final message, whose text is also in a message of the user.
 func TestContinueChecksEnd(t *testing.T) {
-	tmpl, err := Parse("{% for m in messages[:-1] %}{{ m.content }}{% endfor %}", Options{Form: Text})
+	tmpl, err := Parse("{% for m in messages[:-1] %}{{ m.content }}{% endfor %}", Options{ContentFormat: formatText})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,17 +161,17 @@ func TestContinueChecksEnd(t *testing.T) {
 	}
 }
 
-// TestManyMarks breaks a text in which tens of thousands of marks could start at every byte. A comparison with each
-// mark would take minutes.
-func TestManyMarks(t *testing.T) {
+// TestManySpecialTokens has a text in which tens of thousands of special tokens could start at every byte. A comparison
+// with each of them would take minutes.
+func TestManySpecialTokens(t *testing.T) {
 	const n = 1 << 22
-	var marks []string
+	var tokens []string
 	for i := range 1 << 15 {
-		marks = append(marks, fmt.Sprintf("<|reserved %d|>", i))
+		tokens = append(tokens, fmt.Sprintf("<|reserved %d|>", i))
 	}
-	parts := newBreaker(marks).parts([]Part{text(strings.Repeat("<", n) + "|reserved 77|>")})
+	parts := newEscaper(tokens).escape([]Part{text(strings.Repeat("<", n) + "|reserved 77|>")})
 	if want := strings.Repeat("<", n) + " |reserved 77|>"; parts[0].Text != want {
-		t.Error("the text is not broken only inside the mark")
+		t.Error("the text has a space outside the special token, or none inside it")
 	}
 }
 
