@@ -40,19 +40,19 @@ type Health struct {
 	Message string `json:"message"`
 }
 
-// Error is the body of a failed request. Its flat members are the documented form. Under error they are repeated for
+// Error is the body of a failed request. Its flat members are the documented form. Error.Error repeats them for
 // OpenAI's clients, which read error.message, and for Llama Stack's, which read error.detail.
 type Error struct {
-	Object  string  `json:"object"` // "error"
-	Message string  `json:"message"`
-	Type    string  `json:"type"`
-	Param   *string `json:"param"` // the field at fault, such as messages[0].content
-	Code    int     `json:"code"`  // the HTTP status
-	Error   Nested  `json:"error"`
+	Object  string      `json:"object"` // "error"
+	Message string      `json:"message"`
+	Type    string      `json:"type"`
+	Param   *string     `json:"param"` // the field at fault, such as messages[0].content
+	Code    int         `json:"code"`  // the HTTP status
+	Error   NestedError `json:"error"`
 }
 
-// Nested repeats an Error for clients that expect an object under error. Detail repeats the message.
-type Nested struct {
+// NestedError repeats an Error. Its Detail repeats the message.
+type NestedError struct {
 	Object  string  `json:"object"`
 	Message string  `json:"message"`
 	Type    string  `json:"type"`

@@ -9,12 +9,11 @@ import (
 	"retort/orchestrator/wire"
 )
 
-// maxParts bounds the parts of a message: as a Go struct, a part takes many times the bytes of its JSON.
+// maxParts is the maximum number of parts of a message: as a Go struct, a part takes many times the bytes of its JSON.
 const maxParts = 1024
 
 // ReadParts decodes the content of a message that is a list, each element with decode. decode sets the Path of an image
-// within its element; ReadParts prepends the element's index. Content that is malformed or too long is a
-// *wire.Mismatch.
+// within its element; ReadParts prepends the element's index. Its error for a wrong value is a *wire.Mismatch.
 func ReadParts(value jsontext.Value, decode func(jsontext.Value) (Part, *wire.Mismatch)) ([]Part, error) {
 	if value.Kind() != '[' {
 		return nil, &wire.Mismatch{
@@ -31,7 +30,8 @@ func ReadParts(value jsontext.Value, decode func(jsontext.Value) (Part, *wire.Mi
 	return parts, err
 }
 
-// Object is a decoded JSON object of a message. It has only the members that a documented interface reads.
+// Object is a decoded JSON object of a message. It has only the members that a documented interface reads, so that
+// others take no memory.
 type Object map[string]jsontext.Value
 
 var objectMembers = []string{"type", "text", "refusal", "image_url", "url", "detail", "image", "uri", "data"}
@@ -46,35 +46,28 @@ func ReadObject(value jsontext.Value) (Object, *wire.Mismatch) {
 		return nil, wire.NotObject.At()
 	}
 	object := Object{}
-	if err := object.read(newDecoder(value)); err != nil {
+	decoder := newDecoder(value)
+	_, err := decoder.ReadToken()
+	for err == nil && decoder.PeekKind() != '}' {
+		err = object.readMember(decoder)
+	}
+	if err != nil {
 		return nil, &wire.Mismatch{Rule: "value_error", Message: err.Error()}
 	}
 	return object, nil
 }
 
-func (o Object) read(decoder *jsontext.Decoder) error {
-	if _, err := decoder.ReadToken(); err != nil {
+func (o Object) readMember(decoder *jsontext.Decoder) error {
+	token, err := decoder.ReadToken()
+	if err != nil {
 		return err
 	}
-	for decoder.PeekKind() != '}' {
-		token, err := decoder.ReadToken()
-		if err != nil {
-			return err
-		}
-		name := token.String()
-		if !slices.Contains(objectMembers, name) {
-			if err := decoder.SkipValue(); err != nil {
-				return err
-			}
-			continue
-		}
-		value, err := decoder.ReadValue()
-		if err != nil {
-			return err
-		}
+	name := token.String()
+	value, err := decoder.ReadValue()
+	if err == nil && slices.Contains(objectMembers, name) {
 		o[name] = value.Clone()
 	}
-	return nil
+	return err
 }
 
 // Text returns a member that must be a string.
@@ -91,9 +84,6 @@ func (o Object) Text(name string) (string, *wire.Mismatch) {
 	return text, nil
 }
 
-// Has reports whether a member exists and is not null.
-func (o Object) Has(name string) bool { return o[name].Kind() != 0 && o[name].Kind() != 'n' }
-
 // IsNullOrOneOf reports whether a member exists and is null or one of texts.
 func (o Object) IsNullOrOneOf(name string, texts ...string) bool {
 	text, ok := ReadText(o[name])
@@ -105,7 +95,7 @@ func ReadText(value jsontext.Value) (text string, ok bool) {
 	return text, value.Kind() == '"' && json.Unmarshal(value, &text) == nil
 }
 
-// NotOneOf is the mismatch of a member that is none of the expected texts.
+// NotOneOf returns the mismatch of a member that is none of the expected texts.
 func NotOneOf(member, expected string) *wire.Mismatch {
 	m := wire.Mismatch{Rule: "literal_error", Message: "Input should be " + expected}
 	return m.At(member)

@@ -7,20 +7,20 @@ import (
 	"retort/orchestrator/chat/vision"
 )
 
-// Conversation is a request, whichever interface received it.
+// Conversation is a request in the form that all interfaces share.
 type Conversation struct {
 	Model    string // public id
 	Messages []Message
 	// Field is the member of the body that holds the conversation. Faults of the whole conversation name it.
 	Field string
-	// Prompt is a finished prompt that replaces the messages; nil if there is none.
+	// Prompt replaces the messages and the chat template in a text completion; else nil.
 	Prompt   *string
 	Sampling engine.Sampling
 	// Stream requests the answer in pieces as they are written.
 	Stream bool
-	// ContinueFinal has the model continue the last message in place of answering it.
+	// ContinueFinal lets the model continue the last message instead of answering it.
 	ContinueFinal bool
-	// OffersTools says that the model may call tools but need not.
+	// OffersTools means that the model may call tools but need not.
 	OffersTools bool
 	// NoGenerationPrompt omits the template's marker that begins the assistant's answer.
 	NoGenerationPrompt bool

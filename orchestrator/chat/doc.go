@@ -24,34 +24,34 @@
 //	max_images           maximum images in one conversation; default 1
 //	image_tokens         tokens of max_model_len that one image takes; default 0
 //	completions          "false" for an engine that accepts conversations only, no text completions
-//	tools                "true" for a model that accepts tools which it need not call
-//	structured_output    the setting by which vLLM's backend constrains an answer to a form: "structured_outputs" or,
-//	                     for older backends, "guided_decoding"; "none" if it cannot
+//	tools                "true" for a model that may be offered tools that it need not call
+//	structured_output    the setting of vLLM's backend for guides: "structured_outputs" or, for older backends,
+//	                     "guided_decoding"; "none" if it has no guides
 //	default_max_tokens   maximum tokens of an answer if the request sets none; default: all that fit
-//	completion_overflow  "refuse" (400) or "clamp" an answer too long to fit; applies only with a tokenizer
+//	completion_overflow  "refuse" (400) or "clamp" a max_tokens that does not fit; applies only with a tokenizer
 //	chat_template        file; default chat_template.jinja; "server" if the engine applies the template
-//	content_format       content that the template expects: "text", "parts", "mixed"; "auto" finds out
-//	image_placeholder    stands for an image in content of format text; default "<image>"; {n} is its number
+//	content_format       content that the template expects: "text", "parts", "mixed" (prompt.Options); default "auto"
+//	image_placeholder    stands for an image in content of format text; {n} is its number; default "<image>"
 //	image_first          "true": images of a message come before its text; "false": in their order
 //	image_token          the template's marker of an image; the prompt must have one for each image
 //	image_size           "504x504": size of images sent as pixels; default: the size of the largest
 //	bos_token, eos_token for the template; default: from tokenizer_config.json beside it
 //	strip_bos            "true" removes bos_token from the prompt, for engines that add it (vLLM)
 //	special_tokens       JSON list of further strings that messages must not insert into the prompt
-//	tokenizer            file; counts tokens for usage and limits if the engine does not
+//	tokenizer            file; counts the tokens of prompts for limits, and of answers if the engine does not
 //	sampling_parameters  names of the settings that the model supports; default: all of its contract
 //	cumulative_text      "true": each response of a TensorRT-LLM model holds the whole text so far
 //
 // Special tokens of tokenizer.json and tokenizer_config.json beside the configuration are kept out of the prompt too.
 //
-// Retort's models refuse a request with an error that begins with "InvalidRequest: ". Clients see it with status 400.
-// For a prompt that is too long, models may use vLLM's wording (engine/refusal.go).
+// Retort's models refuse a request with an error that begins with "InvalidRequest: ". The client receives it with
+// status 400. For a prompt that is too long, models may use vLLM's wording (engine/refusal.go).
 //
 // Terms:
 //
 //	choice    one of the n answers to a request
 //	chunk     new text of one choice, on its way to the client
-//	clamp     reduce max_tokens to what fits, in place of refusing the request
-//	form      a constraint on an answer: a JSON schema, a regular expression, a grammar or a list of texts
+//	clamp     reduce max_tokens to what fits instead of refusing the request
+//	guide     a constraint on an answer: a JSON schema, a regular expression, a grammar or a list of texts
 //	part      a text or an image within a message
 package chat

@@ -21,12 +21,12 @@ type Model struct {
 	MaxImages        int   // in one conversation
 	ImageTokens      int   // tokens of MaxLength that one image takes
 	DefaultMaxTokens int   // maximum tokens of an answer if the request sets none; 0 means all that fit
-	Clamp            bool  // reduces MaxTokens to what fits in place of refusing the request
-	Completions      bool  // accepts prompts that are no conversation
-	Tools            bool  // accepts tools that it need not call
+	Clamp            bool  // reduces MaxTokens to what fits instead of refusing the request
+	Completions      bool  // accepts text completions
+	Tools            bool  // may be offered tools that it need not call
 
 	template    *prompt.Template // nil if the engine applies the template
-	imageMarker string           // of an image in the prompt; "" if the prompt is not checked
+	imageMarker string           // appears once for each image in the prompt; "" if that is not checked
 	tokenizer   *tokenizers.Tokenizer
 	engine      engine.Engine
 }
@@ -103,8 +103,8 @@ func (m *Model) completionPrompt(text string) (string, error) {
 	return text, nil
 }
 
-// singleQuestion returns the prompt for an engine that applies the template itself: one user message, after an optional
-// system message.
+// singleQuestion returns the prompt for an engine that applies the template itself. It accepts one user message, after
+// optional system messages.
 func singleQuestion(c Conversation) (string, error) {
 	var texts []string
 	for i, message := range c.Messages {

@@ -18,7 +18,7 @@ func (s *Service) Name() string { return "chat" }
 // OpenAPI returns the API's description in YAML.
 func (s *Service) OpenAPI() []byte { return openAPI }
 
-// Interface is a documented interface to the models. Routes adds its endpoints.
+// Interface is a documented interface to the models, such as package openai.
 type Interface interface{ Routes(r fiber.Router) }
 
 // Mount adds interfaces. It must be called before Routes.
@@ -59,7 +59,7 @@ func (s *Service) RenderFault(f *fault.Error) (status int, body any) {
 	if field := f.Field(); field != "" {
 		e.Param = &field
 	}
-	e.Error = Nested{
+	e.Error = NestedError{
 		Object:  e.Object,
 		Message: e.Message,
 		Type:    e.Type,

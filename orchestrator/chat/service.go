@@ -44,7 +44,8 @@ func (s *Service) ImageModels() (ids []string) {
 // MaxMessages returns the maximum number of messages in one conversation.
 func (s *Service) MaxMessages() int { return s.config.MaxMessages }
 
-// Answer prepares the answer to a conversation; its Chunks run the engine. On an error no engine has been called.
+// Answer prepares the answer to a conversation. Chunks runs the engine: if Answer fails, the engine has not been
+// called.
 func (s *Service) Answer(ctx context.Context, c Conversation) (*Answer, error) {
 	m, err := s.find(c.Model)
 	if err != nil {
@@ -80,7 +81,7 @@ func (s *Service) find(id string) (*Model, error) {
 // request turns a conversation into a request to a model's engine. It loads images last, so that a request that fails
 // for another reason fetches none.
 func (s *Service) request(ctx context.Context, m *Model, c Conversation) (r engine.Request, err error) {
-	if err := s.check(m, &c); err != nil {
+	if err := s.check(m, c); err != nil {
 		return r, err
 	}
 	images := imagesOf(c.Messages)
@@ -102,8 +103,7 @@ func (s *Service) request(ctx context.Context, m *Model, c Conversation) (r engi
 }
 
 // check refuses a conversation that exceeds the limits of the settings or of the model.
-func (s *Service) check(m *Model, c *Conversation) error {
-	c.Sampling.N = max(1, c.Sampling.N)
+func (s *Service) check(m *Model, c Conversation) error {
 	if f := fault.Between(c.Sampling.N, 1, s.config.MaxChoices, "n"); f != nil {
 		return f
 	}
@@ -117,7 +117,7 @@ func (s *Service) check(m *Model, c *Conversation) error {
 	return m.engine.Check(&c.Sampling)
 }
 
-// List returns the model list.
+// List returns the models that are served now.
 func (s *Service) List(context.Context) (Models, error) {
 	list := Models{Object: "list", Data: []ModelCard{}}
 	if err := s.models.Ready(); err != nil {
@@ -129,7 +129,7 @@ func (s *Service) List(context.Context) (Models, error) {
 	return list, nil
 }
 
-// Entry returns the ModelCard of a public id. It fails as a request for that model would.
+// Entry returns the ModelCard of a public id. It fails like a request for that model.
 func (s *Service) Entry(id string) (any, error) {
 	m, err := s.models.Find(id)
 	if err != nil {
@@ -140,7 +140,7 @@ func (s *Service) Entry(id string) (any, error) {
 
 // card describes the model as vLLM does: everyone may do all that the model can.
 func (m *Model) card() ModelCard {
-	sum := sha256.Sum256([]byte(m.ID)) // so that the permission's id is the same on every replica
+	sum := sha256.Sum256([]byte(m.ID)) // a permission id that is the same on every replica
 	return ModelCard{
 		ID:          m.ID,
 		Object:      "model",

@@ -9,7 +9,7 @@ import (
 	"retort/orchestrator/triton"
 )
 
-// readTemplate reads a model's chat template with its options. It returns nil if the engine applies the template.
+// readTemplate reads a model's chat template and its options. It returns nil if the engine applies the template.
 func readTemplate(r *triton.EntryReader) *prompt.Template {
 	tokens := readSpecialTokens(r)
 	options := prompt.Options{
@@ -36,11 +36,11 @@ func readTemplate(r *triton.EntryReader) *prompt.Template {
 // specialTokens are the strings that a model's tokenizer encodes as one token each.
 type specialTokens struct {
 	named map[string]string // variables of the template, such as bos_token
-	all   []string          // strings that a message must not insert into a prompt
+	all   []string          // escaped in messages
 }
 
 // readSpecialTokens reads the parameters bos_token, eos_token, unk_token, pad_token, image_token and special_tokens (a
-// JSON list), and the files tokenizer.json and tokenizer_config.json if they exist beside the configuration.
+// JSON list), and the files tokenizer.json and tokenizer_config.json beside the configuration, if they exist.
 func readSpecialTokens(r *triton.EntryReader) specialTokens {
 	t := specialTokens{named: map[string]string{}}
 	var file struct {
@@ -58,7 +58,7 @@ func readSpecialTokens(r *triton.EntryReader) specialTokens {
 		}
 	}
 	for _, name := range []string{"bos_token", "eos_token", "unk_token", "pad_token", "image_token"} {
-		inFile, err := tokenText(config[name])
+		inFile, err := readToken(config[name])
 		if err != nil {
 			r.Check(fmt.Errorf("tokenizer_config.json: %s: %w", name, err))
 		}
@@ -71,9 +71,9 @@ func readSpecialTokens(r *triton.EntryReader) specialTokens {
 	return t
 }
 
-// tokenText decodes a token of tokenizer_config.json: "</s>" or {"content": "</s>", …}. A token that is null or missing
+// readToken decodes a token of tokenizer_config.json: "</s>" or {"content": "</s>", …}. A token that is null or missing
 // is "".
-func tokenText(raw json.RawMessage) (text string, err error) {
+func readToken(raw json.RawMessage) (text string, err error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return "", nil
 	}

@@ -7,8 +7,8 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// Refuse returns an Invalid fault without a rule. Its message is a whole sentence in vLLM's style, which clients see
-// without the field in front.
+// Refuse returns an Invalid fault without a rule, so that clients see its message without the field in front. The
+// message is a sentence in vLLM's style.
 func Refuse(input any, path []any, format string, args ...any) *fault.Error {
 	return &fault.Error{Kind: fault.Invalid, Path: path, Input: input, Message: fmt.Sprintf(format, args...)}
 }
@@ -30,10 +30,9 @@ func CheckContent(role string, parts []Part) *fault.Error {
 	return nil
 }
 
-// CheckSampling checks settings against vLLM's bounds, in its wording. It passes add one value for each bound, nil if
-// the setting is within it.
-func CheckSampling(add func(...*fault.Error), s engine.Sampling) {
-	add(
+// CheckSampling checks settings against vLLM's bounds. It returns a fault in vLLM's words, or nil, for each bound.
+func CheckSampling(s engine.Sampling) []*fault.Error {
+	return []*fault.Error{
 		AtLeast(s.MaxTokens, 1, "max_tokens"),
 		AtLeast(&s.N, 1, "n"),
 		AtLeast(s.MinTokens, 0, "min_tokens"),
@@ -45,7 +44,7 @@ func CheckSampling(add func(...*fault.Error), s engine.Sampling) {
 		checkTemperature(&s),
 		checkTopK(s.TopK),
 		checkMinTokens(&s),
-	)
+	}
 }
 
 func checkTemperature(s *engine.Sampling) *fault.Error {
@@ -75,11 +74,11 @@ func checkMinTokens(s *engine.Sampling) *fault.Error {
 }
 
 // AtLeast refuses a setting below a lower bound. A nil setting passes.
-func AtLeast(value *int, least int, name string) *fault.Error {
-	if value == nil || *value >= least {
+func AtLeast(value *int, lower int, name string) *fault.Error {
+	if value == nil || *value >= lower {
 		return nil
 	}
-	return Refuse(*value, []any{name}, "%s must be at least %d, got %d.", name, least, *value)
+	return Refuse(*value, []any{name}, "%s must be at least %d, got %d.", name, lower, *value)
 }
 
 func within(value *float64, name, bounds string, isWithin func(float64) bool) *fault.Error {

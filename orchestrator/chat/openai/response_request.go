@@ -28,7 +28,7 @@ func (r *ResponseRequest) Validate() error {
 	problems.Add(chat.AtLeast(r.MaxOutputTokens, 1, "max_output_tokens"))
 	sampling := r.sampling()
 	sampling.MaxTokens = nil // checked above under its name here
-	chat.CheckSampling(problems.Add, sampling)
+	problems.Add(chat.CheckSampling(sampling)...)
 	if top := r.TopLogprobs; top != nil {
 		problems.Add(fault.Between(*top, 0, 20, "top_logprobs"))
 	}

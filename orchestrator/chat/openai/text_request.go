@@ -24,7 +24,7 @@ func (r *TextRequest) Validate() error {
 	problems.AddEach(len(r.Prompt), func(i int) *fault.Error { return fault.Text(r.Prompt[i], "prompt", i) })
 	r.checkGuides(&problems, nil)
 	r.checkUnsupported(&problems)
-	chat.CheckSampling(problems.Add, r.sampling())
+	problems.Add(chat.CheckSampling(r.sampling())...)
 	if r.Logprobs != nil {
 		problems.Add(fault.Between(*r.Logprobs, 0, maxTextLogprobs, "logprobs"))
 	}

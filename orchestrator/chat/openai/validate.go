@@ -21,7 +21,7 @@ func (r *Request) Validate() error {
 	if r.MaxCompletionTokens != nil { // otherwise CheckSampling checks max_tokens
 		problems.Add(chat.AtLeast(r.MaxTokens, 1, "max_tokens"))
 	}
-	chat.CheckSampling(problems.Add, r.sampling())
+	problems.Add(chat.CheckSampling(r.sampling())...)
 	problems.Add(r.checkLogprobs(), r.Stop.Check())
 	r.checkUnsupported(&problems)
 	refuseIf := refuser(&problems)

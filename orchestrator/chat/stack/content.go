@@ -70,7 +70,7 @@ func readImage(value jsontext.Value) (*chat.Source, *wire.Mismatch) {
 // readSource decodes {"uri": …}, {"url": …}, {"url": {"uri": …}} or {"data": …}. The source's Path is the member that
 // holds it.
 func readSource(object chat.Object) (*chat.Source, *wire.Mismatch) {
-	if object.Has("data") {
+	if chat.IsSet(object["data"]) {
 		data, mismatch := object.Text("data")
 		return &chat.Source{Base64: data, Path: []any{"data"}}, mismatch
 	}

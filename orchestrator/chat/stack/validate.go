@@ -59,13 +59,13 @@ func (s *Sampling) check(problems *fault.Problems) {
 			}
 		}
 	}
-	chat.CheckSampling(add, engine.Sampling{
+	add(chat.CheckSampling(engine.Sampling{
 		N:                 1,
 		Temperature:       s.temperature(),
 		TopP:              s.topP(),
 		TopK:              s.topK(),
 		RepetitionPenalty: s.RepetitionPenalty,
-	})
+	})...)
 	add(s.Stop.Check(), chat.AtLeast(s.MaxTokens, 0, "max_tokens"))
 	if s.Strategy.Type == "top_k" && s.topK() == nil {
 		add(fault.Field("missing", nil, []any{"top_k"}, "Field required"))

@@ -10,9 +10,9 @@ import (
 	"retort/orchestrator/wire"
 )
 
-// ReadList decodes a JSON array of at most most items, each with decode. The *wire.Mismatch of an item begins with the
-// item's index. Items beyond the bound are counted, not decoded, so that they take no memory.
-func ReadList[T any](value jsontext.Value, most int, decode func(jsontext.Value) (T, *wire.Mismatch)) ([]T, error) {
+// ReadList decodes a JSON array of at most limit items, each with decode. Its error for a wrong value is a
+// *wire.Mismatch, with the path of the item. Items beyond the limit are only counted, so that they take no memory.
+func ReadList[T any](value jsontext.Value, limit int, decode func(jsontext.Value) (T, *wire.Mismatch)) ([]T, error) {
 	if value.Kind() != '[' {
 		return nil, wire.NotList.At()
 	}
@@ -23,15 +23,12 @@ func ReadList[T any](value jsontext.Value, most int, decode func(jsontext.Value)
 	items := []T{}
 	count := 0
 	for ; decoder.PeekKind() != ']'; count++ {
-		if count >= most {
-			if err := decoder.SkipValue(); err != nil {
-				return nil, err
-			}
-			continue
-		}
 		raw, err := decoder.ReadValue()
 		if err != nil {
 			return nil, err
+		}
+		if count >= limit {
+			continue
 		}
 		item, mismatch := decode(raw)
 		if mismatch != nil {
@@ -39,22 +36,22 @@ func ReadList[T any](value jsontext.Value, most int, decode func(jsontext.Value)
 		}
 		items = append(items, item)
 	}
-	if count > most {
+	if count > limit {
 		return nil, &wire.Mismatch{
 			Rule:    "too_long",
-			Message: fmt.Sprintf("List should have at most %d items after validation, not %d", most, count),
+			Message: fmt.Sprintf("List should have at most %d items after validation, not %d", limit, count),
 		}
 	}
 	return items, nil
 }
 
-// newDecoder returns a decoder of a value that the binder has validated, so that it need not look for duplicate names.
+// newDecoder returns a decoder for a value in which package bind has already looked for duplicate names.
 func newDecoder(value jsontext.Value) *jsontext.Decoder {
 	return jsontext.NewDecoder(bytes.NewBuffer(value), jsontext.AllowDuplicateNames(true))
 }
 
-// StopStrings is one stop string or several. Their number and length are bounded, because each is searched for with
-// each token.
+// StopStrings are one stop string or several. Their number and length are bounded, because each new token is searched
+// for all of them.
 type StopStrings []string
 
 const (
@@ -84,7 +81,7 @@ func readStop(value jsontext.Value) (string, *wire.Mismatch) {
 	return text, nil
 }
 
-// Check returns the first stop string that is empty or too long as a fault.
+// Check returns the fault of the first stop string that is empty or too long, nil if there is none.
 func (s StopStrings) Check() *fault.Error {
 	for i, stop := range s {
 		switch {
@@ -97,7 +94,7 @@ func (s StopStrings) Check() *fault.Error {
 	return nil
 }
 
-// NonEmptyList is a list that is refused unless it is empty. It keeps no items, so that a long list takes no memory.
+// NonEmptyList is true for a list that has items. It drops the items, so that a long list takes no memory.
 type NonEmptyList bool
 
 // UnmarshalJSON decodes a list.
@@ -109,7 +106,7 @@ func (n *NonEmptyList) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// NonEmptyObject is an object that is refused unless it is empty. It keeps no members.
+// NonEmptyObject is true for an object that has members. It drops the members.
 type NonEmptyObject bool
 
 // UnmarshalJSON decodes an object.
@@ -127,5 +124,5 @@ func isEmptyContainer(data []byte) bool {
 	return len(bytes.TrimSpace(data[1:len(data)-1])) == 0
 }
 
-// IsSet reports whether a raw member of a request exists and is not null.
+// IsSet reports whether a raw member of an object exists and is not null.
 func IsSet(raw []byte) bool { return len(raw) > 0 && string(raw) != "null" }
