@@ -1,4 +1,4 @@
-"""What an exported graph computes in, so that a figure beside PyTorch in fp32 says what it compares."""
+"""Describes the number formats of an exported graph, for comparisons with PyTorch in fp32."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ INTEGER = {"MatMulInteger", "QLinearMatMul"}
 
 
 def arithmetic(path: Path) -> str:
-    """Such as "weights stored in FLOAT16; 12 of 20 matrix products in integers, the rest in fp32"."""
+    """Returns such as "weights stored in FLOAT16; 12 of 20 matrix products in integers, the rest in fp32"."""
     model = onnx.load(str(path))
-    graphs = list(nested(model.graph))
-    made_by = {name: node for graph in graphs for node in graph.node for name in node.output}
+    graphs = list(with_subgraphs(model.graph))
+    producers = {name: node for graph in graphs for node in graph.node for name in node.output}
     products = [node for graph in graphs for node in graph.node if node.op_type in PRODUCTS | INTEGER]
-    integers = sum(in_integers(node, made_by) for node in products)
+    integers = sum(is_integer(node, producers) for node in products)
     sizes: Counter[str] = Counter()
     for graph in graphs:
         for weight in graph.initializer:
@@ -27,19 +27,21 @@ def arithmetic(path: Path) -> str:
     return f"weights stored in {stored}; {integers} of {len(products)} matrix products in integers, the rest in fp32"
 
 
-def in_integers(product: onnx.NodeProto, made_by: dict[str, onnx.NodeProto]) -> bool:
-    """Reports whether ONNX Runtime multiplies integers: by the operator, or as its left operand was just quantised."""
+def is_integer(product: onnx.NodeProto, producers: dict[str, onnx.NodeProto]) -> bool:
+    """Reports whether ONNX Runtime multiplies integers: by the operator, or because the left operand is quantised."""
     if product.op_type in INTEGER:
         return True
-    given = made_by.get(product.input[0])
-    rounded = made_by.get(given.input[0]) if given and given.op_type == "DequantizeLinear" else None
-    return rounded is not None and rounded.op_type == "QuantizeLinear"
+    operand = producers.get(product.input[0])
+    if operand is None or operand.op_type != "DequantizeLinear":
+        return False
+    quantised = producers.get(operand.input[0])
+    return quantised is not None and quantised.op_type == "QuantizeLinear"
 
 
-def nested(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
-    """The graph and those inside its nodes: the bodies of loops and branches."""
+def with_subgraphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
+    """Yields the graph and the graphs inside its nodes: the bodies of loops and branches."""
     yield graph
     for node in graph.node:
         for attribute in node.attribute:
             if attribute.type == onnx.AttributeProto.GRAPH:
-                yield from nested(attribute.g)
+                yield from with_subgraphs(attribute.g)

@@ -6,11 +6,11 @@ import os
 from pathlib import Path
 
 MAX_OTHERS = 0.10
-"""The share of the machine that others may use; above it, no bound is judged."""
+"""Above this share of the machine for other programs, no bound is judged."""
 
 
 class Busy:
-    """Measures from its creation on. This process and the trees of the given processes are not others."""
+    """Measures other programs from its creation on: all but this process, `roots` and the descendants of these."""
 
     def __init__(self, *roots: int) -> None:
         self.roots = {os.getpid(), *roots}
@@ -19,9 +19,9 @@ class Busy:
     def _now(self) -> tuple[int, int, int]:
         """Ticks so far: busy ticks of all cores, all ticks, and those of the measured processes."""
         numbers = [int(field) for field in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
-        return sum(numbers) - numbers[3] - numbers[4], sum(numbers), self._own()
+        return sum(numbers) - numbers[3] - numbers[4], sum(numbers), self._measured_ticks()
 
-    def _own(self) -> int:
+    def _measured_ticks(self) -> int:
         parents, times = {}, {}
         for stat in Path("/proc").glob("[0-9]*/stat"):
             try:
@@ -29,7 +29,7 @@ class Busy:
             except OSError:  # the process has ended
                 continue
             parents[int(stat.parent.name)] = int(fields[1])
-            # User and system time, with that of ended children.
+            # User and system time, of the process and of its ended children.
             times[int(stat.parent.name)] = sum(int(field) for field in fields[11:15])
         return sum(ticks for pid, ticks in times.items() if self._is_measured(pid, parents))
 
@@ -41,9 +41,9 @@ class Busy:
         return False
 
     def others(self) -> float:
-        """The share of the machine that other programs used so far."""
-        spent, ticks, own = (now - before for now, before in zip(self._now(), self.before))
-        return max(0.0, (spent - own) / max(1, ticks))
+        """Returns the share of the machine that other programs have used."""
+        busy, ticks, measured = (now - before for now, before in zip(self._now(), self.before))
+        return max(0.0, (busy - measured) / max(1, ticks))
 
 
 def verdict(value: float, others: float, least: float | None = None, most: float | None = None) -> str:

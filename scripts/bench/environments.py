@@ -1,4 +1,4 @@
-"""The Python environments of the benchmarks, inside the checkout: made once from locks with hashes."""
+"""The virtual environments of the benchmarks, in the checkout, with the packages of lock files with hashes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ CACHE = ROOT / ".cache" / "bench"
 
 
 def environment(name: str, lock: Path) -> Path:
-    """The Python of an environment with exactly the packages of a lock."""
+    """Returns the Python of an environment with exactly the packages of a lock, which is installed if it has changed."""
     folder = ROOT / name
     python, stamp = folder / "bin" / "python", folder / "stamp"
     wanted = hashlib.sha256(lock.read_bytes() + sys.executable.encode()).hexdigest()

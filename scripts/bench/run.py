@@ -1,52 +1,48 @@
 #!/usr/bin/env python3
-"""Measure Retort side by side with others, in one run, and print tables in Markdown.
+"""Measures Retort side by side with other programs, in the same run, and prints tables in Markdown.
 
     make bench                          every part
     make bench PART=embedding           one or more parts
     make bench PART=embedding ARGS="-rounds 15"
     make bench PART=cmaes ARGS="--only speed"
-    make bench UPDATE=1 PART=latent     write what it prints into SPEED.md, in the part's section
+    make bench UPDATE=1 PART=latent     also write the output into the part's section of SPEED.md
 
 parts:
-  embedding   the gateway against ready tensors straight to the same Triton, against ONNX Runtime alone at its best
-              (texts sorted by length, in the calls that are fastest here) and against infinity-emb: throughput,
-              latency, mixed lengths; starts its own Triton. RETORT_BENCH_PEER=0 leaves infinity out, whose first start
-              installs 5 GB. The local Triton runs graphs through a Python backend of this project
-              (scripts/triton/backends): ONNX Runtime alone shows what that costs
-  int8        the embedding model in int8 (retort model quantize) against itself in fp32, both through the gateway;
-              starts its own Triton
-  memory      the gateway's resident memory under loads on four APIs at once; starts its own Triton; ARGS="--minutes 10"
-              for longer
-  ranking     the ranking API likewise, with the ranker of the repository: pairs per second, and single passages among
-              lists; under 6 minutes (infinity's start not counted), ARGS="-rounds 3 -period 1s" in less
+  embedding   throughput, latency and mixed lengths of the gateway; against tensors sent directly to the same Triton,
+              ONNX Runtime alone (texts sorted by length, in calls of the fastest size) and infinity-emb.
+              RETORT_BENCH_PEER=0 leaves out infinity, whose first start installs 5 GB. The local Triton runs graphs
+              through a Python backend of this project (scripts/triton/backends): ONNX Runtime alone shows its cost
+  ranking     the same for the ranking API: pairs per second, and single passages among lists. Less than 6 minutes
+              without infinity's start; ARGS="-rounds 3 -period 1s" is shorter
+  int8        the embedding model in int8 (retort model quantize) against fp32, both through the gateway
+  latent      evaluations per second of one and eight searches against decoding by ONNX Runtime alone; /decode against
+              the same graph in ONNX Runtime alone and PyTorch in fp32, with and without a key/value cache; the
+              gateway's share of a /generate; memory; ten searches at once. Needs torch: make .venv-train/stamp
+  masked      one request for 100 molecules, one for 1,000 and ten of 10 at once, against ONNX Runtime alone on the same
+              graph and the PyTorch loop in fp32; the gateway's share. Needs torch: make .venv-train/stamp
+  chat        the model that reads drawings: times of the first token and the whole answer, for one and eight
+              conversations, and the gateway's share of a token. This model computes the answer before it sends the
+              first token
+  memory      the gateway's resident memory under load on four APIs at once; ARGS="--minutes 10" is longer
+  jobs        batches through OpenAI's client: 50,000 texts exactly once, with the gateway's memory; throughput against
+              32 clients; single requests during a batch; a file of 200 MB. Needs make .venv-openai/stamp. 20 minutes;
+              ARGS="--lines 2000 --round-lines 1000 --rounds 2 --seconds 5" is shorter, ARGS="--part whole" is one of
+              its parts
   tokenizers  the Go tokenizers against the Hugging Face library called from Python
-  chem        the Go molecules against Python RDKit (Debian's python3-rdkit and rdkit-data)
-  latent      evaluations per second of one and eight searches against decoding by ONNX Runtime alone; decoding against
-              that on the same graph and against PyTorch in fp32, with a key/value cache and without; the gateway's
-              share of a /generate, memory, ten searches at once; starts its own Triton, and needs torch (make
-              .venv-train/stamp)
-  masked      one request for 100 molecules, and one for 1,000, against ONNX Runtime alone on the same graph and against
-              the PyTorch loop in fp32, ten of 10 at once, and the gateway's share; starts its own Triton, and needs
-              torch (make .venv-train/stamp)
+  chem        package chem against Python RDKit (Debian's python3-rdkit and rdkit-data)
   cmaes       CMA-ES against PyPI cma: evaluations and seconds, 5 minutes
-  chat        the model that reads drawings: first token and whole answer, one and eight conversations, the gateway's
-              share of a token; starts its own Triton. Its tokens are the pieces of an answer that is computed before
-              the first is sent
-  jobs        batches through OpenAI's client: 50,000 texts exactly once and the gateway's memory; throughput against 32
-              clients; times of single requests beside a batch; a file of 200 MB; starts its own Triton, and needs make
-              .venv-openai/stamp. 20 minutes; ARGS="--lines 2000 --round-lines 1000 --rounds 2 --seconds 5" in less,
-              ARGS="--part whole" for one part
-  discovery   what 50 gateways cost that follow 100 Tritons with 1,000 models, with small servers in the place of the
-              Tritons: calls, bytes, cores, memory, seconds until a change is known everywhere; 2 minutes on idle cores;
-              ARGS="-gateways 10 -seconds 5" in less
+  discovery   the cost of 50 gateways that follow 100 Tritons with 1,000 models: calls, bytes, cores, memory, and
+              seconds until all know a change. Small servers stand in for the Tritons. 2 minutes on idle cores;
+              ARGS="-gateways 10 -seconds 5" is shorter
 
-ARGS go to the program of the one part named. Rounds in which other programs had more than 5 % of the machine are taken
-again, and a bound is not judged where they had more than 10 % of it.
+The parts before tokenizers start a Triton of their own. ARGS go to the program of the only part named. A round in which
+other programs used more than 5 % of the machine is repeated, and no bound is judged if they used more than 10 %.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import os
 import platform
 import re
@@ -76,16 +72,17 @@ TWIN = MODEL + "-int8"
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--args", default="", help="for the program of the one part named")
-    parser.add_argument("--update", action="store_true", help="write what a part prints into its section of SPEED.md")
-    parser.add_argument("--behind", choices=BEHIND, help=argparse.SUPPRESS)  # this script, with a Triton running
-    parser.add_argument("part", nargs="*", choices=[*PARTS, []], help="all by default")
+    parser.add_argument("--args", default="", help="arguments of the program of the only part named")
+    parser.add_argument("--update", action="store_true", help="also write the output into SPEED.md")
+    parser.add_argument("--triton-runs", action="store_true", help=argparse.SUPPRESS)  # set by with_triton
+    parser.add_argument("part", nargs="*", choices=[*PARTS, []], help="default: all")
     options = parser.parse_args()
     extra = shlex.split(options.args)
     if extra and len(options.part) != 1:
         parser.error("arguments need exactly one part")
-    if options.behind:
-        return guarded(lambda _: BEHIND[options.behind](os.environ["RETORT_TRITON_URL"], extra), extra)
+    if options.triton_runs:
+        [name] = options.part
+        return guarded(lambda: PARTS_WITH_TRITON[name](os.environ["RETORT_TRITON_URL"], extra))
     failed = []
     if options.update:
         for name in options.part or PARTS:
@@ -94,14 +91,14 @@ def main() -> int:
     print(machine(), flush=True)
     for name in options.part or PARTS:
         print(f"\n## {name}\n", flush=True)
-        failed += [name] if guarded(PARTS[name], extra) else []
+        failed += [name] if guarded(functools.partial(PARTS[name], extra)) else []
     if failed:
         print(f"\nfailed or missed: {', '.join(failed)}", file=sys.stderr)
     return 1 if failed else 0
 
 
 def update(name: str, args: str) -> int:
-    """Runs a part and returns its exit status; on success what it printed is written into its section of SPEED.md."""
+    """Runs a part and, on success, writes its output into its section of SPEED.md. Returns the exit status."""
     sections.check(PAGE, name)
     command = [sys.executable, str(HERE / "run.py"), f"--args={args}", name]
     child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -113,24 +110,29 @@ def update(name: str, args: str) -> int:
     if status := child.wait():
         return status
     heading, *body = [line for line in printed if not line.startswith("## ")]
-    called = f"`make bench PART={name}" + (f' ARGS="{args}"`' if args else "`")
-    called += " with `RETORT_BENCH_PEER=0`" if os.environ.get("RETORT_BENCH_PEER") == "0" else ""
-    text = f"{called}, {datetime.now(UTC):%Y-%m-%d}, {heading.strip()}\n\n{''.join(body).strip()}\n"
+    call = f"`make bench PART={name}" + (f' ARGS="{args}"`' if args else "`")
+    call += "" if has_peer() else " with `RETORT_BENCH_PEER=0`"
+    text = f"{call}, {datetime.now(UTC):%Y-%m-%d}, {heading.strip()}\n\n{''.join(body).strip()}\n"
     sections.write(PAGE, name, text)
     return 0
 
 
-def guarded(part: Callable[[list[str]], int], extra: list[str]) -> int:
-    """Runs a part and returns its status, 1 with a line on stderr if it cannot run."""
+def has_peer() -> bool:
+    """Reports whether the parts with a peer start infinity."""
+    return os.environ.get("RETORT_BENCH_PEER") != "0"
+
+
+def guarded(part: Callable[[], int]) -> int:
+    """Runs a part and returns its exit status, or 1 with a line on stderr if it cannot run."""
     try:
-        return part(extra)
+        return part()
     except (RuntimeError, OSError, subprocess.CalledProcessError) as error:
         print(f"bench | {error}", file=sys.stderr)
         return 1
 
 
 def machine() -> str:
-    """One line that describes the machine and its load before the start."""
+    """Returns one line about the machine and its load before the start."""
     model, extensions = processor()
     memory = int(Path("/proc/meminfo").read_text().split()[1]) / 2**20
     load = ", ".join(f"{n:.1f}" for n in os.getloadavg())
@@ -145,7 +147,6 @@ def machine() -> str:
     )
 
 
-# Vector extensions that decide how fast a processor multiplies matrices: Linux's name and the vendor's.
 EXTENSIONS = {
     "avx2": "AVX2",
     "avx_vnni": "AVX-VNNI",
@@ -156,10 +157,11 @@ EXTENSIONS = {
     "asimd": "NEON",
     "sve": "SVE",
 }
+"""Vector extensions that speed up products of matrices: the vendor's name by Linux's."""
 
 
 def processor() -> tuple[str, str]:
-    """The processor's name and its vector extensions."""
+    """Returns the processor's name and its vector extensions."""
     info = dict(line.split(":", 1) for line in Path("/proc/cpuinfo").read_text().splitlines() if ":" in line)
     fields = {name.strip(): value.strip() for name, value in info.items()}
     flags = fields.get("flags", fields.get("Features", "")).split()
@@ -167,54 +169,37 @@ def processor() -> tuple[str, str]:
     return fields.get("model name", platform.machine()), ", ".join(extensions) or "no known vector extension"
 
 
-def embedding(extra: list[str]) -> int:
-    return around("embedding", extra)
+def with_triton(part: str, extra: list[str], repository: str = "") -> int:
+    """Runs a part of PARTS_WITH_TRITON, in a process of this script, while a Triton of its own serves on free ports."""
+    again = [sys.executable, str(HERE / "run.py"), "--triton-runs", f"--args={shlex.join(extra)}", part]
+    options = ["--repository", repository] if repository else []
+    return run([sys.executable, str(ROOT / "scripts" / "triton" / "serve.py"), *options, "--", *again])
 
 
-def ranking(extra: list[str]) -> int:
-    ranker()
-    return around("ranking", extra)
-
-
-def latent(extra: list[str]) -> int:
-    return around("latent", extra)
-
-
-def masked(extra: list[str]) -> int:
-    return around("masked", extra)
-
-
-def around(part: str, extra: list[str], repository: str = "") -> int:
-    """Runs the part's second half (BEHIND) while a dedicated Triton serves on free ports."""
-    again = [sys.executable, str(HERE / "run.py"), f"--behind={part}", f"--args={shlex.join(extra)}", part]
-    served = ["--repository", repository] if repository else []
-    return follow([sys.executable, str(ROOT / "scripts" / "triton" / "serve.py"), *served, "--", *again])
-
-
-def chat(extra: list[str]) -> int:
-    return around("chat", extra)
-
-
-def built(part: str) -> Path:
+def build(part: str) -> Path:
     """Builds a part's Go program and returns its path."""
     CACHE.mkdir(parents=True, exist_ok=True)
     subprocess.run(["go", "build", "-trimpath", "-o", CACHE / part, f"./scripts/bench/{part}"], cwd=ROOT, check=True)
     return CACHE / part
 
 
-def program(part: str, triton: str, model: str) -> list:
-    """Builds a part's Go program and returns its command."""
-    command = [built(part), "-triton", triton, "-model", model]
+def comparison(part: str, triton: str, model: str, gateway: servers.Server) -> list:
+    """Builds a part's Go program and returns the command that measures a model."""
+    command = [build(part), "-triton", triton, "-model", model]
     python = ROOT / ".venv-triton" / "bin" / "python3"
     if python.exists():
         command += ["-python", python]
-    if pidfile := os.environ.get("RETORT_TEST_TRITON_PIDFILE"):
-        command += ["-triton-pid", Path(pidfile).read_text().strip()]
-    return command
+    if "RETORT_TEST_TRITON_PIDFILE" in os.environ:
+        command += ["-triton-pid", triton_pid()]
+    return [*command, "-gateway", gateway.url, "-gateway-pid", str(gateway.process.pid)]
+
+
+def peer_options(peer: servers.Server, model: str) -> list[str]:
+    return ["-peer", peer.url, "-peer-model", model, "-peer-pid", str(peer.process.pid)]
 
 
 def ranker() -> tuple[Path, dict[str, str]]:
-    """The first ranking entry of the repository, and its parameters."""
+    """Returns the first ranking entry of the repository, and its parameters."""
     for config in sorted((ROOT / "model_repository").glob("*/config.pbtxt")):
         parameters = dict(re.findall(r'key:\s*"(\w+)"\s*value\s*\{\s*string_value:\s*"([^"]*)"', config.read_text()))
         if parameters.get("retort_api") == "ranking":
@@ -222,93 +207,36 @@ def ranker() -> tuple[Path, dict[str, str]]:
     raise RuntimeError("model_repository/ has no entry of the ranking API")
 
 
-def ranking_behind(triton: str, extra: list[str]) -> int:
-    entry, parameters = ranker()
-    command = [
-        *program("ranking", triton, parameters["model_id"]),
-        "-entry",
-        entry,
-        "-max-length",
-        parameters.get("max_model_len", "512"),
-    ]
-    with servers.gateway(triton, "ranking") as gateway:
-        command += ["-gateway", gateway.url, "-gateway-pid", str(gateway.process.pid)]
-        if os.environ.get("RETORT_BENCH_PEER") == "0":
-            return follow([*command, *extra])
-        with servers.infinity_ranker(entry) as peer:
-            apart = servers.check_same_ranker(gateway.url, peer.url, parameters["model_id"])
-            print(
-                f"{entry.name}; peer: infinity-emb 0.0.78, its ONNX engine, the same graph, defaults; "
-                f"logits differ by at most {apart:.5f}",
-                flush=True,
-            )
-            command += ["-peer", peer.url, "-peer-model", servers.PEER_RANKER, "-peer-pid", str(peer.process.pid)]
-            return follow([*command, *extra])
-
-
-def chat_behind(triton: str, extra: list[str]) -> int:
-    with servers.gateway(triton, "chat") as gateway:
-        return follow([built("chat"), "-triton", triton, "-gateway", gateway.url, *extra])
-
-
-def embedding_behind(triton: str, extra: list[str]) -> int:
-    command = program("embedding", triton, MODEL)
+def embedding(triton: str, extra: list[str]) -> int:
     with servers.gateway(triton) as gateway:
-        command += ["-gateway", gateway.url, "-gateway-pid", str(gateway.process.pid)]
-        if os.environ.get("RETORT_BENCH_PEER") == "0":
-            return follow([*command, *extra])
+        command = comparison("embedding", triton, MODEL, gateway)
+        if not has_peer():
+            return run([*command, *extra])
         with servers.infinity() as peer:
-            cosine = servers.check_same(gateway.url, peer.url, MODEL, servers.PEER_MODEL)
+            cosine = servers.check_same_model(gateway.url, peer.url, MODEL, servers.PEER_MODEL)
             print(
                 "peer: infinity-emb 0.0.78, its ONNX engine, weights in fp32, defaults; the gateway's graph stores "
                 f"the same weights in int8 and computes in fp32 too; cosine to the gateway's vector {cosine:.5f}",
                 flush=True,
             )
-            command += ["-peer", peer.url, "-peer-model", servers.PEER_MODEL, "-peer-pid", str(peer.process.pid)]
-            return follow([*command, *extra])
+            return run([*command, *peer_options(peer, servers.PEER_MODEL), *extra])
 
 
-def latent_behind(triton: str, extra: list[str]) -> int:
-    interpreter = ROOT / ".venv-train" / "bin" / "python"
-    if not interpreter.exists():
-        raise RuntimeError("latent: torch is missing: make .venv-train/stamp")
-    with servers.gateway(triton, "latent") as gateway:
-        return follow(
-            [
-                interpreter,
-                "-m",
-                "scripts.bench.latent",
-                "--url",
-                gateway.url,
-                "--log",
-                str(gateway.log),
-                "--gateway-pid",
-                str(gateway.process.pid),
-                "--triton-pid",
-                Path(os.environ["RETORT_TEST_TRITON_PIDFILE"]).read_text().strip(),
-                *extra,
-            ]
-        )
-
-
-def masked_behind(triton: str, extra: list[str]) -> int:
-    interpreter = ROOT / ".venv-train" / "bin" / "python"
-    if not interpreter.exists():
-        raise RuntimeError("masked: torch is missing: make .venv-train/stamp")
-    with servers.gateway(triton, "masked") as gateway:
-        return follow(
-            [
-                interpreter,
-                "-m",
-                "scripts.bench.masked",
-                "--url",
-                gateway.url,
-                "--pids",
-                str(gateway.process.pid),
-                Path(os.environ["RETORT_TEST_TRITON_PIDFILE"]).read_text().strip(),
-                *extra,
-            ]
-        )
+def ranking(triton: str, extra: list[str]) -> int:
+    entry, parameters = ranker()
+    with servers.gateway(triton, "ranking") as gateway:
+        command = comparison("ranking", triton, parameters["model_id"], gateway)
+        command += ["-entry", entry, "-max-length", parameters.get("max_model_len", "512")]
+        if not has_peer():
+            return run([*command, *extra])
+        with servers.infinity_ranker(entry) as peer:
+            difference = servers.check_same_ranker(gateway.url, peer.url, parameters["model_id"])
+            print(
+                f"{entry.name}; peer: infinity-emb 0.0.78, its ONNX engine, the same graph, defaults; "
+                f"logits differ by at most {difference:.5f}",
+                flush=True,
+            )
+            return run([*command, *peer_options(peer, servers.PEER_RANKER), *extra])
 
 
 def int8(extra: list[str]) -> int:
@@ -320,90 +248,79 @@ def int8(extra: list[str]) -> int:
             check=True,
             stdout=subprocess.DEVNULL,
         )
-        return around("int8", extra, folder)
+        return with_triton("int8", extra, folder)
 
 
-def int8_behind(triton: str, extra: list[str]) -> int:
+def int8_with_triton(triton: str, extra: list[str]) -> int:
     with servers.gateway(triton, repository=Path(os.environ["RETORT_TEST_TRITON_REPOSITORY"])) as gateway:
-        return follow(
-            [
-                *program("embedding", triton, MODEL),
-                "-gateway",
-                gateway.url,
-                "-gateway-pid",
-                str(gateway.process.pid),
-                "-twin",
-                TWIN,
-                *extra,
-            ]
-        )
+        return run([*comparison("embedding", triton, MODEL, gateway), "-twin", TWIN, *extra])
 
 
-def memory(extra: list[str]) -> int:
-    return around("memory", extra)
+def chat(triton: str, extra: list[str]) -> int:
+    with servers.gateway(triton, "chat") as gateway:
+        return run([build("chat"), "-triton", triton, "-gateway", gateway.url, *extra])
 
 
-def memory_behind(triton: str, extra: list[str]) -> int:
-    with (
-        tempfile.TemporaryDirectory(prefix="retort-bench-memory-") as folder,
-        servers.gateway(triton, jobs=folder) as gateway,
-    ):
-        for api in ("ranking", "latent", "masked"):
-            gateway.wait(f"{gateway.url}/{api}/v1/health/ready", 60)
-        return follow(
-            [python(), HERE / "memory.py", "--url", gateway.url, "--gateway-pid", str(gateway.process.pid), *extra]
-        )
+def latent(triton: str, extra: list[str]) -> int:
+    python = interpreter(".venv-train")
+    with servers.gateway(triton, "latent") as gateway:
+        pids = ["--gateway-pid", str(gateway.process.pid), "--triton-pid", triton_pid()]
+        command = [python, "-m", "scripts.bench.latent", "--url", gateway.url, "--log", str(gateway.log)]
+        return run([*command, *pids, *extra])
 
 
-def jobs(extra: list[str]) -> int:
-    return around("jobs", extra)
+def masked(triton: str, extra: list[str]) -> int:
+    python = interpreter(".venv-train")
+    with servers.gateway(triton, "masked") as gateway:
+        pids = ["--pids", str(gateway.process.pid), triton_pid()]
+        return run([python, "-m", "scripts.bench.masked", "--url", gateway.url, *pids, *extra])
 
 
-def jobs_behind(triton: str, extra: list[str]) -> int:
-    interpreter = ROOT / ".venv-openai" / "bin" / "python"
-    if not interpreter.exists():
-        raise RuntimeError("jobs: OpenAI's client is missing: make .venv-openai/stamp")
+def memory(triton: str, extra: list[str]) -> int:
+    return with_all_apis(triton, [bench_python(), HERE / "memory.py"], extra, "ranking", "latent", "masked")
+
+
+def jobs(triton: str, extra: list[str]) -> int:
+    return with_all_apis(triton, [interpreter(".venv-openai"), HERE / "jobs.py"], extra, "ranking", "latent")
+
+
+def with_all_apis(triton: str, command: list, extra: list[str], *apis: str) -> int:
+    """Runs a command on the main port of a gateway with jobs, when these APIs and the embedding API are ready."""
     with (
         tempfile.TemporaryDirectory(prefix="retort-bench-jobs-") as folder,
         servers.gateway(triton, jobs=folder) as gateway,
     ):
-        for api in ("ranking", "latent"):
+        for api in apis:
             gateway.wait(f"{gateway.url}/{api}/v1/health/ready", 60)
-        return follow(
-            [interpreter, HERE / "jobs.py", "--url", gateway.url, "--gateway-pid", str(gateway.process.pid), *extra]
-        )
-
-
-def tokenizers(extra: list[str]) -> int:
-    return script("tokenizers_bench.py", python(), extra)
-
-
-def cmaes(extra: list[str]) -> int:
-    return script("cmaes.py", python(), extra)
+        return run([*command, "--url", gateway.url, "--gateway-pid", str(gateway.process.pid), *extra])
 
 
 def chem(extra: list[str]) -> int:
-    """With Debian's own Python, for which its RDKit is built."""
+    """Runs the part with Debian's Python, for which its RDKit is built."""
     debian = Path("/usr/bin/python3")
     if subprocess.run([debian, "-c", "from rdkit import Chem, RDConfig"], capture_output=True).returncode:
         raise RuntimeError("Python RDKit is missing: apt-get install python3-rdkit rdkit-data")
-    return script("chem.py", debian, extra)
+    return run([debian, HERE / "chem.py", *extra])
 
 
-def discovery(extra: list[str]) -> int:
-    return subprocess.run(["go", "run", "-trimpath", "./scripts/bench/discovery", *extra], cwd=ROOT).returncode
+def triton_pid() -> str:
+    return Path(os.environ["RETORT_TEST_TRITON_PIDFILE"]).read_text().strip()
 
 
-def python() -> Path:
+def bench_python() -> Path:
     return environment(".venv-bench", HERE / "requirements.txt")
 
 
-def script(name: str, interpreter: Path, extra: list[str]) -> int:
-    return follow([interpreter, HERE / name, *extra])
+def interpreter(name: str) -> Path:
+    """Returns the Python of an environment of the Makefile. RuntimeError: it is missing."""
+    python = ROOT / name / "bin" / "python"
+    if not python.exists():
+        raise RuntimeError(f"{name} is missing: make {name}/stamp")
+    return python
 
 
-def follow(command: list) -> int:
-    """Run a command to its end; when this program is asked to end, it first ends the command in good order."""
+def run(command: list) -> int:
+    """Runs a command and returns its exit status. When this process must end, it first ends the command."""
     child = subprocess.Popen(command, cwd=ROOT)
     try:
         return child.wait()
@@ -417,29 +334,23 @@ def interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-PARTS = {
+PARTS_WITH_TRITON: dict[str, Callable[[str, list[str]], int]] = {
     "embedding": embedding,
     "ranking": ranking,
     "latent": latent,
     "masked": masked,
     "chat": chat,
-    "int8": int8,
+    "int8": int8_with_triton,
     "memory": memory,
     "jobs": jobs,
-    "tokenizers": tokenizers,
-    "chem": chem,
-    "cmaes": cmaes,
-    "discovery": discovery,
 }
-BEHIND = {
-    "embedding": embedding_behind,
-    "ranking": ranking_behind,
-    "latent": latent_behind,
-    "masked": masked_behind,
-    "chat": chat_behind,
-    "int8": int8_behind,
-    "memory": memory_behind,
-    "jobs": jobs_behind,
+PARTS: dict[str, Callable[[list[str]], int]] = {
+    **{name: functools.partial(with_triton, name) for name in PARTS_WITH_TRITON},
+    "int8": int8,
+    "tokenizers": lambda extra: run([bench_python(), HERE / "tokenizers_bench.py", *extra]),
+    "chem": chem,
+    "cmaes": lambda extra: run([bench_python(), HERE / "cmaes.py", *extra]),
+    "discovery": lambda extra: run(["go", "run", "-trimpath", "./scripts/bench/discovery", *extra]),
 }
 
 

@@ -1,4 +1,4 @@
-"""What the benchmarks of the APIs start: a gateway on free ports, and infinity on one."""
+"""The servers that the benchmarks start on free ports: the gateway, and infinity-emb as its peer."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
@@ -21,7 +20,11 @@ PEER_MODEL, PEER_RANKER = "all-MiniLM-L6-v2", "ranker"
 
 
 class Server:
-    """A process that listens on `url`; its lines go to a file, which is shown should it fail."""
+    """A server process with the base address `url`.
+
+    It is ready when the path `ready` answers, within `seconds`. Its output goes to a log file, whose last lines are in
+    the error if it does not start.
+    """
 
     def __init__(
         self,
@@ -54,14 +57,14 @@ class Server:
 
     def wait(self, url: str, seconds: float) -> None:
         deadline = time.monotonic() + seconds
-        while not answers(url):
+        while not is_ready(url):
             if self.process.poll() is not None or time.monotonic() > deadline:
                 last = "\n".join(self.log.read_text(errors="replace").splitlines()[-20:])
                 raise RuntimeError(f"{self.name} did not start; its last lines:\n{last}")
             time.sleep(0.2)
 
     def stop(self) -> None:
-        """Ask the process to end, then make it and all it started."""
+        """Sends SIGTERM to the process and, when it has ended or after 40 s, SIGKILL to its process group."""
         if self.process.poll() is None:
             self.process.terminate()
             try:
@@ -84,49 +87,41 @@ class Server:
 def gateway(
     triton: str, api: str = "embedding", jobs: str = "", repository: Path = ROOT / "model_repository"
 ) -> Server:
-    """bin/retort in front of a running Triton.
+    """Starts bin/retort in front of a running Triton.
 
-    `url` is the address of the API, or the main port with `jobs`, the folder of the stored jobs.
+    The server's `url` is the port of the API. With `jobs`, a folder for the store of jobs, it is the main port.
     """
-    main, *own = free_ports(1 + len(APIS))
-    ports = {f"RETORT_{api.upper()}_PORT": str(port) for api, port in zip(APIS, own)}
-    kept = {"RETORT_JOBS": "true", "RETORT_JOBS_DATA": jobs} if jobs else {"RETORT_JOBS": "false"}
-    url, ready = (
-        (f"http://127.0.0.1:{main}", f"/{api}/v1/health/ready")
-        if jobs
-        else (f"http://127.0.0.1:{own[APIS.index(api)]}", "/v1/health/ready")
-    )
-    return Server(
-        "gateway",
-        [str(ROOT / "bin" / "retort"), "serve"],
-        {
-            "RETORT_HOST": "127.0.0.1",
-            "RETORT_PORT": str(main),
-            **ports,
-            **kept,
-            "RETORT_TRITON_URL": triton,
-            "RETORT_MODEL_REPOSITORY": str(repository),
-        },
-        url,
-        ready,
-        60,
-    )
+    main_port, *api_ports = free_ports(1 + len(APIS))
+    settings = {
+        "RETORT_HOST": "127.0.0.1",
+        "RETORT_PORT": str(main_port),
+        "RETORT_TRITON_URL": triton,
+        "RETORT_MODEL_REPOSITORY": str(repository),
+        "RETORT_JOBS": "true" if jobs else "false",
+    }
+    for name, port in zip(APIS, api_ports):
+        settings[f"RETORT_{name.upper()}_PORT"] = str(port)
+    url, ready = f"http://127.0.0.1:{api_ports[APIS.index(api)]}", "/v1/health/ready"
+    if jobs:
+        settings["RETORT_JOBS_DATA"] = jobs
+        url, ready = f"http://127.0.0.1:{main_port}", f"/{api}/v1/health/ready"
+    return Server("gateway", [str(ROOT / "bin" / "retort"), "serve"], settings, url, ready, 60)
 
 
 def infinity() -> Server:
-    """infinity-emb with its ONNX engine on the same weights in fp32, as its own documentation starts it."""
+    """Starts infinity-emb with its ONNX engine on the gateway's weights in fp32, as its documentation says."""
     folder = CACHE / "peer" / PEER_MODEL
     if not (folder / "model.onnx").exists():
-        in_peer("model.py", folder)
-    return infinity_on(folder, PEER_MODEL, "--pooling-method", "mean")
+        run_for_peer("model.py", folder)
+    return start_infinity(folder, PEER_MODEL, "--pooling-method", "mean")
 
 
 def infinity_ranker(entry: Path) -> Server:
-    """infinity-emb with its ONNX engine on the very graph of a ranking entry."""
+    """Starts infinity-emb with its ONNX engine on the graph of a ranking entry."""
     folder = CACHE / "peer" / PEER_RANKER
-    shutil.rmtree(kept(PEER_RANKER), ignore_errors=True)  # of another ranker, perhaps
-    in_peer("ranker.py", entry, folder)
-    return infinity_on(folder, PEER_RANKER)
+    shutil.rmtree(graph_cache(PEER_RANKER), ignore_errors=True)  # it may be of another ranker
+    run_for_peer("ranker.py", entry, folder)
+    return start_infinity(folder, PEER_RANKER)
 
 
 OFFLINE = {
@@ -136,12 +131,12 @@ OFFLINE = {
     "INFINITY_ANONYMOUS_USAGE_STATS": "0",
 }
 
-# How long infinity may take to start, in seconds: it imports PyTorch, which a busy machine reads for minutes.
-PEER_STARTS = 900
+PEER_START_SECONDS = 900
+"""Upper bound of infinity's start: it imports PyTorch, which takes minutes on a busy machine."""
 
 
-def kept(name: str) -> Path:
-    """Where infinity keeps the graph it has optimised. It takes any that it finds there, so each model has a folder."""
+def graph_cache(name: str) -> Path:
+    """The folder with the graph that infinity has optimised. It uses any graph there, so each model has a folder."""
     return CACHE / "huggingface" / name
 
 
@@ -149,7 +144,8 @@ def peer_python() -> Path:
     return environment(".venv-peer", ROOT / "scripts" / "bench" / "peer" / "requirements.txt")
 
 
-def in_peer(script: str, *arguments: Path) -> None:
+def run_for_peer(script: str, *arguments: Path) -> None:
+    """Runs a script of bench/peer in the peer's environment."""
     subprocess.run(
         [peer_python(), ROOT / "scripts" / "bench" / "peer" / script, *arguments],
         env={**os.environ, **OFFLINE},
@@ -157,9 +153,9 @@ def in_peer(script: str, *arguments: Path) -> None:
     )
 
 
-def infinity_on(folder: Path, name: str, *more: str) -> Server:
+def start_infinity(folder: Path, name: str, *more: str) -> Server:
     [port] = free_ports(1)
-    # It looks the graph up by the path it finds, optimum by a bare name: the two agree in the folder itself.
+    # infinity needs the path of the graph, and optimum its bare name: in the folder itself both are the same.
     command = [
         str(peer_python().parent / "infinity_emb"),
         "v2",
@@ -181,16 +177,16 @@ def infinity_on(folder: Path, name: str, *more: str) -> Server:
     return Server(
         "infinity",
         command,
-        {**OFFLINE, "HF_HOME": str(kept(name))},
+        {**OFFLINE, "HF_HOME": str(graph_cache(name))},
         f"http://127.0.0.1:{port}",
         "/health",
-        PEER_STARTS,
+        PEER_START_SECONDS,
         folder,
     )
 
 
-def check_same(ours: str, theirs: str, model: str, peer_model: str) -> float:
-    """The cosine of what both answer for a text: both serve the same weights."""
+def check_same_model(ours: str, theirs: str, model: str, peer_model: str) -> float:
+    """Returns the cosine of both servers' vectors of a text. RuntimeError: they do not serve the same weights."""
     text = "Why does aspirin dissolve in water?"
     a, b = vector(f"{ours}/v1/embeddings", model, text), vector(f"{theirs}/embeddings", peer_model, text)
     dot, norms = sum(x * y for x, y in zip(a, b)), (sum(x * x for x in a) * sum(y * y for y in b)) ** 0.5
@@ -200,11 +196,11 @@ def check_same(ours: str, theirs: str, model: str, peer_model: str) -> float:
 
 
 def vector(url: str, model: str, text: str) -> list[float]:
-    return ask(url, {"model": model, "input": text})["data"][0]["embedding"]
+    return post(url, {"model": model, "input": text})["data"][0]["embedding"]
 
 
 def check_same_ranker(ours: str, theirs: str, model: str) -> float:
-    """The largest difference of the logits that both give passages."""
+    """Returns the largest difference of both servers' logits. RuntimeError: they do not serve the same weights."""
     query = "Which drug eases pain?"
     passages = [
         "Aspirin is an analgesic.",
@@ -212,22 +208,22 @@ def check_same_ranker(ours: str, theirs: str, model: str) -> float:
         "Pain",
     ]
     body = {"model": model, "query": {"text": query}, "passages": [{"text": p} for p in passages]}
-    logits = {r["index"]: r["logit"] for r in ask(f"{ours}/v1/ranking", body)["rankings"]}
+    logits = {r["index"]: r["logit"] for r in post(f"{ours}/v1/ranking", body)["rankings"]}
     peer_body = {"model": PEER_RANKER, "query": query, "documents": passages, "raw_scores": True}
-    found = ask(f"{theirs}/rerank", peer_body)["results"]
-    apart = max(abs(r["relevance_score"] - logits[r["index"]]) for r in found)
-    if len(found) != len(passages) or apart > 0.01:
-        raise RuntimeError(f"the servers do not serve the same weights: logits differ by {apart:.4f}")
-    return apart
+    results = post(f"{theirs}/rerank", peer_body)["results"]
+    difference = max(abs(r["relevance_score"] - logits[r["index"]]) for r in results)
+    if len(results) != len(passages) or difference > 0.01:
+        raise RuntimeError(f"the servers do not serve the same weights: logits differ by {difference:.4f}")
+    return difference
 
 
-def ask(url: str, body: dict) -> dict:
+def post(url: str, body: dict) -> dict:
     request = urllib.request.Request(url, json.dumps(body).encode(), {"Content-Type": "application/json"})
     with urllib.request.urlopen(request, timeout=120) as answer:
         return json.load(answer)
 
 
-def answers(url: str) -> bool:
+def is_ready(url: str) -> bool:
     try:
         with urllib.request.urlopen(url, timeout=5) as answer:
             return answer.status == 200
@@ -236,13 +232,9 @@ def answers(url: str) -> bool:
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports nobody listens on now, all different."""
+    """Returns different ports that are not in use now."""
     sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
     ports = [s.getsockname()[1] for s in sockets]
     for s in sockets:
         s.close()
     return ports
-
-
-def say(line: str) -> None:
-    print(f"bench | {line}", file=sys.stderr, flush=True)

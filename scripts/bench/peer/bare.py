@@ -1,9 +1,9 @@
-"""ONNX Runtime alone on a model's graph, without server and transport, as the local Triton runs it (version, settings).
+"""Runs a graph in ONNX Runtime alone, with the version and settings of the local Triton, but no server or transport.
 
     .venv-triton/bin/python scripts/bench/peer/bare.py MODEL.onnx CALLS.json
 
-CALLS.json is a list of calls, each a dictionary from an input's name to rows of equal length. Then every line on the
-standard input is the number of a call; it is run, and "done" is printed.
+CALLS.json is a list of calls; a call is an object with the rows of each input, of equal length. The program prints
+"ready", then reads indexes of calls from standard input, one per line, runs each and prints "done".
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def main() -> None:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = len(os.sched_getaffinity(0))
     options.inter_op_num_threads = 1
-    # As scripts/triton/backends/onnxruntime does.
+    # The setting of scripts/triton/backends/onnxruntime.
     options.add_session_config_entry("session.intra_op.spin_duration_us", "50")
     session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
     with open(calls) as file:

