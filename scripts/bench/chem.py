@@ -1,14 +1,12 @@
 #!/usr/bin/env python3
-"""Package chem against Python RDKit of the same version, side by side in one run.
+"""Measures package chem against Python RDKit of the same version, side by side in the same run.
 
-    python3 scripts/bench/chem.py                      # molecules made here
-    python3 scripts/bench/chem.py --smiles some.smi    # one SMILES per line, .gz is understood
+    python3 scripts/bench/chem.py                      # 2,000 generated molecules
+    python3 scripts/bench/chem.py --smiles some.smi    # one SMILES per line, or .gz of that
 
-Needs Debian's python3-rdkit and rdkit-data (the oracle) and Go. The sides take turns, round by
-round, on the same molecules; rates are per second of processor time, so that other load on the
-machine shows less. Wall time counts where it is the point: two goroutines against one, and the start.
-Exits with 1 if a target is missed; a wall time target missed on a machine that is not idle is only
-reported.
+Needs Debian's python3-rdkit and rdkit-data, and Go. The sides take turns on the same molecules. Rates are per second of
+processor time, on which other load has less influence. Two goroutines against one, and the start, are measured in wall
+time. Exits with 1 if a target is missed; a target in wall time is only reported if the machine is not idle.
 """
 
 import argparse
@@ -73,8 +71,8 @@ RIGHT = (
 )
 
 
-def made():
-    """2,000 drug-like molecules, about 24 heavy atoms each."""
+def generate():
+    """Yields 2,000 drug-like molecules of about 24 heavy atoms."""
     for core in CORES:
         for left in LEFT:
             for right in RIGHT:
@@ -89,7 +87,7 @@ def read(path):
 
 
 def python_whole(smiles, logp_once):
-    """The whole set as one writes it; logp_once spares Python the logP that QED computes anyway."""
+    """Computes all properties as a user would. logp_once takes the logP that QED has computed."""
     sums = {"qed": 0.0, "logp": 0.0, "sa": 0.0, "letters": 0}
     wall, cpu = time.perf_counter(), time.process_time()
     for s in smiles:
@@ -113,11 +111,11 @@ def python_tanimoto(smiles):
 
 
 def go(binary, smiles, *args):
-    done = subprocess.run([binary, *args], input="\n".join(smiles), capture_output=True, text=True, check=True)
-    return json.loads(done.stdout)
+    process = subprocess.run([binary, *args], input="\n".join(smiles), capture_output=True, text=True, check=True)
+    return json.loads(process.stdout)
 
 
-def same_work(ours, theirs):
+def check_same_results(ours, theirs):
     for key in ("qed", "logp", "sa", "letters"):
         if abs(ours[key] - theirs[key]) > 1e-6 * abs(theirs[key]):
             raise SystemExit(f"the sides disagree on {key}: {ours[key]} and {theirs[key]}")
@@ -129,12 +127,12 @@ def spread(values):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--smiles", help="file of molecules; default: 2,000 made here")
+    parser.add_argument("--smiles", help="file of molecules; default: 2,000 generated ones")
     parser.add_argument("--limit", type=int, default=2000)
     parser.add_argument("--rounds", type=int, default=5)
     args = parser.parse_args()
     RDLogger.DisableLog("rdApp.*")
-    smiles = (read(args.smiles) if args.smiles else list(made()))[: args.limit]
+    smiles = (read(args.smiles) if args.smiles else list(generate()))[: args.limit]
     measured: dict[str, list[float]] = {}
 
     def note(name, value):
@@ -147,7 +145,7 @@ def main():
         for _ in range(args.rounds):
             ours = go(binary, smiles, "whole")
             plain, once = python_whole(smiles, False), python_whole(smiles, True)
-            same_work(ours, plain)
+            check_same_results(ours, plain)
             two = go(binary, smiles, "whole", "-workers", "2")
             note("go", len(smiles) / ours["cpu"])
             note("python", len(smiles) / plain["cpu"])
@@ -163,7 +161,7 @@ def main():
             note("start cpu", started["cpu"] * 1e3)
 
     busy = os.getloadavg()[0] > 1.5
-    rows = (  # name, unit, key, target, "at least" or "at most"
+    rows = (  # name, unit, key, target, sign: 1 for at least, -1 for at most, 0 without a target
         ("Go, whole set", "mol/s of CPU", "go", None, 0),
         ("Python RDKit, whole set", "mol/s of CPU", "python", None, 0),
         ("Python RDKit, logP once", "mol/s of CPU", "python, logP once", None, 0),

@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""Separable CMA-ES side by side: retort/orchestrator/cmaes in Go and PyPI cma, on the same functions, starts, step
-sizes, populations, targets and budgets, for one seed after the other.
+"""Measures separable CMA-ES in Go (orchestrator/cmaes) against PyPI cma, side by side.
+
+Both have the same functions, starts, step sizes, populations, targets and budgets.
 
     pip install numpy cma==4.5.0
     python scripts/bench/cmaes.py                  # both tables, about 5 minutes on two cores
     python scripts/bench/cmaes.py --only speed
 
-Evaluations: median over the seeds until the target is first reached. A seed that does not reach it within the budget,
-or before a stop criterion ends the run, counts as infinitely many and is listed under "failed".
+Evaluations: the median over the seeds until the target is first reached. A seed that does not reach it within the
+budget, or before a stop criterion ends the run, counts as infinitely many and is listed under "failed".
 
-Speed: seconds of ask + tell of one generation, without the evaluations, alternating rounds of generations. Threads:
-OPENBLAS_NUM_THREADS for cma's numpy, GOMAXPROCS for Go; once with one thread for both, once with the defaults of both.
+Speed: the time of ask + tell in a generation, without the evaluations, in alternating rounds. Threads:
+OPENBLAS_NUM_THREADS for cma's numpy and GOMAXPROCS for Go, with one thread for both and with the defaults of both.
 """
 
 import argparse
@@ -27,7 +28,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# function, dimensions, most evaluations, seeds
+# function, dimensions, budget of evaluations, seeds
 CASES = [(f, n, 10**5, 15) for n in (10, 40) for f in ("sphere", "ellipsoid")] + [
     ("sphere", 512, 10**6, 5),
     ("ellipsoid", 512, 10**6, 5),
@@ -37,16 +38,16 @@ SPEED = [(512, 600), (40, 600), (10, 2000)]  # dimensions, generations
 
 
 def population_size(n):
-    """cma's default."""
+    """Returns cma's default."""
     return 4 + int(3 * math.log(n))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", choices=["evaluations", "speed"])
-    parser.add_argument("--match", default="", help="only cases whose row begins so, e.g. 'sphere 40'")
-    parser.add_argument("--json", type=Path, help="also write every single run here")
-    parser.add_argument("--python-task", help=argparse.SUPPRESS)  # this script is its own other half
+    parser.add_argument("--match", default="", help="only cases whose row has this prefix, such as 'sphere 40'")
+    parser.add_argument("--json", type=Path, help="also write every run to this file")
+    parser.add_argument("--python-task", help=argparse.SUPPRESS)  # set by both: run one task of cma
     args = parser.parse_args()
     if args.python_task:
         print(json.dumps(run(**json.loads(args.python_task))))
@@ -64,7 +65,7 @@ def main():
 
 
 def both(binary, task, environment=None):
-    """The same task in Go and in Python, each in a process of its own."""
+    """Runs the same task in Go and in Python, each in a process of its own."""
     environment = {**os.environ, **(environment or {})}
     flags = [f"-{name}={str(value).lower() if isinstance(value, bool) else value}" for name, value in task.items()]
     commands = {"go": [binary, *flags], "cma": [sys.executable, __file__, "--python-task", json.dumps(task)]}
@@ -85,7 +86,7 @@ def evaluations(binary, match):
         if not f"{function} {n}".startswith(match):
             continue
         task = {"function": function, "n": n, "lambda": population_size(n), "target": TARGET, "budget": budget}
-        one = {"OPENBLAS_NUM_THREADS": "1"}  # counts do not depend on it, and small matrices go faster
+        one = {"OPENBLAS_NUM_THREADS": "1"}  # faster for small matrices, with the same counts
         runs = [both(binary, {**task, "seed": seed}, one) for seed in range(1, seeds + 1)]
         records += [{**task, "seed": seed + 1, **pair} for seed, pair in enumerate(runs)]
         print_row(task, seeds, runs)
@@ -128,7 +129,7 @@ def speed(binary, rounds=5):
 
 
 def run(function, n, seed, target=TARGET, budget=10**6, generations=0, **population):
-    """The Python half of scripts/bench/cmaes/main.go, with the same parameters and results."""
+    """Runs one task with cma, with the parameters and results of scripts/bench/cmaes/main.go."""
     import cma
     import numpy as np
 
@@ -136,7 +137,7 @@ def run(function, n, seed, target=TARGET, budget=10**6, generations=0, **populat
     weights = 1e6 ** (np.arange(n) / (n - 1))
     objective = {"sphere": lambda x: x @ x, "ellipsoid": lambda x: weights @ x**2}[function]
     start = 3 * np.sin(1.7 * np.arange(1, n + 1) + seed)
-    # verbose -10 also spares cma the look for a signals file in every generation; it writes no logs
+    # With verbose -10, cma writes no logs and does not look for a signals file in every generation.
     options = {"seed": seed, "CMA_diagonal": True, "popsize": population["lambda"], "ftarget": target, "verbose": -10}
     es = cma.CMAEvolutionStrategy(start, 1, options)
     evaluations, best, times = 0, math.inf, []

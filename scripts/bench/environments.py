@@ -12,7 +12,7 @@ CACHE = ROOT / ".cache" / "bench"
 
 
 def environment(name: str, lock: Path) -> Path:
-    """Returns the Python of an environment with exactly the packages of a lock, which is installed if it has changed."""
+    """Returns the Python of an environment with exactly the packages of a lock, and installs it if the lock changed."""
     folder = ROOT / name
     python, stamp = folder / "bin" / "python", folder / "stamp"
     wanted = hashlib.sha256(lock.read_bytes() + sys.executable.encode()).hexdigest()

@@ -1,16 +1,15 @@
-"""Files and batches, through OpenAI's own client, on a Triton and a gateway of their own (see run.py):
+"""Measures files and batches through OpenAI's client, on a Triton and a gateway of their own (see run.py):
 
-    whole         a batch of 50,000 texts to embed: whether every custom_id is answered exactly once, the counts, the
-                  time, and the gateway's resident memory before, at its peak and after
-    throughput    a batch against the same texts sent by 32 concurrent clients, one per request, in turns; the batch's
-                  time is from its creation until the client sees it completed
-    interactive   requests of one client, one after the other, with and without a running batch of embeddings, in turns:
-                  short texts to embed, two passages to rank, a molecule's hidden state. The first second after the
-                  batch's start is not counted
-    upload        a file of 200 MB, uploaded and downloaded: the gateway's resident memory
+    whole         a batch of 50,000 texts to embed: whether each custom_id has exactly one answer, the counts, the time,
+                  and the gateway's resident memory before, at the peak and after
+    throughput    a batch against the same texts sent by 32 concurrent clients, one per request. The batch's time is
+                  from its creation until the client sees it completed
+    interactive   sequential requests of one client, with and without a running batch of embeddings: short texts to
+                  embed, two passages to rank, a molecule's hidden state. The first second of a batch is not counted
+    upload        the gateway's resident memory while a file of 200 MiB is uploaded and downloaded
 
-Figures of several turns are medians, with minimum and maximum. Needs `make .venv-openai/stamp`. By hand, in front
-of a gateway that runs:
+The sides of a comparison take turns; figures of several turns are medians, with minimum and maximum. Needs
+`make .venv-openai/stamp`. For a running gateway:
 
     .venv-openai/bin/python scripts/bench/jobs.py --url http://127.0.0.1:8000 \\
         --gateway-pid PID --lines 1000 --part whole
@@ -56,7 +55,7 @@ def body(text: str) -> dict:
 
 
 class Gateway:
-    """A running gateway: its client and its resident memory."""
+    """A running gateway, and OpenAI's client of it."""
 
     def __init__(self, url: str, pid: int) -> None:
         self.pid = pid
@@ -64,16 +63,17 @@ class Gateway:
         self.openai = OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0, timeout=3600)
 
     def memory(self) -> float:
-        """Resident memory in MB, 0 if the process is unknown."""
+        """Returns the resident memory in MB, or 0 if the process is unknown."""
         if not self.pid:
             return 0
         status = Path(f"/proc/{self.pid}/status").read_text()
         return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS:")) / 1000
 
-    def upload(self, wanted: list[str]) -> str:
+    def upload(self, inputs: list[str]) -> str:
+        """Uploads the input file of a batch that embeds texts, and returns its id."""
         lines = (
             json.dumps({"custom_id": f"line-{i}", "method": "POST", "url": "/v1/embeddings", "body": body(text)})
-            for i, text in enumerate(wanted)
+            for i, text in enumerate(inputs)
         )
         return self.openai.files.create(file=("texts.jsonl", "\n".join(lines).encode()), purpose="batch").id
 
@@ -105,12 +105,12 @@ class Gateway:
 
 
 class MemoryWatch:
-    """The gateway's resident memory before, during and after a with block."""
+    """Records the gateway's resident memory before, during and after a with block."""
 
     def __init__(self, gateway: Gateway) -> None:
         self.gateway = gateway
         self.peak = self.before = gateway.memory()
-        self.over = threading.Event()
+        self.stopped = threading.Event()
 
     def __enter__(self) -> MemoryWatch:
         self.thread = threading.Thread(target=self._sample, daemon=True)
@@ -118,11 +118,11 @@ class MemoryWatch:
         return self
 
     def _sample(self) -> None:
-        while not self.over.wait(0.2):
+        while not self.stopped.wait(0.2):
             self.peak = max(self.peak, self.gateway.memory())
 
     def __exit__(self, *_: object) -> None:
-        self.over.set()
+        self.stopped.set()
         self.thread.join()
 
     def __str__(self) -> str:
@@ -138,79 +138,74 @@ def post(connection: http.client.HTTPConnection, path: str, data: bytes) -> None
 
 
 def whole(gateway: Gateway, options: argparse.Namespace) -> int:
-    wanted = texts(options.lines, 1)
     with MemoryWatch(gateway) as memory:
         start = time.perf_counter()
-        file = gateway.upload(wanted)
+        file = gateway.upload(texts(options.lines, 1))
         uploaded = time.perf_counter()
         batch = gateway.wait_ended(gateway.start_batch(file))
-        done = time.perf_counter()
+        completed = time.perf_counter()
         answers: Counter[str] = Counter()
         for name in filter(None, (batch.output_file_id, batch.error_file_id)):
             with gateway.openai.files.with_streaming_response.content(name) as content:
                 answers.update(json.loads(line)["custom_id"] for line in content.iter_lines())
-        read = time.perf_counter()
+        downloaded = time.perf_counter()
     counts = batch.request_counts
-    once = (
-        len(answers) == options.lines
-        and set(answers.values()) == {1}
-        and answers.keys() == {f"line-{i}" for i in range(options.lines)}
-    )
-    right = (counts.total, counts.completed, counts.failed) == (options.lines, options.lines, 0)
-    row(
+    once = answers == Counter(f"line-{i}" for i in range(options.lines))
+    counted = (counts.total, counts.completed, counts.failed) == (options.lines, options.lines, 0)
+    print_row(
         f"{options.lines:,} lines: every custom_id exactly once; counts {counts.completed:,} of {counts.total:,}, "
         f"{counts.failed} failed; {batch.status}",
-        "yes" if once and right else "NO",
+        "yes" if once and counted else "NO",
         "yes",
     )
-    row(
+    print_row(
         "upload; from creation to completed; reading the answers",
-        f"{uploaded - start:.1f} s; {done - uploaded:.1f} s ({options.lines / (done - uploaded):.0f} lines/s); "
-        f"{read - done:.1f} s",
+        f"{uploaded - start:.1f} s; {completed - uploaded:.1f} s "
+        f"({options.lines / (completed - uploaded):.0f} lines/s); {downloaded - completed:.1f} s",
         "",
     )
-    row("memory of the gateway", str(memory), "bounded")
-    return 0 if once and right else 1
+    print_row("memory of the gateway", str(memory), "bounded")
+    return 0 if once and counted else 1
 
 
 def throughput(gateway: Gateway, options: argparse.Namespace) -> int:
-    wanted = texts(options.round_lines, 2)
-    file = gateway.upload(wanted)
-    bodies = [json.dumps(body(text)).encode() for text in wanted]
+    inputs = texts(options.round_lines, 2)
+    file = gateway.upload(inputs)
+    bodies = [json.dumps(body(text)).encode() for text in inputs]
 
-    def single() -> None:
-        left = iter(bodies)
+    def clients() -> None:
+        remaining = iter(bodies)
         lock = threading.Lock()
 
         def client(_: int) -> None:
             connection = gateway.connection()
             while True:
                 with lock:
-                    data = next(left, None)
+                    data = next(remaining, None)
                 if data is None:
                     return
                 post(connection, "/v1/embeddings", data)
 
-        with ThreadPoolExecutor(CLIENTS) as clients:
-            list(clients.map(client, range(CLIENTS)))
+        with ThreadPoolExecutor(CLIENTS) as pool:
+            list(pool.map(client, range(CLIENTS)))
 
     def batch() -> None:
         counts = gateway.wait_ended(gateway.start_batch(file)).request_counts
-        if counts.completed != len(wanted):
-            raise RuntimeError(f"{counts}")
+        if counts.completed != len(inputs):
+            raise RuntimeError(f"{counts.completed} of {len(inputs)} lines completed, {counts.failed} failed")
 
     ratios, rates = [], []
     for turn in range(options.rounds):
-        pair = [single, batch] if turn % 2 == 0 else [batch, single]
-        took = {}
-        for side in pair:
+        sides = [clients, batch] if turn % 2 == 0 else [batch, clients]
+        times = {}
+        for side in sides:
             time.sleep(options.pause)
-            took[side] = seconds(side)
-        ratios.append(took[single] / took[batch])
-        rates.append(len(wanted) / took[batch])
-        say(f"throughput {turn + 1}: 32 clients {len(wanted) / took[single]:.0f}/s, batch {rates[-1]:.0f}/s")
-    row(
-        f"a batch of {len(wanted):,} lines against the same texts of 32 clients, {options.rounds} turns",
+            times[side] = seconds(side)
+        ratios.append(times[clients] / times[batch])
+        rates.append(len(inputs) / times[batch])
+        log(f"throughput {turn + 1}: 32 clients {len(inputs) / times[clients]:.0f}/s, batch {rates[-1]:.0f}/s")
+    print_row(
+        f"a batch of {len(inputs):,} lines against the same texts of 32 clients, {options.rounds} turns",
         f"{spread(ratios)} times; {statistics.median(rates):.0f} lines/s",
         "at least 0.95",
         statistics.median(ratios) < 0.95,
@@ -244,28 +239,28 @@ def interactive(gateway: Gateway, options: argparse.Namespace) -> int:
         bodies = [json.dumps(make(text)).encode() for text in texts(200, 4)]
         quiet: list[list[float]] = []
         busy: list[list[float]] = []
-        shares: list[float] = []
+        rates: list[float] = []  # lines/s of the batch
         for turn in range(options.rounds):
             if turn % 2 == 0:
-                quiet.append(send_in_turn(gateway, path, bodies, options.seconds))
-            took, share = during_batch(gateway, file, path, bodies, options)
-            busy.append(took)
-            shares.append(share)
+                quiet.append(send_sequentially(gateway, path, bodies, options.seconds))
+            times, rate = during_batch(gateway, file, path, bodies, options)
+            busy.append(times)
+            rates.append(rate)
             if turn % 2 == 1:
-                quiet.append(send_in_turn(gateway, path, bodies, options.seconds))
-            say(
-                f"{kind} {turn + 1}: alone {percentiles(quiet[-1])}, during a batch {percentiles(took)}, "
-                f"{share:.0f} lines/s meanwhile"
+                quiet.append(send_sequentially(gateway, path, bodies, options.seconds))
+            log(
+                f"{kind} {turn + 1}: alone {percentiles(quiet[-1])}, during a batch {percentiles(times)}, "
+                f"{rate:.0f} lines/s meanwhile"
             )
-        row(
+        print_row(
             f"{kind}, one after the other: alone; during a batch",
             f"{percentiles(sum(quiet, []))}; {percentiles(sum(busy, []))}; "
-            f"{statistics.median(shares):.0f} lines/s meanwhile",
+            f"{statistics.median(rates):.0f} lines/s meanwhile",
             "",
         )
         for p, most in ((50, 1.3), (99, 2)):
             ratios = [quantile(b, p) / quantile(q, p) for b, q in zip(busy, quiet)]
-            row(
+            print_row(
                 f"the same: p{p}, {options.rounds} turns",
                 f"{spread(ratios)} times",
                 f"at most {most}",
@@ -277,38 +272,38 @@ def interactive(gateway: Gateway, options: argparse.Namespace) -> int:
 def during_batch(
     gateway: Gateway, file: str, path: str, bodies: list[bytes], options: argparse.Namespace
 ) -> tuple[list[float], float]:
-    """Seconds of each request while a batch of a file runs, and the batch's lines per second meanwhile."""
+    """Returns the seconds of each request during a batch of a file, and the lines per second of the batch."""
     batch = gateway.start_batch(file)
     gateway.wait_started(batch)
-    send_in_turn(gateway, path, bodies, 1)
+    send_sequentially(gateway, path, bodies, 1)
     before = gateway.openai.batches.retrieve(batch).request_counts.completed
-    took = send_in_turn(gateway, path, bodies, options.seconds)
+    times = send_sequentially(gateway, path, bodies, options.seconds)
     current = gateway.openai.batches.retrieve(batch)
     if current.status != "in_progress":
-        raise RuntimeError(f"the batch is {current.status} before the turn ends: more --lines, or less --seconds")
+        raise RuntimeError(f"the batch is {current.status} before the turn ends: use more --lines or fewer --seconds")
     gateway.stop(batch)
     time.sleep(options.pause)
-    return took, (current.request_counts.completed - before) / options.seconds
+    return times, (current.request_counts.completed - before) / options.seconds
 
 
-def send_in_turn(gateway: Gateway, path: str, bodies: list[bytes], duration: float) -> list[float]:
-    """Sends requests one after the other for `duration` seconds; returns the seconds of each."""
+def send_sequentially(gateway: Gateway, path: str, bodies: list[bytes], duration: float) -> list[float]:
+    """Sends one request after the other for `duration` seconds, and returns the seconds of each."""
     connection = gateway.connection()
-    took: list[float] = []
+    times: list[float] = []
     until = time.perf_counter() + duration
     while time.perf_counter() < until:
-        data = bodies[len(took) % len(bodies)]
-        took.append(seconds(functools.partial(post, connection, path, data)))
+        data = bodies[len(times) % len(bodies)]
+        times.append(seconds(functools.partial(post, connection, path, data)))
     connection.close()
-    return took
+    return times
 
 
 def quantile(values: list[float], p: int) -> float:
     return sorted(values)[min(len(values) - 1, len(values) * p // 100)]
 
 
-def percentiles(took: list[float]) -> str:
-    return f"p50 {1000 * quantile(took, 50):.1f} ms, p99 {1000 * quantile(took, 99):.1f} ms"
+def percentiles(times: list[float]) -> str:
+    return f"p50 {1000 * quantile(times, 50):.1f} ms, p99 {1000 * quantile(times, 99):.1f} ms"
 
 
 def spread(values: list[float]) -> str:
@@ -324,41 +319,39 @@ def upload(gateway: Gateway, options: argparse.Namespace) -> int:
         uploaded = time.perf_counter()
         with gateway.openai.files.with_streaming_response.content(file.id) as content:
             read = sum(len(piece) for piece in content.iter_bytes(1 << 20))
-        done = time.perf_counter()
+        downloaded = time.perf_counter()
         gateway.openai.files.delete(file.id)
-    row(
+    print_row(
         f"a file of {file.bytes / 2**20:.0f} MiB uploaded; read again",
-        f"{uploaded - start:.1f} s; {done - uploaded:.1f} s, {'whole' if read == file.bytes else 'NOT WHOLE'}",
+        f"{uploaded - start:.1f} s; {downloaded - uploaded:.1f} s, {'whole' if read == file.bytes else 'NOT WHOLE'}",
         "",
     )
-    row("memory of the gateway", str(memory), "bounded")
+    print_row("memory of the gateway", str(memory), "bounded")
     return 0 if read == file.bytes else 1
 
 
-def row(what: str, result: str, wanted: str, short: bool = False) -> None:
-    print(f"| {what} | {result}{': **short of**' if short else ''} | {wanted} |", flush=True)
+def print_row(what: str, result: str, bound: str, missed: bool = False) -> None:
+    print(f"| {what} | {result}{': **short of**' if missed else ''} | {bound} |", flush=True)
 
 
-def say(line: str) -> None:
+def log(line: str) -> None:
     print(f"bench | {line}", file=sys.stderr, flush=True)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--url", required=True, help="main port of the gateway")
-    parser.add_argument("--gateway-pid", type=int, default=0, help="its process, whose memory is measured")
-    parser.add_argument("--part", nargs="*", choices=PARTS, default=PARTS, help="all by default")
-    parser.add_argument(
-        "--lines", type=int, default=50_000, help="of the whole batch, and of those that run beside clients"
-    )
-    parser.add_argument("--round-lines", type=int, default=5_000, help="lines of a turn of throughput")
-    parser.add_argument("--rounds", type=int, default=5, help="turns")
-    parser.add_argument("--seconds", type=float, default=15, help="length of a turn of interactive requests")
-    parser.add_argument("--pause", type=float, default=3, help="seconds between two turns")
+    parser.add_argument("--gateway-pid", type=int, default=0, help="process whose memory is measured")
+    parser.add_argument("--part", nargs="*", choices=PARTS, default=PARTS, help="default: all")
+    parser.add_argument("--lines", type=int, default=50_000, help="lines of the batches of whole and interactive")
+    parser.add_argument("--round-lines", type=int, default=5_000, help="lines of the batch of throughput")
+    parser.add_argument("--rounds", type=int, default=5, help="turns of throughput and interactive")
+    parser.add_argument("--seconds", type=float, default=15, help="length of a turn of interactive")
+    parser.add_argument("--pause", type=float, default=3, help="seconds between turns")
     options = parser.parse_args()
     gateway = Gateway(options.url, options.gateway_pid)
     for path, make in KINDS.values():  # warm-up
-        post(gateway.connection(), path, json.dumps(make("warm")).encode())
+        post(gateway.connection(), path, json.dumps(make("warm-up")).encode())
     print("| measured | result | wanted |\n| --- | --- | --- |", flush=True)
     parts: dict[str, Callable[[Gateway, argparse.Namespace], int]] = {
         "whole": whole,

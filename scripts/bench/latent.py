@@ -1,18 +1,16 @@
-"""The latent-space molecule API's speed, through HTTP on a Triton and a gateway of its own (see run.py):
+"""Measures the latent-space molecule API through HTTP, on a Triton and a gateway of its own (see run.py):
 
-    decode        100 hidden states in one /decode, against ONNX Runtime alone on the same graph, and against the
-                  PyTorch greedy loop in fp32 with a key/value cache and without, on the same weights and threads; the
-                  API's time has JSON, the gateway and Triton in it. What the graph computes in is printed beside the
-                  figures
-    evaluations   molecules evaluated per second by a /generate with a cheap objective (QED), one and eight at once,
-                  against ONNX Runtime alone decoding as many states around the same seeds in the batch that is fastest.
-                  A search also reads, scores and compares what it decodes, makes some of its points by edits of
-                  molecules, which need no decoding, and decodes more states than it evaluates, since many give a
-                  molecule that is known: so the states that Triton decoded per second are printed too
-    share         the gateway's own part (chemistry, CMA-ES, everything but waiting for a place in a batch and for
-                  Triton) of a /generate of 30 particles
+    decode        100 hidden states in one /decode, against ONNX Runtime alone on the same graph, and against greedy
+                  decoding in PyTorch in fp32, with and without a key/value cache, with the same weights and threads.
+                  The API's time includes JSON, the gateway and Triton. The number formats of the graph are printed
+    evaluations   molecules evaluated per second by one and by eight concurrent /generate with a cheap objective (QED),
+                  against ONNX Runtime alone, which decodes as many states around the same seeds in the fastest batch
+                  size. The states that Triton decodes per second are printed too: a search makes some molecules by
+                  edits, without decoding, but also decodes states to molecules that it has already evaluated
+    share         the gateway's share of the time of a /generate of 30 particles: all but waiting for a batch and for
+                  Triton
     memory        peak resident memory of gateway and Triton after a /generate of 1,000 particles in one iteration
-    together      ten /generate at once, of ten molecules, against one
+    together      ten concurrent /generate against one
 
 Needs torch: `make .venv-train/stamp`.
 """
@@ -56,6 +54,8 @@ STARTS = [
 
 
 class API:
+    """A client of the API."""
+
     def __init__(self, url: str) -> None:
         self.url = url
 
@@ -89,40 +89,40 @@ def decode(api: API, rows: int, rounds: int) -> None:
     body = {"hiddens": states[:, None].tolist(), "mask": [[True]] * rows}
     variants = {
         "/decode": lambda: api.post("/decode", body),
-        "ONNX Runtime alone": alone(states),
+        "ONNX Runtime alone": onnxruntime_decoder(states),
         "PyTorch fp32 with cache": lambda: decoding.cached(model.decoder, states),
         "PyTorch fp32 without cache": lambda: decoding.plain(model.decoder, states),
     }
     times: dict[str, list[float]] = {name: [] for name in variants}
     for turn in range(rounds + 1):
         for name, variant in variants.items():
-            spent = seconds(variant)
-            times[name] += [spent] if turn else []  # the first round warms up
+            elapsed = seconds(variant)
+            times[name] += [elapsed] if turn else []  # the first turn warms up
     gateway = statistics.median(times["/decode"])
     print(
         f"decode    {rows} hidden states, /decode {1000 * gateway:.0f} ms; its graph: {arithmetic(GRAPH)}", flush=True
     )
-    for name, spents in list(times.items())[1:]:
+    for name, values in list(times.items())[1:]:
         target = " (target 3)" if name.endswith("without cache") else ""
         print(
-            f"          {name} {1000 * statistics.median(spents):.0f} ms: "
-            f"{statistics.median(spents) / gateway:.1f} times{target}",
+            f"          {name} {1000 * statistics.median(values):.0f} ms: "
+            f"{statistics.median(values) / gateway:.1f} times{target}",
             flush=True,
         )
 
 
 @functools.cache
-def session_of_graph() -> onnxruntime.InferenceSession:
+def decoder_session() -> onnxruntime.InferenceSession:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = len(os.sched_getaffinity(0))
-    # As scripts/triton/backends/onnxruntime does.
+    # The setting of scripts/triton/backends/onnxruntime.
     options.add_session_config_entry("session.intra_op.spin_duration_us", "50")
     return onnxruntime.InferenceSession(str(GRAPH), options, providers=["CPUExecutionProvider"])
 
 
-def alone(states: torch.Tensor) -> Callable[[], object]:
-    """Greedy decoding by ONNX Runtime in this process: no gateway, no Triton."""
-    session = session_of_graph()
+def onnxruntime_decoder(states: torch.Tensor) -> Callable[[], object]:
+    """Returns a function that decodes states greedily in ONNX Runtime in this process, without gateway and Triton."""
+    session = decoder_session()
     feed = {
         "hiddens": states[:, None].numpy(),
         "temperature": np.zeros((len(states), 1), np.float32),
@@ -140,23 +140,25 @@ def evaluations(api: API, rounds: int, processes: dict[str, int]) -> None:
     count = PARTICLES * ITERATIONS
     states = around.repeat(-(-count // len(around)), 1)[:count]
     states = states + torch.randn(states.shape, generator=torch.Generator().manual_seed(2))
-    trials = {size: [alone(states[at : at + size]) for at in range(0, 4 * size, size)] for size in BATCHES}
+    trials = {
+        size: [onnxruntime_decoder(states[at : at + size]) for at in range(0, 4 * size, size)] for size in BATCHES
+    }
     speeds = {
         size: 4 * size / min(seconds(functools.partial(run_all, calls)) for _ in range(2))
         for size, calls in trials.items()
     }
     size = max(speeds, key=speeds.__getitem__)
-    calls = [alone(states[at : at + size]) for at in range(0, count, size)]
+    calls = [onnxruntime_decoder(states[at : at + size]) for at in range(0, count, size)]
     busy = Busy(*processes.values())
-    bare: list[float] = []
-    found: dict[int, list[tuple[float, float]]] = {1: [], 8: []}
+    bare: list[float] = []  # states/s of ONNX Runtime alone
+    measured: dict[int, list[tuple[float, float]]] = {1: [], 8: []}  # evaluations/s and states/s by concurrent searches
     with ThreadPoolExecutor(8) as pool:
         for _ in range(rounds):
             bare.append(count / seconds(lambda: run_all(calls)))
-            for searches, figures in found.items():
-                before = decoded()
-                spent = seconds(functools.partial(search_all, api, pool, STARTS[:searches]))
-                figures.append((searches * count / spent, (decoded() - before) / spent))
+            for searches, figures in measured.items():
+                before = decoded_states()
+                elapsed = seconds(functools.partial(search_all, api, pool, STARTS[:searches]))
+                figures.append((searches * count / elapsed, (decoded_states() - before) / elapsed))
     others = busy.others()
     print(
         f"evaluations  ONNX Runtime alone decodes {statistics.median(bare):.0f} states/s "
@@ -164,12 +166,12 @@ def evaluations(api: API, rounds: int, processes: dict[str, int]) -> None:
         flush=True,
     )
     for searches, least in ((1, 0.7), (8, 0.85)):
-        ratio = statistics.median(f / b for (f, _), b in zip(found[searches], bare))
-        share = statistics.median(d / b for (_, d), b in zip(found[searches], bare))
+        ratio = statistics.median(e / b for (e, _), b in zip(measured[searches], bare))
+        decoded = statistics.median(d / b for (_, d), b in zip(measured[searches], bare))
         print(
-            f"          {searches} at once: {statistics.median(f for f, _ in found[searches]):.0f} evaluations/s, "
+            f"          {searches} at once: {statistics.median(e for e, _ in measured[searches]):.0f} evaluations/s, "
             f"{ratio:.2f} times that; "
-            f"{verdict(ratio, others, least=least)}; Triton decodes {share:.2f} times as many states/s as that",
+            f"{verdict(ratio, others, least=least)}; Triton decodes {decoded:.2f} times as many states/s as that",
             flush=True,
         )
 
@@ -180,12 +182,12 @@ def run_all(calls: list[Callable[[], object]]) -> None:
 
 
 def search_all(api: API, pool: ThreadPoolExecutor, seeds: list[str]) -> None:
-    """One search from each seed, all at once."""
+    """Runs one search from each seed, all concurrently."""
     list(pool.map(lambda seed: api.generate(seed, PARTICLES, ITERATIONS), seeds))
 
 
-def decoded() -> float:
-    """States that Triton has decoded so far."""
+def decoded_states() -> float:
+    """Returns the number of states that Triton has decoded so far."""
     with urllib.request.urlopen(f"http://{os.environ['RETORT_TEST_TRITON_METRICS']}/metrics", timeout=60) as answer:
         lines = answer.read().decode().splitlines()
     return sum(
@@ -202,9 +204,9 @@ def share(api: API, log: Path) -> None:
         json.loads(line) for line in log.read_text().splitlines() if '"/generate"' in line and line.startswith("{")
     ]
     shares = [1 - (line["triton_ms"] + line["queued_ms"]) / line["ms"] for line in lines]
-    each = statistics.median(line["ms"] for line in lines)
+    duration = statistics.median(line["ms"] for line in lines)
     print(
-        f"share     of {len(shares)} /generate of 30 particles, 50 iterations, {each:.0f} ms each, "
+        f"share     of {len(shares)} /generate of 30 particles, 50 iterations, {duration:.0f} ms each, "
         "the gateway's own part is "
         f"{statistics.median(shares):.1%} (target: under 15 %)",
         flush=True,
@@ -223,7 +225,7 @@ def memory(api: API, processes: dict[str, int]) -> None:
 
 
 def peak(pid: int) -> float:
-    """Highest resident memory of a process and its children so far, MiB."""
+    """Returns the sum of the peak resident memory of a process and its children, in MiB."""
     family = [pid]
     for status in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -242,7 +244,7 @@ def together(api: API, rounds: int) -> None:
     with ThreadPoolExecutor(len(STARTS)) as pool:
         for _ in range(rounds):
             one.append(statistics.mean(seconds(functools.partial(api.generate, s, 30, 20)) for s in STARTS[:3]))
-            ten.append(seconds(lambda: list(pool.map(lambda start: api.generate(start, 30, 20), STARTS))))
+            ten.append(seconds(lambda: list(pool.map(lambda smiles: api.generate(smiles, 30, 20), STARTS))))
     print(
         f"together  one /generate {1000 * statistics.median(one):.0f} ms, "
         f"ten at once {1000 * statistics.median(ten):.0f} ms: "
@@ -253,7 +255,7 @@ def together(api: API, rounds: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--url", required=True, help="the API")
+    parser.add_argument("--url", required=True, help="address of the API")
     parser.add_argument("--log", type=Path, required=True, help="the gateway's log")
     parser.add_argument("--gateway-pid", type=int, required=True)
     parser.add_argument("--triton-pid", type=int, required=True)

@@ -1,11 +1,11 @@
-"""Decoding speed: the exported graph against plain PyTorch, side by side on the same CPU.
+"""Measures decoding speed: the exported graph against PyTorch, side by side on the same CPU.
 
     python -m scripts.bench.latent_decode [--run runs/latent] [--rows 100] [--threads 1]
 
-Four greedy decoders of the same hidden states: the ONNX graph as it is shipped (loop and cache in ONNX Runtime,
-integer arithmetic), the same in floating point, the plain PyTorch loop without a cache, and a PyTorch loop with one.
-Without a trained run, a model of the same size with random weights decodes 48 tokens a row. The decoders take turns.
-Prints medians, and the share of rows whose token ids equal plain PyTorch's.
+Four greedy decoders decode the same hidden states in turn: the shipped ONNX graph (loop and key/value cache in ONNX
+Runtime, integer arithmetic), the same graph in floating point, and loops in PyTorch without and with a cache. If there
+is no trained run, the model has the same size and random weights, and decodes 48 tokens a row. Prints median times, and
+the share of rows with the same token ids as PyTorch without a cache.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from scripts.train.latent.report import load
 from scripts.train.latent.tokens import BOS
 
 
-def prepared(run: Path, rows: int) -> tuple[Model, torch.Tensor]:
-    """A model whose weights fit into fp16 exactly, as in the graph, and hidden states [rows, latent]."""
+def model_and_states(run: Path, rows: int) -> tuple[Model, torch.Tensor]:
+    """Returns a model whose weights are exact in fp16, as in the graph, and hidden states [rows, latent]."""
     if (run / "shape.json").exists():
         model, _ = load(run)
     else:
@@ -41,7 +41,7 @@ def prepared(run: Path, rows: int) -> tuple[Model, torch.Tensor]:
 
 
 def graph_decoder(model: Model, threads: int, ranges: Ranges) -> Callable[[torch.Tensor], np.ndarray]:
-    """Greedy decoding through the ONNX graph."""
+    """Returns a greedy decoder that runs the ONNX graph."""
     with tempfile.TemporaryDirectory() as folder:
         decoder_graph.write(model.decoder, Path(folder) / "model.onnx", ranges)
         options = onnxruntime.SessionOptions()
@@ -65,7 +65,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5, help="runs of each decoder")
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
-    model, z = prepared(given.run, given.rows)
+    model, z = model_and_states(given.run, given.rows)
     limit = model.shape.positions
     text = decoding.cached(model.decoder, z, limit)
     start = torch.full((len(z), 1), BOS)
@@ -83,9 +83,9 @@ def main() -> None:
     ids = {name: decode() for name, decode in decoders.items()}
     for _ in range(given.repeats):
         for name, decode in decoders.items():
-            began = time.perf_counter()
+            start_time = time.perf_counter()
             decode()
-            times[name].append(time.perf_counter() - began)
+            times[name].append(time.perf_counter() - start_time)
     reference = ids["PyTorch without cache"]
     baseline = statistics.median(times["ONNX graph, integers"])
     print(f"{given.rows} rows, {reference.shape[1]} tokens, {given.threads} threads")

@@ -1,10 +1,12 @@
-"""The gateway's resident memory under constant load on four APIs: single short texts and 32 at a time, texts of 10 to
-120 words, lists of 100 passages, searches for molecules, masked molecules.
+"""Measures the gateway's resident memory under constant load on four APIs.
+
+The load is single short texts, 32 short texts at a time, texts of 10 to 120 words, lists of 100 passages, searches for
+molecules and masked molecules.
 
     make bench PART=memory                               five minutes
     make bench PART=memory ARGS="--minutes 10"
 
-The last tenth of the time is compared with the third: until then pools fill and code warms up.
+The median of the last tenth of the time is compared with the third tenth's: before that, pools fill and code warms up.
 """
 
 from __future__ import annotations
@@ -36,12 +38,12 @@ SEEDS = [
 
 
 def text(words: int, number: int) -> str:
-    """A text that no other number gives, so that no cache answers."""
+    """Returns a text that is different for each number, so that no cache answers."""
     return " ".join(WORDS[(number + i) % len(WORDS)] for i in range(words)) + f" {number}"
 
 
 def loads(models: dict[str, str]) -> dict[str, tuple[int, str, object]]:
-    """By name: the number of clients, the path, and a function from a request's number to its body."""
+    """Returns by name the number of clients, the path, and a function from a request's number to its body."""
     return {
         "single short texts": (
             16,
@@ -94,7 +96,7 @@ def ask(url: str, body: dict | None = None) -> dict:
 
 
 def resident(pid: int) -> float:
-    """MB (10^6 bytes)."""
+    """Returns the resident memory of a process in MB (10^6 bytes)."""
     status = Path(f"/proc/{pid}/status").read_text()
     return int(status.partition("VmRSS:")[2].split()[0]) * 1024 / 1e6
 

@@ -1,11 +1,11 @@
-"""Compares the Go package tokenizers with the reference library called from Python, side by side on one thread each.
+"""Measures the Go package tokenizers against the reference library in Python, side by side on one thread each.
 
     pip install tokenizers==0.23.3
     python scripts/bench/tokenizers_bench.py [--tokenizer tokenizer.json ...] [--text FILE ...] [--rounds 7]
 
-Rounds alternate, so that a busy machine is busy for both. Times are processor seconds. Two calls of the reference are
-timed: encode(), one text at a time, and encode_batch_fast(), its quickest (a whole list, no offsets). Both must give as
-many tokens as Go does. The ratio printed is the median over the rounds, with the lowest and the highest.
+The sides alternate, so that other load affects both. Times are processor seconds. Two calls of the reference are timed:
+encode(), one text at a time, and encode_batch_fast(), its fastest (a whole list, no offsets). Both must return as many
+tokens as Go. The printed ratio is the median over the rounds, with minimum and maximum.
 """
 
 import argparse
@@ -34,22 +34,24 @@ def timed(call):
     return tokens, time.process_time() - start
 
 
-def one_by_one(tok, texts):
+def encode_each(tok, texts):
     return sum(len(tok.encode(t).ids) for t in texts)
 
 
-def whole_list(tok, texts):
+def encode_batch(tok, texts):
     return sum(len(e.ids) for e in tok.encode_batch_fast(texts))
 
 
 def compare(binary, path, texts, rounds, tmp):
     raw = path.read_bytes()
-    plain = tmp / "tokenizer.json"
-    plain.write_bytes(gzip.decompress(raw) if path.suffix == ".gz" else raw)
-    listed = tmp / "texts.json"
-    listed.write_text(json.dumps(texts))
-    tok = tokenizers_golden.load(plain)
-    go = subprocess.Popen([binary, plain, listed], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    tokenizer_file = tmp / "tokenizer.json"
+    tokenizer_file.write_bytes(gzip.decompress(raw) if path.suffix == ".gz" else raw)
+    texts_file = tmp / "texts.json"
+    texts_file.write_text(json.dumps(texts))
+    tok = tokenizers_golden.load(tokenizer_file)
+    go = subprocess.Popen(
+        [binary, tokenizer_file, texts_file], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
     assert go.stdin and go.stdout
     speeds: dict[str, list[float]] = {"go": [], "encode": [], "batch": []}
     for n in range(rounds + 1):
@@ -58,8 +60,8 @@ def compare(binary, path, texts, rounds, tmp):
         tokens, seconds = map(float, go.stdout.readline().split())
         results = {
             "go": (tokens, seconds),
-            "encode": timed(lambda: one_by_one(tok, texts)),
-            "batch": timed(lambda: whole_list(tok, texts)),
+            "encode": timed(lambda: encode_each(tok, texts)),
+            "batch": timed(lambda: encode_batch(tok, texts)),
         }
         if len({t for t, _ in results.values()}) > 1:
             sys.exit(f"{path}: token counts differ: {results}")
