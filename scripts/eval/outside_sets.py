@@ -24,7 +24,7 @@ from pathlib import Path
 from scripts.train.embedding.corpora import lists_file
 
 RIGHT, WRONG = 4, 1
-"""Scores of candidates in a graded list (corpora.graded)."""
+"""Scores of candidates in a graded list (corpora.load_graded)."""
 
 Judged = tuple[str, str]
 """The id of a query and of a passage that is right for it."""

@@ -42,7 +42,7 @@ def whole(
     """At most --queries queries of a set with whole passages."""
     queries = chance.sample(collection.queries, min(args.queries, len(collection.queries)))
     pids = retrieval.passages_of(collection, queries, args)
-    texts = {p: corpora.titled(collection, p) for p in pids}
+    texts = {p: corpora.with_title(collection, p) for p in pids}
     passages = embedding.vectors([texts[p] for p in pids], "passage")
     asked = embedding.vectors([q.text for q in queries], "query")
     found = []
@@ -50,7 +50,7 @@ def whole(
         wrong = [
             pids[i]
             for i in np.argsort(-row, kind="stable")
-            if pids[i] not in query.positives and not corpora.holds(texts[pids[i]], query.answer)
+            if pids[i] not in query.positives and not corpora.contains_answer(texts[pids[i]], query.answer)
         ]
         if len(wrong) > 1:
             found.append((query.text, (texts[min(query.positives)], texts[wrong[0]], texts[chance.choice(wrong[1:])])))
@@ -62,8 +62,8 @@ def sentences(collection: corpora.Collection, most: int, chance: random.Random) 
     found: list[tuple[str, Triple]] = []
     texts = list(collection.passages.values())
     for query in chance.sample(collection.queries, len(collection.queries)):
-        right, near = corpora.answering(collection, query)
-        other = [s for s in corpora.split(chance.choice(texts)) if not corpora.holds(s, query.answer)]
+        right, near = corpora.split_by_answer(collection, query)
+        other = [s for s in corpora.sentences_of(chance.choice(texts)) if not corpora.contains_answer(s, query.answer)]
         if right and near and other and len(found) < most:
             found.append((query.text, (right[0], chance.choice(near), chance.choice(other))))
     return found
@@ -125,7 +125,7 @@ def main() -> None:
         chance = random.Random(f"{args.seed} {name}")
         file = corpora.lists_file(name)
         if (args.data / file).exists():
-            asked[name] = listed(corpora.graded(args.data, args.split, file), embedding, chance, args.queries)
+            asked[name] = listed(corpora.load_graded(args.data, args.split, file), embedding, chance, args.queries)
             continue
         collection = corpora.load(args.data, name, args.split)
         asked[name] = whole(collection, embedding, chance, args)

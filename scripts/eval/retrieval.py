@@ -61,7 +61,7 @@ def retrieval_set(collection: corpora.Collection, baseline, embedding, ranker, a
     random.Random(f"{args.seed} {collection.name}").shuffle(chosen)
     chosen = chosen[: args.queries or None]
     pids = passages_of(collection, chosen, args)
-    texts = [corpora.titled(collection, p) for p in pids]
+    texts = [corpora.with_title(collection, p) for p in pids]
     asked = [q.text for q in chosen]
 
     def measure(scores: np.ndarray) -> list[float]:
@@ -279,11 +279,15 @@ def main() -> None:
         if name == GRADED:
             # The file calls what is not for development "train"; nothing of it is trained on.
             figures[name] = graded_set(
-                corpora.graded(args.data, "dev" if args.split == "dev" else "train"), baseline, embedding, ranker, args
+                corpora.load_graded(args.data, "dev" if args.split == "dev" else "train"),
+                baseline,
+                embedding,
+                ranker,
+                args,
             )
         elif (args.data / corpora.lists_file(name)).exists():
             figures[name] = graded_set(
-                corpora.graded(args.data, args.split, corpora.lists_file(name)), baseline, embedding, ranker, args
+                corpora.load_graded(args.data, args.split, corpora.lists_file(name)), baseline, embedding, ranker, args
             )
         else:
             collection = corpora.load(args.data, name, args.split)

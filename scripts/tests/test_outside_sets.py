@@ -108,11 +108,11 @@ def test_classic_collections_are_read_as_any_set(written):
 
 
 def test_lists_hold_sentences_that_answer_and_others(written):
-    [wikiqa] = corpora.graded(written, "test", "wikiqa.lists.jsonl.gz")
+    [wikiqa] = corpora.load_graded(written, "test", "wikiqa.lists.jsonl.gz")
     assert (wikiqa.query, wikiqa.texts) == ("how is it joined", ['It is "joined.', "It is seen."]) and wikiqa.gains[
         0
     ] > wikiqa.gains[1] == 0
-    [trecqa] = corpora.graded(written, "dev", "trecqa.lists.jsonl.gz")
+    [trecqa] = corpora.load_graded(written, "dev", "trecqa.lists.jsonl.gz")
     assert (trecqa.query, trecqa.texts) == (
         "What do they worship?",
         ["They worship nature.", "Wicca is an Old English word."],

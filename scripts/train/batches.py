@@ -66,7 +66,7 @@ class Prefetcher:
     """Prepares the batches of the next steps in worker processes: prefetcher(step) is batch(step).
 
     For a GPU that consumes batches faster than one process prepares them. batch must be a pure function of the step
-    that returns CPU tensors; steps are asked for in order, from `first`.
+    that returns CPU tensors; the steps of the calls are first, first + 1 ...
     """
 
     def __init__(self, batch: Callable[[int], Any], first: int, workers: int) -> None:
@@ -84,7 +84,7 @@ class Prefetcher:
 
     def __call__(self, step: int) -> Any:
         if step != self._next:
-            raise ValueError(f"batches: step {step} asked for, {self._next} is next")
+            raise ValueError(f"batches: got step {step}, the next one is {self._next}")
         self._next += 1
         return next(self._batches)
 

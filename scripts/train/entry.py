@@ -64,7 +64,7 @@ class Entry:
         return "\n".join(lines) + "\n"
 
     def write(self, repository: Path, files: dict[str, str]) -> Path:
-        """Writes config.pbtxt and the text files; returns the path that the graph belongs at."""
+        """Writes config.pbtxt and the text files. Returns the path for the graph."""
         folder = repository / self.name
         (folder / "1").mkdir(parents=True, exist_ok=True)
         for name, text in {"config.pbtxt": self.config(), **files}.items():
@@ -78,7 +78,7 @@ def quote(text: str) -> str:
 
 
 def created(run: Path) -> str:
-    """Returns the day the weights of a run were written, today without weights.pt, in Unix seconds."""
+    """Returns the start of the day on which weights.pt of a run was written, else of today, in Unix seconds."""
     weights = run / "weights.pt"
     seconds = weights.stat().st_mtime if weights.exists() else time.time()
     return str(int(seconds) // 86400 * 86400)

@@ -27,7 +27,7 @@ OPSET, IR = 20, 9
 PRIME = 2**31 - 1
 
 STEP = ".step"
-"""Suffix of the name of the step sizes of an integer weight, one for each output."""
+"""Suffix of the name of an integer weight's step sizes, one for each output."""
 
 Ranges = dict[nn.Module, tuple[float, float]]
 """Minimum and maximum input of the linear maps to compute in integers. See quantise.observe."""
@@ -70,13 +70,13 @@ class Graph:
         self.initializers.append(numpy_helper.from_array(array, name))
         return name
 
-    def weight(self, value: torch.Tensor, of: torch.Tensor | None = None) -> str:
+    def weight(self, value: torch.Tensor, parameter: torch.Tensor | None = None) -> str:
         """Adds a weight, stored as fp16 in the root graph and used as fp32.
 
-        `of`: the parameter it was computed from.
+        parameter: the one that the value was computed from, if it is not the value itself.
         """
         root = self.root()
-        name = self.names.get(value if of is None else of, "")
+        name = self.names.get(value if parameter is None else parameter, "")
         return root.op(
             "Cast", root.constant(value.detach().cpu().numpy().astype(np.float16), name), to=TensorProto.FLOAT
         )

@@ -65,6 +65,8 @@ class Relative(nn.Module):
 
 
 class Feed(nn.Sequential):
+    """A feed-forward block with `times` times the width inside."""
+
     def __init__(self, width: int, times: int, dropout: float) -> None:
         super().__init__(
             nn.Linear(width, times * width), nn.GELU(), nn.Linear(times * width, width), nn.Dropout(dropout)
@@ -92,7 +94,7 @@ class Outer(nn.Linear):
 
 
 def initialise(model: nn.Module) -> None:
-    """Initialises embeddings to small values, linear maps to shrink their input slightly, and biases of attention."""
+    """Initialises embeddings to small values and linear maps to shrink their input slightly; calls reset() of modules."""
     for module in model.modules():
         if isinstance(module, nn.Embedding):
             nn.init.normal_(module.weight, std=0.05)

@@ -69,7 +69,7 @@ class Options:
         default=0.2, metadata={"help": "share of the budget over which the rate decays to zero"}
     )
     finish: float = dataclasses.field(
-        default=0, metadata={"help": "decay the rate over the next minutes, this many, then end (0: follow --decay)"}
+        default=0, metadata={"help": "decay the rate over this many minutes from now, then end (0: follow --decay)"}
     )
     lr: float = dataclasses.field(default=1e-3, metadata={"help": "full learning rate"})
     weight_decay: float = dataclasses.field(default=0.01, metadata={"help": "decoupled weight decay"})
@@ -138,12 +138,10 @@ def progress(options: Options, samples: int, seconds: float) -> float:
 
 
 def optimisers(options: Options, model: nn.Module) -> list[torch.optim.Optimizer]:
-    """Returns AdamW and, with "muon", Muon (orthogonalised momentum, Jordan et al.
+    """Returns AdamW and, with "muon", Muon (orthogonalised momentum, Jordan et al. 2024).
 
-    2024) for matrices inside the layers.
-
-    Muon gets 2-D weights except those of embeddings and of modules with hidden = False (output heads), which stay with
-    AdamW, as do vectors.
+    Muon gets the 2-D weights, except those of embeddings and of modules with hidden = False (output heads). AdamW gets
+    these and the vectors.
     """
     outer_parameters = {
         p
@@ -169,7 +167,7 @@ def optimisers(options: Options, model: nn.Module) -> list[torch.optim.Optimizer
 
 
 class Run:
-    """The state of a run: everything a checkpoint contains."""
+    """The state of a run: all that a checkpoint contains. falling: whether the learning rate decays."""
 
     def __init__(self, options: Options, model: nn.Module) -> None:
         self.options, self.device = options, options.torch_device()

@@ -78,7 +78,7 @@ def call(monkeypatch, main, *arguments):
 
 @pytest.fixture
 def latent_run(data, tmp_path, monkeypatch):
-    monkeypatch.setattr(latent.corpus.mixed, "__defaults__", (64,))
+    monkeypatch.setattr(latent.corpus.mix, "__defaults__", (64,))
     call(monkeypatch, latent.main, "--data", data, "--runs", tmp_path, "--merges", 3, *TINY)
     report = f"--run {tmp_path}/tiny --data {data} --molecules 4 --seeds 2 --threads 1"
     call(monkeypatch, latent_report.main, *report.split())

@@ -31,7 +31,7 @@ def test_copies_add_up_to_the_rows_and_follow_the_weights():
 
 
 def test_a_pass_has_the_shares_of_its_sources():
-    molecules, times = corpus.mixed([(COMMON * 50, 0.75), ([RARE], 0.25)], seed=1, total=1000)
+    molecules, times = corpus.mix([(COMMON * 50, 0.75), ([RARE], 0.25)], seed=1, total=1000)
     assert molecules[-1] == RARE and abs(times.sum() - 1000) < 20
     assert times[-1] == pytest.approx(250, abs=1)
 

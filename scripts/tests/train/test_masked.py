@@ -113,7 +113,7 @@ def test_strings_of_every_kind_round_trip_with_stereochemistry(smiles):
 @pytest.fixture(scope="module")
 def wide(tmp_path_factory):
     path = tmp_path_factory.mktemp("broad") / "strings.npz"
-    good = np.array([broad.good(smiles) for smiles in BROAD])
+    good = np.array([broad.has_quality(smiles) for smiles in BROAD])
     data.write([broad.sides(smiles) for smiles in BROAD], path, 0, 1, None, good, times=2)
     return data.read(path)
 
@@ -149,7 +149,7 @@ def test_a_merged_token_counts_as_its_published_tokens(strings):
 
 def test_rows_of_molecules_with_quality_may_start_with_its_token(wide):
     assert wide.good.tolist() == [
-        flag for smiles in BROAD for flag in [broad.good(smiles)] * 2
+        flag for smiles in BROAD for flag in [broad.has_quality(smiles)] * 2
     ] and 0 < wide.good.sum() < len(wide)
     batches = data.Batches(wide, training.Options(device="cpu", batch=len(wide), samples=1))
     starts = {QUALITY: 0, BOS: 0}
@@ -159,7 +159,7 @@ def test_rows_of_molecules_with_quality_may_start_with_its_token(wide):
         for row in ids.tolist():
             starts[row[0]] += 1
             text = wide.vocabulary.decode(row)
-            assert row[0] == BOS or broad.good(safe.decode(text))
+            assert row[0] == BOS or broad.has_quality(safe.decode(text))
     assert starts[QUALITY] / (40 * wide.good.sum()) == pytest.approx(data.Batches.quality_share, abs=0.1)
 
 

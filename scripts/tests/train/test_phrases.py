@@ -15,7 +15,7 @@ from scripts.served_reader.conversation import FAMILIES_WITHOUT_DRAWING
 from scripts.served_reader.properties import COUNTS, ELEMENTS, MEASURES
 from scripts.train import checkpoint
 from scripts.train.embedding import corpora
-from scripts.train.embedding.examples import CPU_QUERIES, NEARER, load_sets
+from scripts.train.embedding.examples import CPU_QUERIES, MAX_NEGATIVE_COSINE, load_sets
 from scripts.train.phrases import evaluation, examples
 from scripts.train.phrases.__main__ import tensors
 from scripts.train.phrases.grammar import LABELS, parse, sample
@@ -90,7 +90,7 @@ def test_no_training_of_the_text_models_reads_another_set():
     """All sets that embedding, ranking and phrases name are in OPEN_SETS."""
     for names in (
         CPU_QUERIES,
-        NEARER,
+        MAX_NEGATIVE_COSINE,
         short.ANSWERED,
         [examples.PASSAGES],
         set(SHARES) - {"dictionary", "sentences", "selqa"},

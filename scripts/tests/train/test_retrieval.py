@@ -94,13 +94,13 @@ def test_the_batch_of_a_step_depends_on_seed_and_step_only():
 
     one, other = sampler(5), sampler(5)
     other(0)
-    assert torch.equal(one(3).queries[0], other(3).queries[0]) and torch.equal(one(3).live[0], other(3).live[0])
+    assert torch.equal(one(3).queries[0], other(3).queries[0]) and torch.equal(one(3).encoded[0], other(3).encoded[0])
     assert any(not torch.equal(sampler(6)(s).queries[0], one(s).queries[0]) for s in range(4))
 
 
 def test_candidates_of_the_targets_group_do_not_count_as_wrong():
     made = mined()
-    numbers, target, allowed = twomode.candidates(made, np.arange(8), 1, 99, np.random.default_rng(1))
+    numbers, target, allowed = twomode.draw_candidates(made, np.arange(8), 1, 99, np.random.default_rng(1))
     assert sorted(numbers) == list(range(12))
     for query in range(8):
         assert numbers[target[query]] == made.positives[query]
@@ -280,12 +280,12 @@ def test_short_questions_come_out_of_a_dictionary(tmp_path):
         ["00000001"],
         ["00000004"],
     )
-    questions = {short.asked(pain, Random(seed)) for seed in range(40)}
+    questions = {short.question_for(pain, Random(seed)) for seed in range(40)}
     assert {"Which medicine is used to relieve pain?", "What can be used to relieve pain?"} <= questions
     assert "Which medicine lowers body temperature to prevent or alleviate fever?" in {
-        short.asked(source.all["00000003"], Random(seed)) for seed in range(40)
+        short.question_for(source.all["00000003"], Random(seed)) for seed in range(40)
     }
-    told = {source.told("00000002", "example", Random(seed)) for seed in range(40)}
+    told = {source.statement("00000002", "example", Random(seed)) for seed in range(40)}
     assert told <= {
         f"{subject} is {kind}." for subject in ("Aspirin", "An aspirin") for kind in ("an analgesic", "a pain pill")
     }
@@ -319,7 +319,7 @@ def test_single_sentences_that_hold_the_answer_are_right(tmp_path):
     others = ["Normandy is a region of France.", "They gave it their name to keep."]
     count = len(short.ANSWERED)
     assert found == count * [("When did the Normans come?", "The Normans came there in the 10th century.", others)]
-    asked = short.of_lists("sentences", found)
+    asked = short.query_set_of("sentences", found)
     assert len(asked.mined.passages) == 3 and asked.right == count * [[0]] and asked.wrong == count * [[1, 2]]
 
 

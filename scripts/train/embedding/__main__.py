@@ -51,7 +51,7 @@ class Sampler:
 
         self.passages = [token_ids(s.passages, twomode.PASSAGE_PREFIX, passage_tokens) for s in sets]
         self.queries = [token_ids(s.queries, twomode.QUERY_PREFIX, query_tokens) for s in sets]
-        self.misread = [token_ids(s.queries, twomode.PASSAGE_PREFIX, query_tokens) for s in sets]
+        self.wrong_mode_queries = [token_ids(s.queries, twomode.PASSAGE_PREFIX, query_tokens) for s in sets]
         self.per_set = [len(s.queries) // batch for s in sets]
 
     def __call__(self, step: int) -> twomode.Batch:
@@ -65,14 +65,14 @@ class Sampler:
 
     def assemble(self, chosen: int, rows: np.ndarray, random: np.random.Generator) -> twomode.Batch:
         mined = self.sets[chosen]
-        numbers, target, allowed = twomode.candidates(mined, rows, self.hard, self.bank, random)
+        numbers, target, allowed = twomode.draw_candidates(mined, rows, self.hard, self.bank, random)
 
         def part(table, chosen_rows):
             return vectors.padded([table[chosen][n] for n in chosen_rows])
 
         return twomode.Batch(
             part(self.queries, rows),
-            part(self.misread, rows),
+            part(self.wrong_mode_queries, rows),
             part(self.passages, numbers[: self.live]),
             target,
             allowed,

@@ -131,9 +131,9 @@ EMBEDDING_NAMES = {
 }
 
 
-def published_name(own: str) -> str:
+def published_name(name: str) -> str:
     """`layers.3.up.weight` to `encoder.layer.3.intermediate.dense.weight`."""
-    first, *rest = own.split(".")
+    first, *rest = name.split(".")
     if first != "layers":
         return ".".join([EMBEDDING_NAMES[first], *rest])
     number, part, kind = rest

@@ -25,10 +25,10 @@ UNCLEAR_SETS = ("squadshifts_new_wiki",)
 # For evaluation only; no shipped model was trained on them. Two have no licence file; XQuAD (CC BY-SA 4.0) is an
 # outside test.
 MEASURE_SETS = ("squadshifts_amazon", "squadshifts_reddit", "xquad")
-# Sets whose titles are only numbers.
-IDLE_TITLES = ("squadshifts_amazon", "squadshifts_reddit")
+# Sets whose titles are numbers, which are not added to the text.
+NUMBERED_TITLES = ("squadshifts_amazon", "squadshifts_reddit")
 
-SENTENCE = range(25, 350)  # Characters of a sentence.
+SENTENCE = range(25, 350)  # Lengths in characters of the sentences that are used.
 
 STOP_WORDS = frozenset(
     """a an and any are as at be been but by can could did do does for from had has have he her his how i if in into
@@ -67,57 +67,58 @@ def read_lines(path: Path) -> list[dict]:
 def load(folder: Path, name: str, split: str, distractors: int | None = None, seed: int = 1) -> Collection:
     """Loads the queries and passages of a split, with passages of other splits as distractors.
 
-    distractors: the most of these (None: all).
+    distractors: the maximum number of these (None: all). The load_ functions below return a set with the passages of all
+    splits, the queries of one split, and the ids of the passages that are relevant to these.
     """
     if name == "chebi20":
-        whole, own = chebi(folder, split)
+        collection, relevant = load_chebi(folder, split)
     elif name == "banking77":
-        whole, own = banking(folder, split)
+        collection, relevant = load_banking(folder, split)
     else:
-        whole, own = plain(folder, name, split)
-    others = sorted(set(whole.passages) - own)
+        collection, relevant = load_plain(folder, name, split)
+    others = sorted(set(collection.passages) - relevant)
     if distractors is not None and len(others) > distractors:
         others = random.Random(f"{seed} {name}").sample(others, distractors)
-    kept = own | set(others)
-    whole.passages = {p: t for p, t in whole.passages.items() if p in kept}
-    return whole
+    chosen = relevant | set(others)
+    collection.passages = {pid: text for pid, text in collection.passages.items() if pid in chosen}
+    return collection
 
 
-def plain(folder: Path, name: str, split: str) -> tuple[Collection, set[str]]:
+def load_plain(folder: Path, name: str, split: str) -> tuple[Collection, set[str]]:
     """Loads a set with separate files of passages and queries."""
     rows = read_lines(folder / f"{name}.passages.jsonl.gz")
-    titles = {r["pid"]: r.get("title", "") if name not in IDLE_TITLES else "" for r in rows}
+    titles = {r["pid"]: r.get("title", "") if name not in NUMBERED_TITLES else "" for r in rows}
     passages = {r["pid"]: r["text"] for r in rows}
-    asked = [r for r in read_lines(folder / f"{name}.queries.jsonl.gz") if r.get("lang", "en") == "en"]
-    topics = {p: f"{titles[p]}|{r.get('qtype', p)}".lower() for r in asked for p in r["pos"]}
+    english = [r for r in read_lines(folder / f"{name}.queries.jsonl.gz") if r.get("lang", "en") == "en"]
+    topics = {p: f"{titles[p]}|{r.get('qtype', p)}".lower() for r in english for p in r["pos"]}
     queries = [
         Query(r["qid"], r["query"].strip(), frozenset(r["pos"]), r.get("answer", ""))
-        for r in asked
+        for r in english
         if r["split"] == split
     ]
-    own = set().union(*(q.positives for q in queries)) if queries else set()
-    return Collection(name, passages, queries, titles, topics), own
+    relevant = set().union(*(q.positives for q in queries)) if queries else set()
+    return Collection(name, passages, queries, titles, topics), relevant
 
 
-def chebi(folder: Path, split: str) -> tuple[Collection, set[str]]:
+def load_chebi(folder: Path, split: str) -> tuple[Collection, set[str]]:
     """Loads captions of molecules; queries are rare words of a caption, or its first sentence, removed from the
     passage."""
     rows = read_lines(folder / "chebi20_captions.jsonl.gz")
-    seen: dict[str, int] = defaultdict(int)
+    caption_counts: dict[str, int] = defaultdict(int)
     for row in rows:
         for word in set(words(row["caption"])):
-            seen[word] += 1
-    passages, queries, own = {}, [], set()
+            caption_counts[word] += 1
+    passages, queries, relevant = {}, [], set()
     for row in rows:
         first, _, rest = row["caption"].partition(". ")
         by_sentence = len(rest) > 80 and int(row["cid"]) % 2 == 0
         text = rest if by_sentence else row["caption"]
         passages[row["cid"]] = text
         if chebi_split(row) == split:
-            own.add(row["cid"])
-            asked = first if by_sentence else rare_words(text, seen, row["cid"])
-            queries.append(Query(row["cid"], asked, frozenset([row["cid"]])))
-    return Collection("chebi20", passages, queries), own
+            relevant.add(row["cid"])
+            query = first if by_sentence else rare_words(text, caption_counts, row["cid"])
+            queries.append(Query(row["cid"], query, frozenset([row["cid"]])))
+    return Collection("chebi20", passages, queries), relevant
 
 
 def chebi_split(row: dict) -> str:
@@ -125,10 +126,13 @@ def chebi_split(row: dict) -> str:
     return "dev" if row["split"] == "train" and int(row["cid"]) % 10 == 7 else row["split"]
 
 
-def rare_words(text: str, seen: dict[str, int], seed: str) -> str:
-    """Returns three to five rare words of a caption, in order, like a query typed from memory."""
-    known = list(dict.fromkeys(w for w in words(text) if w not in STOP_WORDS and seen[w] > 2))
-    rarest = set(sorted(known, key=lambda w: seen[w])[:8])
+def rare_words(text: str, caption_counts: dict[str, int], seed: str) -> str:
+    """Returns three to five rare words of a caption, in order, like a query typed from memory.
+
+    caption_counts: the number of captions that contain each word.
+    """
+    known = list(dict.fromkeys(w for w in words(text) if w not in STOP_WORDS and caption_counts[w] > 2))
+    rarest = set(sorted(known, key=lambda w: caption_counts[w])[:8])
     pool = [w for w in known if w in rarest]
     count = min(len(pool), random.Random(seed).randint(3, 5))
     chosen = set(random.Random(seed).sample(pool, count))
@@ -139,7 +143,7 @@ def words(text: str) -> list[str]:
     return re.findall(r"[a-z0-9][a-z0-9'-]*", text.lower())
 
 
-def banking(folder: Path, split: str) -> tuple[Collection, set[str]]:
+def load_banking(folder: Path, split: str) -> tuple[Collection, set[str]]:
     """Loads customers' questions; each fourth of an intent is a query, which the others answer."""
     groups = defaultdict(list)
     for number, row in enumerate(read_lines(folder / "banking77.jsonl.gz")):
@@ -154,30 +158,30 @@ def banking(folder: Path, split: str) -> tuple[Collection, set[str]]:
             members = members[: -max(8, len(members) // 10)]
         asking, answers = members[::4], [m for i, m in enumerate(members) if i % 4]
         passages |= dict(answers)
-        found = frozenset(pid for pid, _ in answers)
-        queries += [Query(pid, text, found) for pid, text in asking]
+        positives = frozenset(pid for pid, _ in answers)
+        queries += [Query(pid, text, positives) for pid, text in asking]
     topics = {pid: label for label, members in groups.items() for pid, _ in members}
     return Collection("banking77", passages, queries, topics=topics), set(passages)
 
 
-def split(text: str) -> list[str]:
+def sentences_of(text: str) -> list[str]:
     """Returns the sentences of a text whose length is in SENTENCE."""
     return [s for s in re.split(r'(?<=[.!?])\s+(?=[A-Z"])', text) if len(s) in SENTENCE]
 
 
-def holds(text: str, answer: str) -> bool:
+def contains_answer(text: str, answer: str) -> bool:
     """Reports whether a text contains an answer of at least three characters."""
     return len(answer) > 2 and answer.lower() in text.lower()
 
 
-def answering(collection: Collection, query: Query) -> tuple[list[str], list[str]]:
+def split_by_answer(collection: Collection, query: Query) -> tuple[list[str], list[str]]:
     """Splits the sentences of a query's passage into those with the answer and the others."""
-    own = split(collection.passages[min(query.positives)])
-    right = [s for s in own if holds(s, query.answer)]
-    return right, [s for s in own if s not in right]
+    all_sentences = sentences_of(collection.passages[min(query.positives)])
+    right = [s for s in all_sentences if contains_answer(s, query.answer)]
+    return right, [s for s in all_sentences if s not in right]
 
 
-def titled(collection: Collection, pid: str) -> str:
+def with_title(collection: Collection, pid: str) -> str:
     """Returns a passage, preceded by its title unless it starts with it."""
     title, text = collection.titles.get(pid, ""), collection.passages[pid]
     return f"{title}. {text}" if title and not text.startswith(title) else text
@@ -200,7 +204,7 @@ def lists_file(name: str) -> str:
     return f"{name}.lists.jsonl.gz"
 
 
-def graded(folder: Path, split: str | None = None, file: str = GRADED_FILE) -> list[GradedList]:
+def load_graded(folder: Path, split: str | None = None, file: str = GRADED_FILE) -> list[GradedList]:
     """Loads the candidate lists of MEDIQA 2019, or of a file in its format, with right and wrong candidates.
 
     Scores 3 and 4 are right.

@@ -24,14 +24,14 @@ from scripts.train import checkpoint
 from scripts.train.embedding import bert, bm25, corpora, vectors
 from scripts.train.embedding.corpora import Collection, Query
 
-# Most queries of each set: on a CPU no style may crowd out the others.
+# The most queries of each set on a CPU, so that no style crowds out the others.
 CPU_QUERIES = {"medquad": 3600, "nq_gold": 2600, "pubmedqa": 1600, "chebi20": 2600, "banking77": 1300}
 CPU_DOCUMENTS = {"medquad": 3600}
 NEAREST, LEXICAL = 8, 4
-# The largest cosine of a negative, relative to that of the right passage. If the answer or topic separates right from
-# wrong, negatives that the model prefers teach most. If only the pairing does (questions to several sources, captions
-# that fit many molecules), such passages are often right as well.
-NEARER = {"nq_gold": 1.3, "banking77": 1.3, "pubmedqa": 1.1, "medquad": 1.0, "chebi20": 1.0}
+# The largest cosine of a query to a negative, as a factor of its cosine to the right passage. If the answer or topic
+# separates right from wrong, negatives that the model prefers teach most. If only the pairing does (questions to several
+# sources, captions that fit many molecules), such passages are often right as well.
+MAX_NEGATIVE_COSINE = {"nq_gold": 1.3, "banking77": 1.3, "pubmedqa": 1.1, "medquad": 1.0, "chebi20": 1.0}
 PASSAGE_TOKENS, QUERY_TOKENS = 160, 64
 
 
@@ -80,69 +80,67 @@ def cut_sentence(collection: Collection, query: Query, random: random.Random) ->
     return [(Query(query.id, chosen, query.positives), rest)]
 
 
-def gather(collection: Collection, most: int | None, seed: int) -> tuple[Mined, list[str], int]:
+def gather(collection: Collection, max_queries: int | None, seed: int) -> tuple[Mined, list[str], int]:
     """Returns the examples of a set without vectors and negatives, the answers ("": unknown), and the number of
     original passages; the others are shortened ones of a single query."""
     chance = random.Random(f"{seed} {collection.name}")
-    asked = variants(collection, chance)
-    chance.shuffle(asked)
-    asked = asked[:most]
+    chosen = variants(collection, chance)
+    chance.shuffle(chosen)
+    chosen = chosen[:max_queries]
     texts: list[str] = []
     rows: dict[str, int] = {}
     groups: list[str] = []
     for pid in collection.passages:
         rows[pid] = len(texts)
-        texts.append(corpora.titled(collection, pid) if chance.random() < 0.5 else collection.passages[pid])
+        texts.append(corpora.with_title(collection, pid) if chance.random() < 0.5 else collection.passages[pid])
         groups.append(collection.topics.get(pid, pid))
-    own = len(texts)
+    originals = len(texts)
     positives = []
-    for query, text in asked:
+    for query, text in chosen:
         pid = chance.choice(sorted(query.positives))
         if text:
             texts.append(text)
             groups.append(collection.topics.get(pid, pid))
         positives.append(len(texts) - 1 if text else rows[pid])
-    nothing = np.zeros((0, 0), np.float32)
-    queries = [q.text for q, _ in asked]
-    return (
-        Mined(collection.name, texts, nothing, queries, nothing, positives, [], groups),
-        [q.answer for q, _ in asked],
-        own,
-    )
+    no_vectors = np.zeros((0, 0), np.float32)
+    queries = [query.text for query, _ in chosen]
+    mined = Mined(collection.name, texts, no_vectors, queries, no_vectors, positives, [], groups)
+    return mined, [query.answer for query, _ in chosen], originals
 
 
-def negatives(mined: Mined, answers: list[str], own: int) -> list[list[int]]:
+def negatives(mined: Mined, answers: list[str], originals: int) -> list[list[int]]:
     """Returns passages that the model or BM25 ranks high and that are probably wrong."""
-    lexical = bm25.Index(mined.passages[:own])
+    lexical = bm25.Index(mined.passages[:originals])
     found = []
     for query, answer, vector, positive in zip(mined.queries, answers, mined.query_vectors, mined.positives):
-        near = mined.passage_vectors[:own] @ vector
-        limit = NEARER[mined.name] * float(mined.passage_vectors[positive] @ vector)
+        near = mined.passage_vectors[:originals] @ vector
+        limit = MAX_NEGATIVE_COSINE[mined.name] * float(mined.passage_vectors[positive] @ vector)
 
-        def wrong(rows: np.ndarray, query=query, answer=answer, positive=positive, near=near, limit=limit) -> list[int]:
-            """Filters rows of another group that are below the limit and do not contain the answer."""
-            asked = set(corpora.words(query))
-            kept = []
+        def keep_wrong(rows: np.ndarray, query=query, answer=answer, positive=positive, near=near, limit=limit):
+            """Returns the rows of another group that are below the limit and do not contain the answer."""
+            query_words = set(corpora.words(query))
+            wrong: list[int] = []
             for row in map(int, rows):
                 text = mined.passages[row].lower()
-                answered = len(answer) > 2 and answer.lower() in text
-                covered = mined.name == "chebi20" and asked <= set(corpora.words(text))
-                if mined.groups[row] != mined.groups[positive] and near[row] < limit and not answered and not covered:
-                    kept.append(row)
-            return kept
+                answers_query = corpora.contains_answer(text, answer)
+                covers_query = mined.name == "chebi20" and query_words <= set(corpora.words(text))
+                in_group = mined.groups[row] == mined.groups[positive]
+                if near[row] < limit and not in_group and not answers_query and not covers_query:
+                    wrong.append(row)
+            return wrong
 
-        nearest = wrong(np.argsort(-near)[:60])[:NEAREST]
-        matched = wrong(np.argsort(-lexical.scores(query))[:20])
+        nearest = keep_wrong(np.argsort(-near)[:60])[:NEAREST]
+        matched = keep_wrong(np.argsort(-lexical.scores(query))[:20])
         found.append(nearest + [r for r in matched if r not in nearest][:LEXICAL])
     return found
 
 
-def mine(collection: Collection, most: int | None, embed: vectors.Embed, tokenizer, seed: int) -> Mined:
+def mine(collection: Collection, max_queries: int | None, embed: vectors.Embed, tokenizer, seed: int) -> Mined:
     """Mines the examples of one set."""
-    mined, answers, own = gather(collection, most, seed)
+    mined, answers, originals = gather(collection, max_queries, seed)
     mined.passage_vectors = vectors.encode(embed, vectors.token_ids(tokenizer, mined.passages, PASSAGE_TOKENS))
     mined.query_vectors = vectors.encode(embed, vectors.token_ids(tokenizer, mined.queries, QUERY_TOKENS))
-    mined.negatives = negatives(mined, answers, own)
+    mined.negatives = negatives(mined, answers, originals)
     return mined
 
 
@@ -192,9 +190,9 @@ def main() -> None:
 
 
 def load_sets(folder: Path) -> list[Mined]:
-    """The sets that lie in a folder of examples, in the order of their names.
+    """Loads the sets in a folder of examples, in the order of their names.
 
-    ValueError: models may not be trained on one of them.
+    Raises ValueError if models may not be trained on one of them.
     """
     stored = [checkpoint.load(file) for file in sorted(folder.glob("*.pt"))]
     if not stored:

@@ -93,7 +93,7 @@ def write_reference(file: Path, cases: list[dict], made_by: str) -> None:
     )
 
 
-def vectors_of(model: twomode.TwoMode, tokenizer, texts: tuple[tuple[str, str], ...]) -> list[dict]:
+def reference_cases(model: twomode.TwoMode, tokenizer, texts: tuple[tuple[str, str], ...]) -> list[dict]:
     """Returns text with prefix, its ids and its vector."""
     cases = []
     for prefix, text in texts:
@@ -143,7 +143,7 @@ def main() -> None:
     write_entry(args.out, entry, graph(model, output.name), args.weights / "tokenizer.json")
     if args.reference:
         tokenizer = vectors.load_tokenizer(args.weights / "tokenizer.json")
-        write_reference(args.reference, vectors_of(model, tokenizer, EXAMPLES), "scripts.train.embedding.export")
+        write_reference(args.reference, reference_cases(model, tokenizer, EXAMPLES), "scripts.train.embedding.export")
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ def fit(sets: list[Mined], seed: int, steps: int = 300, batch: int = 96, bank: i
     for step in range(steps):
         mined = sets[int(random.integers(len(sets)))]
         rows = random.permutation(len(mined.queries))[:batch]
-        passages, target, allowed = twomode.candidates(mined, rows, 1, bank, random)
+        passages, target, allowed = twomode.draw_candidates(mined, rows, 1, bank, random)
         for group in optimiser.param_groups:
             group["lr"] = rate * (1 - step / steps)
         queries = rotation(torch.from_numpy(mined.query_vectors[rows]))

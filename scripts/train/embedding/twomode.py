@@ -49,12 +49,12 @@ class Batch:
     """
 
     queries: tuple[Tensor, Tensor]  # ids, mask, with the query prefix
-    misread: tuple[Tensor, Tensor]  # the same queries with the passage prefix
-    live: tuple[Tensor, Tensor]  # the first P candidates, with the passage prefix
+    wrong_mode_queries: tuple[Tensor, Tensor]  # the same queries with the passage prefix
+    encoded: tuple[Tensor, Tensor]  # the first P candidates, with the passage prefix
     target: Tensor  # int64 [Q]: which candidate answers
     allowed: Tensor  # bool [Q,C]: False where a candidate may be right without being the target
     query_anchor: Tensor  # [Q,H] vectors of the untrained model
-    bank: Tensor  # [C,H] likewise
+    candidate_anchor: Tensor  # [C,H] likewise
 
     def to(self, device: torch.device) -> Batch:
         moved = {
@@ -63,7 +63,7 @@ class Batch:
         return Batch(**moved)
 
 
-def candidates(
+def draw_candidates(
     mined: Mined, rows: np.ndarray, hard: int, bank: int, random: np.random.Generator
 ) -> tuple[np.ndarray, Tensor, Tensor]:
     """Draws candidates for queries of a set.
@@ -114,15 +114,17 @@ def loss(model: nn.Module, batch: Batch, weights: Weights) -> tuple[Tensor, dict
     The anchor preserves what the untrained model knows of other collections. The margin applies to the ranking loss,
     because a common shift of all vectors of a mode would lower cosines without changing any ranking.
     """
-    queries, misread, live = (model(*part) for part in (batch.queries, batch.misread, batch.live))
-    anchor = F.normalize(batch.bank @ model.first_turn.T, dim=-1)
-    own_anchor = F.normalize(batch.query_anchor @ model.first_turn.T, dim=-1)
-    passages = torch.cat([live, F.normalize(batch.bank[len(live) :] @ model.turn.weight.T, dim=-1)])
+    queries, wrong_mode_queries, encoded = (
+        model(*part) for part in (batch.queries, batch.wrong_mode_queries, batch.encoded)
+    )
+    anchor = F.normalize(batch.candidate_anchor @ model.first_turn.T, dim=-1)
+    query_anchor = F.normalize(batch.query_anchor @ model.first_turn.T, dim=-1)
+    passages = torch.cat([encoded, F.normalize(batch.candidate_anchor[len(encoded) :] @ model.turn.weight.T, dim=-1)])
     ranking = nested_loss(queries, passages, batch.target, batch.allowed)
-    wrong = nested_loss(misread, passages, batch.target, batch.allowed)
+    wrong = nested_loss(wrong_mode_queries, passages, batch.target, batch.allowed)
     mode = F.relu(ranking.detach() + weights.mode_margin - wrong)
-    kept_passage = (live * anchor[: len(live)]).sum(-1).mean()
-    kept_query = (queries * own_anchor).sum(-1).mean()
-    total = ranking + weights.mode * mode + weights.anchor * (1 - kept_passage)
-    figures = {"ranking": ranking, "wrong_mode": wrong, "kept_query": kept_query, "kept_passage": kept_passage}
+    passage_cosine = (encoded * anchor[: len(encoded)]).sum(-1).mean()
+    query_cosine = (queries * query_anchor).sum(-1).mean()
+    total = ranking + weights.mode * mode + weights.anchor * (1 - passage_cosine)
+    figures = {"ranking": ranking, "wrong_mode": wrong, "kept_query": query_cosine, "kept_passage": passage_cosine}
     return total, {k: v.detach() for k, v in figures.items()}

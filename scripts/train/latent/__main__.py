@@ -130,7 +130,7 @@ def prepare(given: argparse.Namespace, options: training.Options) -> tuple[Model
     if cache.exists():
         vocabulary = Vocabulary.read(folder / "vocab.txt")
         return Model(Shape(**json.loads((folder / "shape.json").read_text()))), vocabulary, Corpus.load(cache)
-    molecules, times = corpus.mixed(corpus.sources(Path(options.data), corpus.SHARES, options.seed), options.seed)
+    molecules, times = corpus.mix(corpus.sources(Path(options.data), corpus.SHARES, options.seed), options.seed)
     model, vocabulary = initial_model(given, [m for m, n in zip(molecules, times) for _ in range(n)])
     vocabulary.write(folder / "vocab.txt")
     (folder / "shape.json").write_text(json.dumps(dataclasses.asdict(model.shape), indent=1) + "\n")

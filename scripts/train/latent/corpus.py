@@ -98,7 +98,7 @@ class Corpus:
         return np.diff(self.bounds)[self.order]
 
 
-def mixed(mix: list[tuple[list[str], float]], seed: int, total: int = PASS) -> tuple[list[str], np.ndarray]:
+def mix(mix: list[tuple[list[str], float]], seed: int, total: int = PASS) -> tuple[list[str], np.ndarray]:
     """Returns all molecules of the sources, and the copies of each in a pass of about `total` rows."""
     random = np.random.default_rng((seed, 2))
     counts: Counter[str] = Counter()

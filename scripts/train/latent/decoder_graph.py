@@ -149,7 +149,8 @@ def _segment(graph: Graph, step: Step, settings: tuple[str, str], batch: str) ->
     and ids [B, T] of all rows; the cache of the active rows.
     """
     body, layers = Graph(graph), len(step.decoder.layers)
-    body.input("segment", TensorProto.INT64, []), body.input("more", TensorProto.BOOL, [])
+    body.input("segment", TensorProto.INT64, [])
+    body.input("more", TensorProto.BOOL, [])
     rows, token, done = (
         body.input(n, k, [None])
         for n, k in (("rows", TensorProto.INT64), ("newest", TensorProto.INT64), ("ended", TensorProto.BOOL))
@@ -197,7 +198,8 @@ def _round(graph: Graph, step: Step, settings: list[str], cross: list[tuple[str,
     temperature, uniform = settings
     is_sampled, divisor = graph.op("Greater", temperature, 0.0), graph.op("Max", temperature, 1e-4)
     body = Graph(graph)
-    number, _ = body.input("round", TensorProto.INT64, []), body.input("go", TensorProto.BOOL, [])
+    number = body.input("round", TensorProto.INT64, [])
+    body.input("go", TensorProto.BOOL, [])
     token, done, score = (
         body.input(n, k, ["rows"])
         for n, k in (("token", TensorProto.INT64), ("done", TensorProto.BOOL), ("sum", TensorProto.FLOAT))

@@ -43,7 +43,7 @@ def molecules(folder: Path, count: int, seed: int) -> list[str]:
     """Returns about `count` molecules, heavier-weighted ones several times, without mixtures, isotopes and invalid
     SMILES."""
     files = [(corpus.read_molecules(folder / name), share) for name, share in SHARES.items()]
-    smiles, times = corpus.mixed(files, seed, count)
+    smiles, times = corpus.mix(files, seed, count)
     return [m for m, n in zip(smiles, times) for _ in range(n) if "." not in m and Chem.MolFromSmiles(m) is not None]
 
 
@@ -61,7 +61,7 @@ def sides(smiles: str) -> list[safe.Side]:
     return safe.sides(smiles) or [safe.Side(safe.encode_uncut(smiles), ())]
 
 
-def good(smiles: str) -> bool:
+def has_quality(smiles: str) -> bool:
     """Reports whether a molecule meets GenMol's quality criterion: QED >= 0.6 and SA <= 4."""
     molecule = Chem.MolFromSmiles(smiles)
     return QED.qed(molecule) >= 0.6 and sascorer.calculateScore(molecule) <= 4

@@ -104,7 +104,7 @@ def prepare_broad(
 
         chosen = broad.molecules(Path(options.data), count, options.seed)
         cuts = [broad.sides(smiles) for smiles in tqdm(chosen, disable=None, desc="cutting")]
-        good = np.array([broad.good(smiles) for smiles in tqdm(chosen, disable=None, desc="scoring")])
+        good = np.array([broad.has_quality(smiles) for smiles in tqdm(chosen, disable=None, desc="scoring")])
         if start_vocabulary:
             pieces = Counter(side.text for sides in cuts for side in sides)
             start_vocabulary = start_vocabulary.extended(pieces, merges)

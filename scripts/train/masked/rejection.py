@@ -5,7 +5,7 @@
 
 After training on molecules of every kind, one sample in five that requests [QUALITY] lacks it. Rejection sampling
 fine-tuning (Dong et al. 2023, arXiv 2304.06767) samples de novo with [QUALITY] and keeps distinct, strictly valid
-molecules with quality (broad.good) as training strings. Only rows that start with [QUALITY] use them, so samples that
+molecules with quality (broad.has_quality) as training strings. Only rows that start with [QUALITY] use them, so samples that
 start with [BOS] still follow the distribution of the data.
 """
 
@@ -45,7 +45,7 @@ def main() -> None:
         fill, vocabulary, data.lengths(length_counts, True), given.samples, TEMPERATURE, NOISE, True, seed=given.seed
     )
     molecules = sorted({m for m in map(safe.decode, texts) if m})
-    good = [m for m in molecules if broad.good(m)]
+    good = [m for m in molecules if broad.has_quality(m)]
     print(f"{len(molecules)} distinct molecules of {given.samples}, {len(good)} with quality", flush=True)
     cuts = [broad.sides(m) for m in good if Chem.MolFromSmiles(m) is not None]
     data.write(cuts, given.run / "self_generated.npz", 0, given.seed, vocabulary, np.ones(len(cuts), bool), times=2)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from scripts.served_reader import intents
-from scripts.train.embedding.corpora import OPEN_SETS, split
+from scripts.train.embedding.corpora import OPEN_SETS, sentences_of
 from scripts.train.phrases.grammar import HEADS, LABELS, Piece, parse, sample
 from scripts.train.phrases.templates import NOUNS, PARTS, TRAIN
 
@@ -127,7 +127,7 @@ def sentences(data: Path) -> list[str]:
         for pid in row["pos"]
     }
     texts = [row["text"] for row in rows(folder / f"{PASSAGES}.passages.jsonl.gz") if row["pid"] not in excluded]
-    return [sentence for text in texts for sentence in split(text)]
+    return [sentence for text in texts for sentence in sentences_of(text)]
 
 
 def files() -> list[str]:

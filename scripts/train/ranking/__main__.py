@@ -113,9 +113,9 @@ def main() -> None:
     sets = [pairs.queries_of(mined) for mined in load_sets(args.examples)]
     if args.short:
         single = list(short.sentences(Path(options.data), args.short // 4, options.seed))
-        sets += [short.dictionary(args.short, options.seed), short.of_lists("sentences", single)]
+        sets += [short.dictionary(args.short, options.seed), short.query_set_of("sentences", single)]
     if args.selqa:
-        sets.append(short.of_lists("selqa", list(short.selqa(args.selqa, options.seed))))
+        sets.append(short.query_set_of("selqa", list(short.selqa(args.selqa, options.seed))))
     base = embedding_start.load_onnx(args.embedding)
     model = start.load_onnx(args.start, base, tokenizer) if args.start else build(base, sets, tokenizer, options)
     device = options.torch_device()

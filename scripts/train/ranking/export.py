@@ -77,7 +77,7 @@ EXAMPLES = [
 ]
 
 
-def logits_of(model: Ranker, tokenizer, texts: list[tuple[str, str]]) -> list[dict]:
+def reference_cases(model: Ranker, tokenizer, texts: list[tuple[str, str]]) -> list[dict]:
     """Returns query, passage, ids of the pair, length of its first segment and logit, for each pair of texts."""
     cases = []
     for query, passage in texts:
@@ -126,7 +126,7 @@ def main() -> None:
         sys.exit("export: a logit depends on the rest of its batch")
     if args.reference:
         tokenizer = vectors.load_tokenizer(args.embedding / "tokenizer.json")
-        write_reference(args.reference, logits_of(model, tokenizer, EXAMPLES), "scripts.train.ranking.export")
+        write_reference(args.reference, reference_cases(model, tokenizer, EXAMPLES), "scripts.train.ranking.export")
 
 
 if __name__ == "__main__":

@@ -25,8 +25,8 @@ def fit(
 ) -> Tensor:
     """Returns the projection [H,H]; a pooled vector v becomes projection @ v."""
     torch.manual_seed(seed)
-    grouped = [encode_texts(model, s, tokenizer, seed) for s in sets if s.several]
-    ungrouped = [s for s in sets if not s.several]
+    grouped = [encode_texts(model, s, tokenizer, seed) for s in sets if s.has_groups]
+    ungrouped = [s for s in sets if not s.has_groups]
     projection = model.turn.weight.detach().clone().requires_grad_(True)
     optimiser = torch.optim.Adam([projection], lr=rate)
     random = np.random.default_rng(seed)
@@ -41,7 +41,9 @@ def fit(
     return projection.detach()
 
 
-def encode_texts(model: twomode.TwoMode, asked: QuerySet, tokenizer, seed: int) -> tuple[Tensor, Tensor, Tensor]:
+def encode_texts(
+    model: twomode.TwoMode, queries_of_set: QuerySet, tokenizer, seed: int
+) -> tuple[Tensor, Tensor, Tensor]:
     """Returns texts of a set as queries [N,H] and passages [N,H], before the map of the embedding, and their
     groups [N]."""
     device = next(model.parameters()).device
@@ -49,8 +51,8 @@ def encode_texts(model: twomode.TwoMode, asked: QuerySet, tokenizer, seed: int) 
     def pooled(ids, mask):
         return vectors.mean_pooled(model.encoder(ids, mask, torch.zeros_like(ids)).float(), mask)
 
-    rows = np.random.default_rng(seed).permutation(len(asked.mined.passages))[:MAX_TEXTS]
-    texts = [asked.mined.passages[r] for r in rows]
+    rows = np.random.default_rng(seed).permutation(len(queries_of_set.mined.passages))[:MAX_TEXTS]
+    texts = [queries_of_set.mined.passages[r] for r in rows]
     embed = vectors.module_embed(pooled, device)
 
     def as_mode(prefix):
@@ -58,7 +60,7 @@ def encode_texts(model: twomode.TwoMode, asked: QuerySet, tokenizer, seed: int) 
             vectors.encode(embed, vectors.token_ids(tokenizer, [prefix + t for t in texts], MAX_TOKENS))
         )
 
-    _, groups = np.unique([asked.mined.groups[r] for r in rows], return_inverse=True)
+    _, groups = np.unique([queries_of_set.mined.groups[r] for r in rows], return_inverse=True)
     return as_mode(twomode.QUERY_PREFIX), as_mode(twomode.PASSAGE_PREFIX), torch.from_numpy(groups)
 
 
@@ -79,15 +81,15 @@ def neighbour_loss(
 
 
 def list_loss(
-    projection: Tensor, asked: QuerySet, random: np.random.Generator, batch: int = 192, wrong: int = 7
+    projection: Tensor, queries_of_set: QuerySet, random: np.random.Generator, batch: int = 192, wrong: int = 7
 ) -> Tensor:
     """Returns the softmax loss of the right passage against mined ones.
 
     The vectors are those of the untrained encoder, to which the two-mode encoder is anchored.
     """
-    rows = random.permutation(len(asked.queries))[:batch]
-    chosen = np.stack([[asked.right[r][0], *random.choice(asked.wrong[r], wrong)] for r in rows])
-    queries = project(torch.from_numpy(asked.query_vectors[rows]), projection)
-    passages = project(torch.from_numpy(asked.mined.passage_vectors[chosen]), projection)
+    rows = random.permutation(len(queries_of_set.queries))[:batch]
+    chosen = np.stack([[queries_of_set.right[r][0], *random.choice(queries_of_set.wrong[r], wrong)] for r in rows])
+    queries = project(torch.from_numpy(queries_of_set.query_vectors[rows]), projection)
+    passages = project(torch.from_numpy(queries_of_set.mined.passage_vectors[chosen]), projection)
     scores = twomode.SCALE * (passages @ queries[:, :, None])[:, :, 0]
     return F.cross_entropy(scores, torch.zeros(len(rows), dtype=torch.int64))

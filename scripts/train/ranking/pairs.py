@@ -60,7 +60,7 @@ class Lists:
 
 
 EASY = 0.12
-"""From this lead of the right passage over all wrong ones, by MiniLM's cosine, a list teaches little."""
+"""The lead of the right passage over all wrong ones, in MiniLM's cosine, from which a list teaches little."""
 
 SUBJECTS = ("medquad",)
 """Sets with several kinds of question about a subject."""
@@ -75,7 +75,7 @@ class QuerySet:
     query_vectors: np.ndarray
     right: list[list[int]]
     wrong: list[list[int]]
-    several: bool = False  # Passages answer each other in large groups.
+    has_groups: bool = False  # Whether passages answer each other in large groups.
 
 
 def queries_of(mined: Mined, near: int = 40) -> QuerySet:
@@ -110,7 +110,7 @@ def queries_of(mined: Mined, near: int = 40) -> QuerySet:
     for vector, group in zip(vectors, query_groups):
         score = np.where(groups == number[group], -2.0, mined.passage_vectors @ vector)
         wrong.append([int(r) for r in np.argpartition(-score, near)[:near]])
-    return QuerySet(mined, mined.queries + mined.passages, vectors, right, wrong, several=True)
+    return QuerySet(mined, mined.queries + mined.passages, vectors, right, wrong, has_groups=True)
 
 
 def related(mined: Mined, most: int = 8) -> list[list[int]]:
@@ -175,7 +175,7 @@ class Sampler:
 
     def assemble(self, which: int, chosen: Sequence[int], random: np.random.Generator) -> Lists:
         """Returns the lists of queries; in sets with groups, lists are twice as long and have three right passages."""
-        right, candidates = (3, 2 * self.candidates) if self.sets[which].several else (1, self.candidates)
+        right, candidates = (3, 2 * self.candidates) if self.sets[which].has_groups else (1, self.candidates)
         rows = []
         for query in chosen:
             for passage in self.candidates_of(which, int(query), right, candidates, random):

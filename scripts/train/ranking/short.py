@@ -65,7 +65,7 @@ def nouns(folder: Path = WORDNET) -> dict[str, Meaning]:
             for i in range(int(parts[4 + 2 * count]))
             if pointers[4 * i + 2] == "n"
         ]
-        meaning = Meaning(words, defined(gloss), int(parts[1]))
+        meaning = Meaning(words, definition(gloss), int(parts[1]))
         meaning.above = [to for kind, to in links if kind in ("@", "@i")]
         meaning.kinds = [to for kind, to in links if kind in ("~", "~i")]
         meaning.instance = any(kind == "@i" for kind, _ in links)
@@ -73,14 +73,14 @@ def nouns(folder: Path = WORDNET) -> dict[str, Meaning]:
     return found
 
 
-def defined(gloss: str) -> str:
+def definition(gloss: str) -> str:
     """Returns the definition without examples and parentheses."""
     text = re.split(r';\s*(?="|`)', gloss)[0].split("; ")[0]
     return re.sub(r"\s*\([^)]*\)\s*", " ", text).strip(' ;"')
 
 
-def named(word: str) -> str:
-    """Prepends the article to a common noun."""
+def with_article(word: str) -> str:
+    """Returns a noun with its article; a name or a plural without one."""
     if word[:1].isupper() or word.endswith("s"):
         return word
     return ("an " if word[:1] in "aeiou" else "a ") + word
@@ -90,8 +90,8 @@ def sentence(text: str) -> str:
     return text[:1].upper() + text[1:].rstrip(".") + "."
 
 
-def asked(meaning: Meaning, random: Random) -> str | None:
-    """Asks for the thing with this meaning without naming it; None if the definition does not fit a question."""
+def question_for(meaning: Meaning, random: Random) -> str | None:
+    """Returns a question for the thing with this meaning; None if its definition does not make one."""
     gloss = meaning.gloss
     found = USED.match(gloss)
     if found:
@@ -128,26 +128,26 @@ class Dictionary:
 
     def __init__(self, folder: Path = WORDNET) -> None:
         self.all = nouns(folder)
-        self.told_of = [
+        self.describable = [
             o
             for o, m in self.all.items()
             if m.above and len(m.gloss) > 12 and not m.words[0].startswith(("genus ", "family "))
         ]
-        self.of_kinds = [o for o in self.told_of if self.all[o].kinds]
+        self.with_kinds = [o for o in self.describable if self.all[o].kinds]
 
     def sisters(self, offset: str) -> list[str]:
         """Returns the offsets of other things of the same kind."""
         return [s for above in self.all[offset].above for s in self.all[above].kinds if s != offset]
 
-    def told(self, offset: str, form: str, random: Random) -> str | None:
-        """Writes a sentence about the thing with this meaning; None if the form does not apply."""
+    def statement(self, offset: str, form: str, random: Random) -> str | None:
+        """Returns a sentence about the thing with this meaning; None if the form (example, kind, meaning) does not apply."""
         meaning = self.all[offset]
         word = random.choice(meaning.words)
         if form == "example":
             if not meaning.kinds:
                 return None
             other = self.all[random.choice(meaning.kinds)]
-            return sentence(f"{self._subject(random.choice(other.words), random)} is {named(word)}")
+            return sentence(f"{self._subject(random.choice(other.words), random)} is {with_article(word)}")
         if form == "kind":
             above = random.choice(self.all[random.choice(meaning.above)].words)
             return sentence(f"{self._subject(word, random)} is {random.choice(['', 'a kind of '])}{above}")
@@ -156,28 +156,30 @@ class Dictionary:
 
     @staticmethod
     def _subject(word: str, random: Random) -> str:
-        return named(word) if random.random() < 0.5 else word
+        return with_article(word) if random.random() < 0.5 else word
 
-    def list(self, random: Random) -> tuple[str, str, list[str]] | None:
+    def draw_list(self, random: Random) -> tuple[str, str, list[str]] | None:
         """Returns a question, the sentence that answers it, and wrong ones; None if the draw gives no list."""
-        offset = random.choice(self.of_kinds if random.random() < 0.5 else self.told_of)
+        offset = random.choice(self.with_kinds if random.random() < 0.5 else self.describable)
         meaning, sisters = self.all[offset], self.sisters(offset)
         random.shuffle(sisters)
         query: str | None
         if random.random() < 0.35:
             word = random.choice(meaning.words)
             start = "Who was" if meaning.instance and meaning.file == PERSON else "What is"
-            query = random.choice([f"{start} {named(word)}?", f"{start} {named(word)}?", f"define {word}", word])
+            query = random.choice(
+                [f"{start} {with_article(word)}?", f"{start} {with_article(word)}?", f"define {word}", word]
+            )
             form = "meaning"
         else:
-            query = asked(meaning, random)
+            query = question_for(meaning, random)
             form = random.choice(["example", "example", "example", "kind", "meaning"])
             if form == "example" and not meaning.kinds:
                 form = "kind"
-        right = self.told(offset, form, random)
-        wrong = [text for s in sisters[:8] if (text := self.told(s, form, random))]
+        right = self.statement(offset, form, random)
+        wrong = [text for s in sisters[:8] if (text := self.statement(s, form, random))]
         if form == "meaning" and meaning.kinds:
-            wrong.append(self.told(random.choice(meaning.kinds), "meaning", random) or "")
+            wrong.append(self.statement(random.choice(meaning.kinds), "meaning", random) or "")
         wrong = [w for w in dict.fromkeys(wrong) if w and w != right]
         return (query, right, wrong) if query and right and len(wrong) > 1 else None
 
@@ -187,10 +189,10 @@ def dictionary(count: int, seed: int, folder: Path = WORDNET) -> QuerySet:
     source, random = Dictionary(folder), Random(f"{seed} dictionary")
     found: list[tuple[str, str, list[str]]] = []
     while len(found) < count:
-        made = source.list(random)
-        if made:
-            found.append(made)
-    return of_lists("dictionary", found)
+        example = source.draw_list(random)
+        if example:
+            found.append(example)
+    return query_set_of("dictionary", found)
 
 
 def sentences(data: Path, most: int, seed: int) -> Iterator[tuple[str, str, list[str]]]:
@@ -199,7 +201,7 @@ def sentences(data: Path, most: int, seed: int) -> Iterator[tuple[str, str, list
         collection = corpora.load(data, name, "train", 0)
         random = Random(f"{seed} sentences {name}")
         for query in random.sample(collection.queries, min(most, len(collection.queries))):
-            right, wrong = corpora.answering(collection, query)
+            right, wrong = corpora.split_by_answer(collection, query)
             if right and len(wrong) > 1:
                 yield query.text, right[0], wrong
 
@@ -215,16 +217,16 @@ def selqa(folder: Path, seed: int) -> Iterator[tuple[str, str, list[str]]]:
                 yield row["question"], random.choice(right), wrong
 
 
-def of_lists(name: str, lists: list[tuple[str, str, list[str]]]) -> QuerySet:
-    """Converts lists to a training set."""
+def query_set_of(name: str, lists: list[tuple[str, str, list[str]]]) -> QuerySet:
+    """Converts lists of a question, a right sentence and wrong ones to a training set."""
     passages: dict[str, int] = {}
     right, wrong = [], []
-    for _, one, others in lists:
-        right.append([passages.setdefault(one, len(passages))])
-        wrong.append([passages.setdefault(text, len(passages)) for text in others])
-    nothing = np.zeros((0, 0), np.float32)
+    for _, right_text, wrong_texts in lists:
+        right.append([passages.setdefault(right_text, len(passages))])
+        wrong.append([passages.setdefault(text, len(passages)) for text in wrong_texts])
+    no_vectors = np.zeros((0, 0), np.float32)
     texts, queries = list(passages), [q for q, _, _ in lists]
     mined = Mined(
-        name, texts, nothing, queries, nothing, [r[0] for r in right], wrong, [str(i) for i in range(len(texts))]
+        name, texts, no_vectors, queries, no_vectors, [r[0] for r in right], wrong, [str(i) for i in range(len(texts))]
     )
-    return QuerySet(mined, queries, nothing, right, wrong)
+    return QuerySet(mined, queries, no_vectors, right, wrong)
