@@ -1,4 +1,4 @@
-"""OpenAI's client with files and batches: what it makes of the answers, by case, as one line of JSON.
+"""Runs OpenAI's client with files and batches and prints the results by case, as one line of JSON.
 
 .venv-openai/bin/python scripts/tests/batch_client.py http://127.0.0.1:8000 http://127.0.0.1:8003
 """
@@ -118,7 +118,7 @@ def other_endpoints() -> list:
 
 
 def wrong_files() -> list:
-    """Files that fail a batch: code and line of each error; and what is refused at once."""
+    """Files that fail a batch, with code and line of each error, and requests that are refused at once."""
     ours = client()
     good = json.loads(lines("/v1/embeddings", [{"model": MODEL, "input": "x"}]))
     broken = [
@@ -147,7 +147,7 @@ def wrong_files() -> list:
 
 
 def lists() -> list:
-    """Pages of files and batches, and what deletion leaves."""
+    """Pages of files and batches, also after deletions."""
     ours = client(key="second")
     ids = [upload(ours, f"content {i}".encode()).id for i in range(5)]
     page = ours.files.list(limit=2)
@@ -180,7 +180,7 @@ def lists() -> list:
 
 
 def other_key() -> list:
-    """What one key made is not there for another."""
+    """Files and batches of one key are invisible to another."""
     first, second = client(), client(key="second")
     file = upload(first, lines("/v1/embeddings", [{"model": MODEL, "input": "x"}]))
     batch = ended(
@@ -202,7 +202,7 @@ def other_key() -> list:
 
 
 def cancelled() -> list:
-    """A batch that is cancelled keeps what was answered; one that has ended cannot be."""
+    """A cancelled batch keeps its answers; a batch that has ended cannot be cancelled."""
     ours = client()
     batch = start(
         ours, "/v1/embeddings", lines("/v1/embeddings", [{"model": MODEL, "input": f"text {i}"} for i in range(5000)])

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 
 def result(case: Callable[[], object]) -> object:
-    """What a case returns, or the traceback of its failure."""
+    """The result of a case, or the traceback of its failure."""
     try:
         return case()
     except Exception:

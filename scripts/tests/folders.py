@@ -1,5 +1,5 @@
-"""Published models in small, made for the tests of `retort model import`: folders as the Hub has them, with weights
-that a seed gives, in each tokenizer family. scripts/golden/imports.py gives them to transformers, the tests to Retort.
+"""Makes small models for the tests of `retort model import`: folders as on the Hub, in each tokenizer family, with
+seeded weights. scripts/golden/imports.py runs them with transformers, the tests with Retort.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FAMILIES = {
 }
 CLASSES = {"bert": "Bert", "roberta": "Roberta", "xlm-roberta": "XLMRoberta"}
 
-# What the rest of the folder says: pooling, normalisation, prompts, the activation.
+# Pooling, normalisation, prompts and activation of each family.
 RECIPES: dict[str, dict[str, Any]] = {
     "bert": {
         "pooling": "mean",
@@ -45,7 +45,7 @@ QUERY = "How are substances distilled?"
 
 
 def make(folder: Path, family: str, api: str) -> Path:
-    """The folder of a family's model for an API."""
+    """Writes the folder of a family's model for an API."""
     tokenizer, vocabulary, kind, segments, padding = FAMILIES[family]
     recipe = RECIPES[family]
     folder.mkdir(parents=True)
@@ -138,7 +138,7 @@ def norm(name: str) -> dict:
 
 
 def tensor(name: str, shape: tuple[int, ...]) -> np.ndarray:
-    """Numbers that the name gives; RandomState's stream never changes."""
+    """Random numbers seeded by the name. RandomState's stream never changes."""
     random = np.random.RandomState(zlib.crc32(name.encode()))
     values = random.standard_normal(shape) * 0.25 + ("LayerNorm.weight" in name)
     return values.astype(np.float32)

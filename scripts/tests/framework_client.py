@@ -1,5 +1,4 @@
-"""Ask Retort with the parts of frameworks that are for NVIDIA's services or for OpenAI's, and print what they make of
-the answers as one JSON object.
+"""Calls Retort with the parts of frameworks for NVIDIA's or OpenAI's services and prints the results as JSON.
 
     python framework_client.py URL DATA_URL
 

@@ -1,4 +1,4 @@
-"""List and call the tools of a Model Context Protocol server with its own client, and print what came as JSON.
+"""Lists and calls the tools of a Model Context Protocol server with the official client; prints the results as JSON.
 
     python mcp_client.py URL < CALLS
 

@@ -1,5 +1,4 @@
-"""Ask Retort with clients whose newest versions need packages of their own, and print what they make of the answers as
-one JSON object.
+"""Calls Retort with clients whose newest versions need their own packages, and prints the results as one JSON object.
 
     python newest_client.py MAIN_URL RANKING_URL DATA_URL
 

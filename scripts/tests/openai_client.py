@@ -1,4 +1,4 @@
-"""Ask Retort with clients of OpenAI's interfaces, and print what they make of the answers as one JSON object.
+"""Calls Retort with clients of OpenAI's interfaces and prints the results as one JSON object.
 
     python openai_client.py URL DATA_URL
 
@@ -33,7 +33,7 @@ KEY = "not-needed"
 
 
 class Molecule(BaseModel):
-    """What is asked of a drawing; nobody here knows names."""
+    """The requested facts of a drawing. The model knows few names."""
 
     smiles: str
     molecular_formula: str

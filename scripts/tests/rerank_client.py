@@ -1,4 +1,4 @@
-"""Ask the rerank interfaces with clients that others wrote, and print what came as JSON.
+"""Calls the rerank interfaces with published clients and prints the results as JSON.
 
     python rerank_client.py URL EMBEDDING_URL MODEL QUERY PASSAGE...
 

@@ -1,7 +1,6 @@
-"""Hooks of schemathesis for test_schema.py: no request of the molecule APIs asks for more than a few seconds of work.
+"""Hooks of schemathesis for test_schema.py: no request of the molecule APIs takes more than a few seconds.
 
-A number within the documented bounds is cut to a smaller one; what is out of bounds, or no number, is sent as it was
-made.
+A number within the documented bounds is reduced; numbers out of bounds and other values are sent as generated.
 """
 
 from __future__ import annotations

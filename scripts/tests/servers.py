@@ -1,6 +1,6 @@
 """Real servers for the tests: Triton as scripts/triton/serve.py starts it, and the gateway of this checkout.
 
-Each ends with its `with` block. Should the tests themselves be killed, Linux ends what they started (setpriv
+Each ends with its `with` block. If the tests are killed, Linux ends the processes that they started (setpriv
 --pdeathsig).
 """
 
@@ -27,7 +27,7 @@ from waiting import PATIENCE, wait_for
 ROOT = Path(__file__).resolve().parent.parent.parent
 READY = re.compile(r"ready in [\d.]+ s on grpc (\S+), http (\S+), metrics")
 MAX_LINES = 20_000
-"""How many of a server's last lines of output are kept."""
+"""The most lines of output of a server that are kept: the last ones."""
 
 
 class Process:
@@ -68,7 +68,7 @@ class Process:
         return pids
 
     def stop(self, how: int = signal.SIGTERM) -> int:
-        """Ends the process and returns its exit status. One that ignores the signal is killed, which is an error."""
+        """Ends the process and returns its exit status. Kills it and raises an error if it ignores the signal."""
         if self.process.poll() is None:
             self.process.send_signal(how)
         try:
@@ -147,7 +147,7 @@ def parents() -> dict[int, int]:
 
 
 def kill(pid: int) -> None:
-    """Kill a process that may be gone already."""
+    """Kills a process, which may have ended already."""
     try:
         os.kill(pid, signal.SIGKILL)
     except ProcessLookupError:

@@ -1,4 +1,4 @@
-"""Ask the stack-style interface with whichever llama-stack-client is installed, and print what came as JSON.
+"""Calls the stack-style interface with the installed llama-stack-client and prints the results as JSON.
 
     python stack_client.py URL MODEL DATA_URL QUESTION
 

@@ -1,5 +1,7 @@
-"""NVIDIA's load generator against rankings, embeddings and chat, as published, each for eight requests. It has an
-environment of its own (`make test` makes it); the three run at once, since most of their time is their own start."""
+"""NVIDIA's load generator, unmodified, sends eight requests each to ranking, embedding and chat.
+
+It has its own environment (`make test` makes it). The three runs are concurrent, since most of their time is start-up.
+"""
 
 from __future__ import annotations
 
@@ -29,12 +31,12 @@ ENDPOINTS = {
     "embeddings": ["--model", "sentence-transformers/all-MiniLM-L6-v2", "--synthetic-input-tokens-mean", "100"],
     "chat": ["--model", "retort/molecule-reader-v3", "--synthetic-input-tokens-mean", "40"],
 }
-"""What is asked of an endpoint, in texts that fit the model."""
+"""The options of each endpoint, with texts that fit the model."""
 
 
 @pytest.fixture(scope="module")
 def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder as transformers reads it; any tokenizer will do to write texts of about so many tokens."""
+    """The folder of a tokenizer for transformers. Any one will do: it only makes texts of about the right length."""
     folder = tmp_path_factory.mktemp("tokenizer")
     shutil.copy(ROOT / "model_repository/minilm_rank_qa/tokenizer.json", folder)
     (folder / "config.json").write_text(json.dumps({"model_type": "bert"}))
@@ -48,7 +50,7 @@ def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def runs(
     tokenizer: Path, embedding_url: str, ranking_url: str, chat_url: str, tmp_path_factory: pytest.TempPathFactory
 ) -> dict:
-    """By endpoint: the exit status, what was printed, and the folder of the results."""
+    """By endpoint: the exit status, the output, and the folder of the results."""
     if not AIPERF.exists():
         pytest.fail(".venv-aiperf is not there: `make .venv-aiperf/stamp`")
     urls = {"nim_rankings": ranking_url, "embeddings": embedding_url, "chat": chat_url}

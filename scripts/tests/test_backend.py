@@ -42,7 +42,7 @@ def index(*rows: list[int]) -> list[grpc.InferInput]:
 
 
 def together(client, model: str, requests: list[list[grpc.InferInput]]) -> list:
-    """Send requests at once: each one's result or its error, in order."""
+    """Sends requests concurrently; returns the result or the error of each, in order."""
     answers, done = [None] * len(requests), threading.Semaphore(0)
 
     def keep(i):
@@ -101,7 +101,7 @@ def test_requests_of_one_shape_run_as_one_batch(served):
     wait_for("eight requests run in three executions or fewer", shared)
 
 
-def test_requests_of_several_rows_get_their_own_rows_back(served):
+def test_requests_of_several_rows_get_their_rows(served):
     answers = together(served, "lookup", [index([0], [1]), index([2]), index([3], [4], [5])])
     assert [a.as_numpy("value").ravel().tolist() for a in answers] == [[0, 10], [20], [30, 40, 50]]
 
@@ -125,7 +125,7 @@ def test_unequal_lengths_in_one_execution_keep_their_shapes(served):
     wait_for("four requests run in fewer executions", shared)
 
 
-def test_only_the_outputs_asked_for_come_back(served):
+def test_only_requested_outputs_are_returned(served):
     result = served.infer("lookup", index([1]), outputs=[grpc.InferRequestedOutput("double")])
     assert [output.name for output in result.get_response().outputs] == ["double"]
     assert result.as_numpy("double").tolist() == [[20]]
@@ -147,14 +147,14 @@ def test_a_configuration_without_tensors_is_completed_from_the_graph(served):
         ("empty_version", "holds no model.onnx"),
     ],
 )
-def test_a_model_that_does_not_fit_its_configuration_says_why(served, model, message):
+def test_a_model_that_contradicts_its_configuration_fails_with_a_reason(served, model, message):
     reasons = {m.name: m.reason for m in served.get_model_repository_index().models}
     assert message in reasons[model]
     assert not served.is_model_ready(model)
 
 
-def test_work_ends_when_its_caller_leaves(served):
-    """The model has one instance, so each run waits for the ones before it. The long one would take a day."""
+def test_work_is_cancelled_when_its_client_disconnects(served):
+    """The model has one instance, so a run waits for the earlier ones. The cancelled run would take a day."""
     long_run, short_run = ([tensor("turns", np.array([n], np.int64), "INT64")] for n in (2_000_000_000, 1))
     served.infer("counting", short_run)
     with pytest.raises(InferenceServerException):

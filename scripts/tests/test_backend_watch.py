@@ -1,7 +1,7 @@
-"""When the onnxruntime backend asks whether a request was cancelled: never one that is answered.
+"""The onnxruntime backend checks for cancellation only requests without a response.
 
-The real server frees a request with its answer, and a question about it afterwards kills the server, rarely
-enough that only stand-ins for the session and the requests show it each time.
+The real server frees a request with its response, and a check afterwards crashes the server. That is rare, so fakes of
+the session and of the requests make it certain.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ENOUGH = 240  # seconds that no wait of these tests comes near
 
 
 class Request:
-    """A request that notes each question put to it after its answer, or still open then."""
+    """A request that records the checks that are made, or still running, after its response."""
 
     def __init__(self, cancelled: bool, takes: float = 0) -> None:
         self.cancelled, self.takes = cancelled, takes
@@ -37,7 +37,7 @@ class Request:
 
 
 class Session:
-    """Runs until `until` says so, or until it is told to stop, which it notes."""
+    """Runs until until() is true or the run is terminated, which it records."""
 
     def __init__(self, until) -> None:
         self.until, self.terminated = until, False
@@ -67,7 +67,7 @@ def watch(monkeypatch):
 
 
 def answer(watch, until, *requests: Request) -> Session:
-    """Run the requests as one batch and answer them, as execute does."""
+    """Runs the requests as one batch and answers them, as execute does."""
     session = Session(until)
     watch.run(session, [], {}, list(requests))
     for request in requests:
@@ -75,14 +75,14 @@ def answer(watch, until, *requests: Request) -> Session:
     return session
 
 
-def test_a_run_does_not_end_while_a_question_is_open(watch):
+def test_a_run_waits_for_a_pending_check(watch):
     request = Request(cancelled=False, takes=0.2)
     answer(watch, request.asked.is_set, request)
     time.sleep(0.3)
     assert request.asked.is_set() and request.late == 0
 
 
-def test_the_rest_of_a_batch_is_not_asked_after_it_ended(watch):
+def test_no_request_is_checked_after_its_batch_has_ended(watch):
     requests = [Request(cancelled=True, takes=0.2), *(Request(cancelled=True, takes=0.05) for _ in range(3))]
     session = answer(watch, requests[0].asked.is_set, *requests)
     time.sleep(0.5)
@@ -90,11 +90,11 @@ def test_the_rest_of_a_batch_is_not_asked_after_it_ended(watch):
     assert not session.terminated
 
 
-def test_a_run_ends_when_all_its_callers_left(watch):
+def test_a_run_is_terminated_when_all_clients_have_left(watch):
     assert answer(watch, lambda: False, Request(cancelled=True), Request(cancelled=True)).terminated
 
 
-def test_a_run_goes_on_while_one_caller_waits(watch):
+def test_a_run_continues_while_one_client_waits(watch):
     left, waits = Request(cancelled=True), Request(cancelled=False)
     assert not answer(watch, waits.asked.is_set, left, waits).terminated
     assert left.asked.is_set() and left.late == waits.late == 0

@@ -1,5 +1,5 @@
-"""Files and batches against the whole stack, as OpenAI's client drives them (batch_client.py), and what befalls them: a
-gateway that is killed, files that are too large, a disk that is full, a program that keeps no jobs."""
+"""Files and batches of OpenAI's client (batch_client.py) against the whole stack, also with faults: a killed gateway,
+files that are too large, a full disk, and a gateway without jobs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from waiting import PATIENCE, wait_for
 MODEL = "retort/minilm-embedqa-v2"
 LINES = 400
 LIMIT = 1 << 20
-"""Bytes of a file, in place of the 200 MB of the default."""
+"""Maximum bytes of a file, instead of the default of 200 MB."""
 
 
 def jobs(folder: Path, **variables: str) -> dict[str, str]:
@@ -219,7 +219,7 @@ def test_a_killed_gateway_leaves_every_line_with_one_answer(stack: Gateway, tmp_
         each_once(second.url, number, LINES)
 
 
-def test_a_gateway_that_is_stopped_gives_its_work_back(stack: Gateway, tmp_path: Path) -> None:
+def test_a_stopped_gateway_hands_its_work_over(stack: Gateway, tmp_path: Path) -> None:
     with Gateway(stack.triton, stack.repository, **jobs(tmp_path)) as first:
         first.wait_ready("embedding")
         number = begin(first.url, texts(LINES))
@@ -258,8 +258,8 @@ def test_a_killed_triton_leaves_every_line_with_one_answer(tmp_path: Path) -> No
 
 
 class Cramped(Gateway):
-    """A gateway whose jobs have a disk of 24 MiB: a tmpfs of its own, where the system lets whoever runs the tests
-    mount one, else files that the system lets grow to 3 MiB."""
+    """A gateway whose jobs have a disk of 24 MiB: a tmpfs if the user of the tests may mount one, else a limit of 3 MiB
+    a file."""
 
     FOLDER = "/mnt"
     mounted = (

@@ -1,7 +1,7 @@
 """Real clients of the documented chat service.
 
-Exact texts, errors and streams: against a scripted model, which says what the prompt tells it to
-(orchestrator/chat/testdata). That the model of the repository answers them all: against the whole stack.
+Exact texts, errors and streams are tested with a scripted model, whose answers are in its prompts
+(orchestrator/chat/testdata); the shipped model is tested on the whole stack.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ STACK_CLIENTS = {version: ROOT / f".venv-stack-{version}" / "bin" / "python" for
 
 
 def say(*pieces: str, **more: object) -> str:
-    """A prompt that makes the scripted model say these pieces."""
+    """A prompt that makes the scripted model answer with these pieces."""
     return "script " + json.dumps({"say": pieces, **more})
 
 
@@ -192,7 +192,7 @@ def test_stack_clients(scripted_url: str, version: str) -> None:
 
 
 def stack_client(version: str, url: str, model: str, question: str, picture: str) -> dict:
-    """What llama-stack-client of a version gets; each has an environment of its own (`make test` makes it)."""
+    """The output of stack_client.py with a version of llama-stack-client. Each version has its own environment."""
     python = STACK_CLIENTS[version]
     if not python.exists():
         pytest.skip(f"{python.parent.parent.name} is not there: `make {python.parent.parent.name}/stamp`")

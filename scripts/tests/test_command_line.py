@@ -1,5 +1,5 @@
-"""The command line for people, in front of the real stack: every command, every form of input and output, a pipe, bad
-rows, a run that is killed half way and goes on, SDF read back by RDKit, and completion in a real bash."""
+"""The command line against the whole stack: every command, every form of input and output, pipes, bad rows, resumed
+runs, SDF files read by RDKit, and completion in a real bash."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def environment(stack: Gateway) -> dict[str, str]:
 
 
 def run(stack: Gateway, *arguments: str, text: str = "", code: int = 0) -> str:
-    """What a command prints."""
+    """The output of a command."""
     ended = subprocess.run(
         [RETORT, *arguments], input=text, text=True, capture_output=True, timeout=PATIENCE, env=environment(stack)
     )
@@ -157,7 +157,7 @@ def test_texts_and_pictures(stack) -> None:
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "sdf", "table"])
-def test_a_bad_row_stops_nothing(stack, form: str) -> None:
+def test_a_bad_row_does_not_stop_the_run(stack, form: str) -> None:
     text = "smiles,id\nCCO,a\nC1CC,b\nc1ccccc1,c\n"
     ended = subprocess.run(
         [RETORT, "embed" if form in ("csv", "jsonl") else "describe", "--format", form],
@@ -184,7 +184,7 @@ def kill_half_way(command: list[str], output: Path) -> None:
     assert process.wait(PATIENCE) == -signal.SIGKILL, "the run was done before it could be killed"
 
 
-def test_a_run_that_is_killed_goes_on(stack, tmp_path: Path) -> None:
+def test_a_killed_run_is_resumed(stack, tmp_path: Path) -> None:
     rows, molecules, output = 10_000, tmp_path / "many.smi", tmp_path / "vectors.jsonl"
     molecules.write_text(
         "".join(f"{'C' * (number % 7 + 1)}{'O' * (number % 5)} {number}\n" for number in range(1, rows + 1))
@@ -202,7 +202,7 @@ def test_a_run_that_is_killed_goes_on(stack, tmp_path: Path) -> None:
     ]
 
 
-def test_an_interrupt_of_a_run_at_the_service(stack, tmp_path: Path) -> None:
+def test_an_interrupted_run_is_resumed(stack, tmp_path: Path) -> None:
     molecules, output = tmp_path / "many.smi", tmp_path / "vectors.csv"
     molecules.write_text("".join(f"{'C' * (number % 30 + 1)} {number}\n" for number in range(1, 2001)))
     process = subprocess.Popen(
@@ -220,7 +220,7 @@ def test_an_interrupt_of_a_run_at_the_service(stack, tmp_path: Path) -> None:
         assert [row["line"] for row in csv.DictReader(file)] == [str(number) for number in range(1, 2001)]
 
 
-def test_a_service_that_is_not_there() -> None:
+def test_an_unreachable_service() -> None:
     ended = subprocess.run(
         [RETORT, "embed", "CCO", "--url", "http://127.0.0.1:9", "--attempts", "2"],
         capture_output=True,
@@ -242,7 +242,7 @@ def test_help_and_manual_pages(tmp_path: Path) -> None:
 
 
 def test_completion_in_bash() -> None:
-    """What a tab brings, asked as bash asks: the function that `complete -C` names is run with the line so far."""
+    """Runs the command of `complete -C` as bash does at a tab."""
     script = f"""
     PATH="{ROOT / "bin"}:$PATH"
     source <(retort completion -c bash)

@@ -1,4 +1,4 @@
-"""scripts/triton/configure.py changes models of a running Triton that follows no files."""
+"""scripts/triton/configure.py changes models of a running Triton that does not watch its files."""
 
 from __future__ import annotations
 

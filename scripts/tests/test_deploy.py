@@ -68,7 +68,7 @@ OLDEST_TRITON = (26, 6)
 
 
 def test_no_default_triton_has_published_vulnerabilities() -> None:
-    """Every tag of the vendor's image in the tree is new enough. The local Triton, from PyPI, has no newer release."""
+    """All tags of the vendor's image in the tree are new enough. The local Triton, from PyPI, has no newer release."""
     tracked = subprocess.run(
         ["git", "grep", "-IhoE", r"\b[0-9]{2}\.[0-9]{2}(-[a-z-]+)?-py3\b"],
         cwd=ROOT,

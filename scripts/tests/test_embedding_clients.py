@@ -83,7 +83,7 @@ def test_langchain_sees_an_over_long_text(embedding_url: str) -> None:
         embedder.embed_documents(["long " * 1000])
 
 
-def test_truncation_keeps_the_end_asked_for(embedding_url: str) -> None:
+def test_truncate_chooses_the_end_that_is_cut(embedding_url: str) -> None:
     words = " ".join(f"word{i}" for i in range(600))
 
     def embed(text: str, truncate: str) -> list[float]:

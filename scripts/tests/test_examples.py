@@ -1,4 +1,4 @@
-"""The examples of model_repository/README.md, run as they stand there against a real server."""
+"""The examples of model_repository/README.md, run unchanged against a real server."""
 
 from __future__ import annotations
 

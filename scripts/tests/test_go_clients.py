@@ -1,5 +1,5 @@
-"""Go clients of OpenAI's interfaces, with nothing but their base address changed, against the whole stack. They are
-asked once: go_clients/, a module of its own."""
+"""Go clients of OpenAI's interfaces against the whole stack, with only their base URL changed. go_clients/, a Go
+module, runs all of them once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from waiting import PATIENCE
 
 @pytest.fixture(scope="module")
 def results(gateway_url: str, tmp_path_factory: pytest.TempPathFactory) -> dict:
-    """What the clients make of the answers, by case; a text is a failure."""
+    """The results of the clients by case; a text is a failure."""
     program = tmp_path_factory.mktemp("go") / "clients"
     subprocess.run(
         ["go", "build", "-trimpath", "-o", str(program), "."], cwd=ROOT / "scripts/tests/go_clients", check=True

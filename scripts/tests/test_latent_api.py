@@ -1,4 +1,4 @@
-"""The latent-space API on the shipped model: the published examples, as its published clients send them."""
+"""The latent-space API on the shipped model and a real Triton, with requests of its published clients."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def generated(url: str, path: str, **body) -> list:
     return answer.json()["generated"]
 
 
-def test_ready_says_what_the_service_says(url: str) -> None:
+def test_ready_has_the_published_body(url: str) -> None:
     assert requests.get(f"{url}/v1/health/ready", timeout=PATIENCE).json() == {"status": "ready"}
 
 
-def test_embeddings_are_512_numbers_that_tell_molecules_apart(url: str) -> None:
+def test_embeddings_have_512_numbers_and_differ_between_molecules(url: str) -> None:
     answer = post(url, "/embedding", sequences=[IBUPROFEN, CAFFEINE, "CC(C)Cc1ccc(cc1)C(C)C(=O)O"])
     vectors = np.array(answer.json()["embeddings"])
     assert vectors.shape == (3, 512)
@@ -45,7 +45,7 @@ def test_embeddings_are_512_numbers_that_tell_molecules_apart(url: str) -> None:
     assert np.linalg.norm(vectors[0] - vectors[1]) > 0.1 * np.linalg.norm(vectors[0])
 
 
-def test_hidden_is_the_body_of_decode(url: str) -> None:
+def test_an_answer_of_hidden_is_a_request_of_decode(url: str) -> None:
     hidden = post(url, "/hidden", sequences=[IBUPROFEN, CAFFEINE]).json()
     assert np.shape(hidden["hiddens"]) == (2, 1, 512) and hidden["mask"] == [[True], [True]]
     assert len(generated(url, "/decode", **hidden)) == 2
@@ -54,7 +54,7 @@ def test_hidden_is_the_body_of_decode(url: str) -> None:
     assert len(generated(url, "/decode", hiddens=between, mask=[[True]])) == 1
 
 
-def test_points_between_two_molecules_give_molecules_between_them(url: str) -> None:
+def test_points_between_two_molecules_decode_to_intermediate_molecules(url: str) -> None:
     first, last = np.array(post(url, "/hidden", sequences=[IBUPROFEN, CAFFEINE]).json()["hiddens"])
     points = [((1 - t) * first + t * last).tolist() for t in np.linspace(0, 1, 50)]
     found = generated(url, "/decode", hiddens=points, mask=[[True]] * 50)
@@ -119,7 +119,7 @@ def test_errors_name_the_field_and_the_row(url: str) -> None:
 
 
 def test_ten_optimisations_at_once_share_the_decoder(stack, url: str) -> None:
-    """Rows of several requests go into one execution on Triton."""
+    """Triton executes rows of several requests together."""
     triton = grpc.InferenceServerClient(stack.triton)
 
     def executions() -> int:

@@ -1,4 +1,4 @@
-"""scripts.eval.latent_drugs against answers from a list."""
+"""scripts.eval.latent_drugs against scripted answers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_radicals_and_impossible_valences_are_faults_unless_the_seed_has_them(
     assert latent_drugs.worse(found, seed) is is_worse
 
 
-def test_a_molecule_that_is_not_read_is_none_that_comes_back() -> None:
+def test_an_unreadable_molecule_is_not_reconstructed() -> None:
     def post(path: str, body: dict) -> dict:
         if path == "/hidden":
             if any("Xe" in s for s in body["sequences"]):
@@ -46,7 +46,7 @@ def test_a_molecule_that_is_not_read_is_none_that_comes_back() -> None:
     assert figures == {"molecules": 4, "read": 0.75, "exact": 0.25, "exact_no_stereo": 0.25, "valid": 0.75}
 
 
-def test_figures_of_the_defaults_are_shares_of_what_was_asked_for() -> None:
+def test_default_figures_are_shares_of_the_requested_molecules() -> None:
     found = ["CCCOc1ccccc1", "CCOc1ccccc1C", SEED, "CCCOc1ccccc1"]
     figures = latent_drugs.defaults(
         lambda path, body: {"generated": found if body == {"smi": SEED} else []}, [SEED, "CCN"]
@@ -56,7 +56,7 @@ def test_figures_of_the_defaults_are_shares_of_what_was_asked_for() -> None:
     assert figures["good"] == pytest.approx(near / 20)
 
 
-def test_sampling_counts_what_embedding_reads() -> None:
+def test_a_sample_is_valid_if_embedding_accepts_it() -> None:
     def post(path: str, body: dict) -> dict:
         if path == "/sampling":
             return {"generated": [["CCCOc1ccccc1", SEED], ["CCN", "C1CC"]]}
@@ -68,7 +68,7 @@ def test_sampling_counts_what_embedding_reads() -> None:
     assert figures["read"] == 0.75 and figures["good"] == pytest.approx(2 / 20)
 
 
-def test_points_around_a_state_have_the_deviation_asked_for() -> None:
+def test_points_around_a_state_have_the_requested_deviation() -> None:
     asked: list[list[float]] = []
 
     def post(path: str, body: dict) -> dict:
@@ -85,7 +85,7 @@ def test_points_around_a_state_have_the_deviation_asked_for() -> None:
     )  # 5000 numbers: 5 standard deviations
 
 
-def test_interpolation_goes_from_end_to_end() -> None:
+def test_interpolation_includes_both_ends() -> None:
     chain = ("CCCCCCCCO", "CCCCCCCN")
 
     def post(path: str, body: dict) -> dict:

@@ -1,4 +1,4 @@
-"""scripts.eval.latent against a service that answers from a list: figures, resumption, what it asks for."""
+"""scripts.eval.latent against a scripted service: figures, resumption, requests."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_figures_and_resumption(tmp_path: Path) -> None:
     assert (tmp_path / "out/qed.png").stat().st_size > 1000 and "no result" in (tmp_path / "out/results.md").read_text()
 
 
-def test_what_sampling_serves_is_counted_by_seed() -> None:
+def test_samples_are_counted_by_seed() -> None:
     from scripts.eval import latent_space
 
     asked = []

@@ -1,4 +1,4 @@
-"""The masked-template API with the shipped model and a real Triton, asked as its published clients do."""
+"""The masked-template API on the shipped model and a real Triton, with requests of its published clients."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_seed_gives_the_same_molecules_beside_other_requests(url: str) -> None
     assert beside == alone
 
 
-def test_a_stream_tells_of_progress(url: str) -> None:
+def test_a_stream_reports_progress(url: str) -> None:
     answer = requests.post(
         f"{url}/generate",
         json={"num_molecules": 4, "rounds": 1, "step_size": 4, "stream": True},
@@ -57,7 +57,7 @@ def test_a_stream_tells_of_progress(url: str) -> None:
     assert {e["round"] for e in events[:-1]} == {0, 1}
 
 
-def test_a_client_that_leaves_frees_the_service(stack, url: str) -> None:
+def test_a_disconnected_client_frees_the_service(stack, url: str) -> None:
     """The gateway logs the abandoned request with status 499 before its work would have ended."""
     before = stack.output().count('"status":499')
     with pytest.raises(requests.Timeout):

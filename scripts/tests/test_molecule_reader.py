@@ -1,8 +1,8 @@
 """The model retort/molecule-reader-v3 on a real Triton, behind the gateway.
 
-Its answers: testdata/conversations.txt, with a stand-in for the reader of pictures (testdata/standin_reader.py), so
-that the texts are exact. RETORT_UPDATE=1 writes the current answers into the file, for review as a diff. The contract
-of the vLLM backend is tested against Triton directly.
+Its answers are in testdata/conversations.txt. They are exact, because a stand-in (testdata/standin_reader.py) reads the
+pictures. RETORT_UPDATE=1 writes the current answers into the file, for review as a diff. The contract of the vLLM
+backend is tested on Triton directly.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def test_phrasings_vary_only_with_temperature(url: str) -> None:
     assert [c["index"] for c in several] == [0, 1, 2]
 
 
-def test_the_client_may_give_the_start_of_the_answer(url: str) -> None:
+def test_an_answer_continues_the_prefix_of_the_client(url: str) -> None:
     messages = [*ask("What is its formula?"), {"role": "assistant", "content": "Its molecular formula"}]
     more = {"continue_final_message": True, "add_generation_prompt": False}
     assert answer_of(url, messages, **more) == " is C8H10N4O2."
@@ -287,7 +287,7 @@ def test_contract_errors_are_responses(server, inputs: dict, says: str) -> None:
     assert isinstance(error, str) and says in error
 
 
-def test_a_departed_client_disturbs_nobody(server) -> None:
+def test_a_disconnected_client_does_not_affect_others(server) -> None:
     for _ in range(5):
         assert infer(server, leave_after=1, text_input=PROMPT, image=[PICTURE], stream=True)
     assert infer(server, text_input=PROMPT, image=[PICTURE], exclude_input_in_output=True)

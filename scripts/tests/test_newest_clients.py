@@ -1,5 +1,5 @@
-"""The newest llama-stack-client and cohere, with nothing but their base address changed, against the whole stack. They
-have an environment of their own (`make test` makes it) and are asked once: newest_client.py."""
+"""The newest llama-stack-client and cohere against the whole stack, with only their base URL changed. newest_client.py
+runs both once, in its own environment (`make test` makes it)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cells of orchestrator/NOTEBOOK.md, run as they stand there with the addresses of the running stack."""
+"""The cells of orchestrator/NOTEBOOK.md, run unchanged but for the addresses of the running stack."""
 
 from __future__ import annotations
 

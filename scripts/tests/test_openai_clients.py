@@ -1,8 +1,8 @@
-"""Clients of OpenAI's interfaces, and frameworks with parts for NVIDIA's services, with nothing but their base address
-changed: that of the main port, where one address serves the models of all APIs. Against the whole stack.
+"""Clients of OpenAI's interfaces, and frameworks with parts for NVIDIA's services, against the whole stack.
 
-Each set of clients has an environment of its own (`make test` makes it) and is asked once: openai_client.py, and
-framework_client.py in that of the rerank clients.
+Only their base URL is changed: to the main port, where one address serves the models of all APIs. openai_client.py runs
+the clients once in their own environment (`make test` makes it), framework_client.py the frameworks in that of the
+rerank clients.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ CAFFEINE = data_url((ROOT / "scripts/tests/testdata/drawings/caffeine.png").read
 READ = "The SMILES is Cn1c(=O)c2c(ncn2C)n(C)c1=O."
 ABLE = "I read drawings of single molecules."
 MOLECULE = {"smiles": "Cn1c(=O)c2c(ncn2C)n(C)c1=O", "molecular_formula": "C8H10N4O2", "ring_count": 2, "name": None}
-"""The form that clients ask for, filled: what the model knows, and null for what it does not."""
+"""The filled schema of the clients' requests: null for what the model does not know."""
 BEST = "Aspirin is an analgesic."
 
 
 def ask(clients: str, script: str, url: str) -> dict:
-    """What the clients of an environment make of the answers, by case; a text is a failure."""
+    """The results of the clients of an environment by case; a text is a failure."""
     python = ROOT / f".venv-{clients}" / "bin" / "python"
     if not python.exists():
         pytest.fail(f"{python.parent.parent.name} is not there: `make {python.parent.parent.name}/stamp`")
@@ -49,7 +49,7 @@ def openai_results(gateway_url: str) -> dict:
 
 
 @pytest.fixture(scope="module")
-def frameworks_told(gateway_url: str) -> dict:
+def framework_results(gateway_url: str) -> dict:
     return ask("rerank", "framework_client.py", gateway_url)
 
 
@@ -59,7 +59,7 @@ def test_openai_lists_and_retrieves_models(openai_results: dict) -> None:
     assert one == ["retort/minilm-embedqa-v2", "retort", "embedding"]
 
 
-def test_openai_embeds_token_numbers_and_without_a_mode(openai_results: dict) -> None:
+def test_openai_embeds_token_ids_and_without_a_mode(openai_results: dict) -> None:
     assert openai_results["embeddings"] == [384, True, True]
 
 
@@ -77,7 +77,7 @@ def test_openai_completes_texts(openai_results: dict) -> None:
     assert unstreamed.startswith(ABLE) and streamed == unstreamed
 
 
-def test_openai_gets_chat_answers_in_a_form(openai_results: dict) -> None:
+def test_openai_gets_structured_chat_answers(openai_results: dict) -> None:
     assert openai_results["chat_forms"] == [
         MOLECULE,
         "tool_calls",
@@ -129,8 +129,8 @@ def test_openai_agents(openai_results: dict) -> None:
     assert openai_results["agents"] == [READ, MOLECULE, MOLECULE]
 
 
-def test_litellm(frameworks_told: dict) -> None:
-    vectors, answers, streamed, response, text = frameworks_told["with_litellm"]
+def test_litellm(framework_results: dict) -> None:
+    vectors, answers, streamed, response, text = framework_results["with_litellm"]
     assert (
         (vectors, answers, streamed) == ([2, 2], [READ] * 3, READ)
         and response.startswith(ABLE)
@@ -138,10 +138,10 @@ def test_litellm(frameworks_told: dict) -> None:
     )
 
 
-def test_llama_index_with_and_without_v1(frameworks_told: dict) -> None:
-    for one_mode, two_modes, best, said, completed in frameworks_told["with_llama_index"]:
+def test_llama_index_with_and_without_v1(framework_results: dict) -> None:
+    for one_mode, two_modes, best, said, completed in framework_results["with_llama_index"]:
         assert (one_mode, two_modes, best) == (384, 384, BEST) and said.startswith(ABLE) and completed == said
 
 
-def test_haystack_with_and_without_v1_and_with_no_model_named(frameworks_told: dict) -> None:
-    assert frameworks_told["with_haystack"] == [[384, 384, BEST, BEST]] * 2
+def test_haystack_with_and_without_v1_and_without_a_model(framework_results: dict) -> None:
+    assert framework_results["with_haystack"] == [[384, 384, BEST, BEST]] * 2

@@ -1,5 +1,5 @@
-"""Operators change the repository under steady load: models that stay never fail a request, what they do shows, and the
-others fail as documented."""
+"""Operators change the repository under steady load: unchanged models fail no request, changes take effect, and
+requests for removed models fail as documented."""
 
 from __future__ import annotations
 

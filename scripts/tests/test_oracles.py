@@ -1,4 +1,4 @@
-"""Oracles of an operator: the example of orchestrator/ORACLES.md, hot-loaded into a real Triton, in both APIs."""
+"""Custom oracles in both molecule APIs: the example of orchestrator/ORACLES.md, loaded into a running Triton."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_the_example_of_the_page_is_optimised_by_both_apis(served: Served) -> No
 
 
 @pytest.mark.parametrize("api, status", [("latent", 422), ("masked", 400)])
-def test_an_oracle_that_fails_is_named_before_anything_is_computed(served: Served, api: str, status: int) -> None:
+def test_a_failing_oracle_is_named_before_the_search_starts(served: Served, api: str, status: int) -> None:
     name = f"broken_{api}"
     folder = served.repository.parent / f"made_{api}"
     shutil.copytree(EXAMPLE, folder)
@@ -110,7 +110,7 @@ def test_an_oracle_that_fails_is_named_before_anything_is_computed(served: Serve
 
 
 def test_pmo_tasks_score_the_same_as_oracles_and_as_built_in_terms(served: Served) -> None:
-    """Of two tasks: what a short search finds with the gateway's own terms has the oracle model's scores."""
+    """For two tasks: the oracle model gives molecules of a short search the scores of the gateway's terms."""
     gateway = pmo.Gateway(served.gateway.urls["latent"], served.gateway.urls["masked"])
     for task in ("ranolazine_mpo", "isomers_c9h10n2o2pf2cl"):
         own = dict(gateway.search("latent", tasks.COMPOSED[task], 100, 1))
@@ -127,7 +127,7 @@ def test_pmo_tasks_score_the_same_as_oracles_and_as_built_in_terms(served: Serve
         )
 
 
-def test_the_area_under_the_curve_is_that_of_the_benchmark() -> None:
+def test_the_area_under_the_curve_equals_that_of_the_benchmark() -> None:
     assert pmo.auc([1.0] * 10_000, 10_000) == pytest.approx(0.995)  # from 0 to 1 within the first 100 calls
     assert pmo.auc([0.0] * 5000 + [1.0] * 5000, 10_000) == pytest.approx(0.495)
     assert pmo.auc([1.0] * 100, 10_000) == pytest.approx(0.995)

@@ -1,4 +1,4 @@
-"""Well-known collections in their own formats become files of the retrieval data."""
+"""scripts.eval.outside_sets converts well-known collections from their formats to files of the retrieval data."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The page for people in Debian's Chromium, on the whole stack: each view does its main job, and nothing breaks its own
-rules (Content-Security-Policy) or is reported on the console."""
+"""The page for people in Debian's Chromium, on the whole stack: each view does its main job without violations of the
+Content-Security-Policy and without messages on the console."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def page(browser: Browser, gateway_url: str) -> Iterator[Page]:
-    """A fresh tab; what it complains about fails the test, and so does a request to anywhere else."""
+    """A new tab. Messages on its console and requests to other hosts fail the test."""
     context = browser.new_context(viewport={"width": 1280, "height": 900}, base_url=gateway_url)
     tab = context.new_page()
     tab.set_default_timeout(PATIENCE * 1000)
@@ -57,7 +57,7 @@ def started(page: Page, view: str) -> None:
 
 
 def done(page: Page, view: str) -> None:
-    """Waits for the end of what a view does, which was to succeed."""
+    """Waits until the work of a view has succeeded."""
     form = page.locator(f"#{view} form")
     expect(form).not_to_have_attribute("aria-busy", "true")
     status = form.locator(".status").inner_text()
@@ -68,7 +68,7 @@ def smiles(page: Page, view: str) -> list[str]:
     return page.locator(f"#{view} .card .smiles").all_text_contents()
 
 
-def test_molecules_are_optimised_and_taken_home(page: Page):
+def test_molecules_are_optimised_and_downloaded(page: Page):
     started(page, "molecules")
     page.locator("#molecules").get_by_label("Molecules to try").fill("150")
     page.get_by_role("button", name="Start", exact=True).click()
@@ -101,7 +101,7 @@ def test_molecules_are_optimised_and_taken_home(page: Page):
     assert page.locator("#m-budget").input_value() == "150"
 
 
-def test_a_search_is_stopped_and_keeps_what_it_found(page: Page):
+def test_a_stopped_search_keeps_its_molecules(page: Page):
     started(page, "molecules")
     page.locator("#molecules").get_by_label("Molecules to try").fill("30000")
     page.get_by_role("button", name="Start", exact=True).click()
@@ -134,7 +134,7 @@ def test_the_editor_and_several_terms(page: Page):
     done(page, "molecules")
 
 
-def test_what_is_wrong_stands_beside_its_field(page: Page):
+def test_an_error_is_shown_beside_its_field(page: Page):
     started(page, "molecules")
     page.locator("#m-smi").fill("C1CC(<b>x</b>")
     expect(page.locator('#molecules [data-field="smi"] .problem')).to_contain_text("no molecule")
@@ -146,7 +146,7 @@ def test_what_is_wrong_stands_beside_its_field(page: Page):
     page.complaints[:] = [c for c in page.complaints if "422" not in c]
 
 
-def test_templates_are_filled_and_keep_what_was_given(page: Page):
+def test_filled_templates_keep_their_fragments(page: Page):
     started(page, "templates")
     page.locator("#t-count").fill("6")
     page.get_by_role("button", name="Generate").click()
@@ -162,7 +162,7 @@ def test_templates_are_filled_and_keep_what_was_given(page: Page):
     page.complaints[:] = [c for c in page.complaints if "400" not in c]
 
 
-def test_two_orders_side_by_side(page: Page):
+def test_embedding_and_ranking_are_compared(page: Page):
     started(page, "retrieval")
     expect(page.locator("#r-embedder option").first).to_be_attached()
     expect(page.locator("#r-ranker option").first).to_be_attached()
@@ -178,7 +178,7 @@ def test_two_orders_side_by_side(page: Page):
     exec(compile(program, "snippet", "exec"), {})  # as a user would run it
 
 
-def test_a_drawing_is_talked_about(page: Page):
+def test_a_conversation_about_a_drawing(page: Page):
     started(page, "chat")
     expect(page.locator("#chat select option").first).to_be_attached()
     page.locator("#chat input[type=file]").set_input_files([DRAWINGS / "caffeine.png", DRAWINGS / "aspirin.png"])
@@ -199,7 +199,7 @@ def test_a_drawing_is_talked_about(page: Page):
     expect(page.locator("#chat .snippet code")).to_contain_text("base64 -w0 picture1.png")
 
 
-def test_operators_see_what_runs(page: Page, gateway_url: str):
+def test_operators_see_models_and_latencies(page: Page, gateway_url: str):
     started(page, "operators")
     expect(page.locator(".api")).to_have_count(len(APIS))
     expect(page.locator(".api .state.good")).to_have_count(len(APIS))
@@ -210,7 +210,7 @@ def test_operators_see_what_runs(page: Page, gateway_url: str):
     expect(page.locator(".api canvas")).to_have_count(len(APIS))
 
 
-def test_a_key_is_asked_for_and_kept_in_the_tab(browser: Browser, stack: Gateway, tmp_path: Path):
+def test_the_page_asks_for_a_key_and_stores_it_in_the_tab(browser: Browser, stack: Gateway, tmp_path: Path):
     keys = tmp_path / "keys"
     keys.write_text("right\n")
     with Gateway(stack.triton, stack.repository, RETORT_KEYS_FILE=str(keys)) as gateway:
@@ -256,7 +256,7 @@ def test_nothing_is_wider_than_the_window(browser: Browser, gateway_url: str, wi
     context.close()
 
 
-def test_assets_are_few_and_their_own(gateway_url: str):
+def test_assets_are_small_cached_and_local(gateway_url: str):
     names, total = ["/"], 0
     for name in names:
         answer = requests.get(gateway_url + name, headers={"Accept-Encoding": "gzip"}, timeout=PATIENCE, stream=True)

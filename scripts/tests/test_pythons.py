@@ -1,8 +1,8 @@
-"""Our Python code inside Triton, under every Python and NumPy that runs it: here 3.11 with 1.26, in the image 3.12.
+"""Our Python code inside Triton, under each Python and NumPy that it runs on: here 3.11 with 1.26, in the image 3.12.
 
-Its backend for ONNX models, the reader of drawings and an oracle answer the same under all of them, without Triton; and
-a real Triton serves them with Python 3.12 and the packages that the image installs. Python 3.12 is looked up by the
-Makefile and may be missing.
+The backend for ONNX models, the reader of drawings and an oracle give the same answers under all of them, without
+Triton. A real Triton serves them with Python 3.12 and the packages of the image. The Makefile looks for Python 3.12,
+which may be missing.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ SYSTEM = {
     "liblzma",
     "libuuid",
 }
-"""Libraries that every Python brings or needs: glibc, GCC's, and those of the standard library."""
+"""Libraries of every Python installation: glibc, GCC's, and those of the standard library."""
 
 MOLECULES = (
     "CC(=O)Oc1ccccc1C(=O)O",

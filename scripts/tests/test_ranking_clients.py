@@ -1,4 +1,4 @@
-"""Real clients of the documented ranking service against the whole stack, with the ranker that the repository has."""
+"""Real clients of the documented ranking service against the whole stack, with the shipped ranker."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_langchain_rerank_of_more_than_one_batch(ranking_url: str, model: str) -
 
 
 @pytest.mark.parametrize("truncate", ["NONE", "END"])
-def test_langchain_truncates_as_told(ranking_url: str, model: str, truncate: str) -> None:
+def test_langchain_truncates_or_is_refused(ranking_url: str, model: str, truncate: str) -> None:
     client = NVIDIARerank(model=model, base_url=f"{ranking_url}/v1", truncate=truncate)
     documents = [Document(page_content="long " * 10_000), Document(page_content="short")]
     if truncate == "END":
@@ -80,8 +80,8 @@ def test_a_logit_does_not_depend_on_its_batch(ranking_url: str, model: str) -> N
         assert together[4 + i] == pytest.approx(together[8 + i], abs=1e-4)
 
 
-def test_singles_among_lists(ranking_url: str, model: str) -> None:
-    """Ten clients with lists of 100 passages; another's single passages do not wait for them all."""
+def test_single_passages_do_not_wait_for_all_lists(ranking_url: str, model: str) -> None:
+    """Single passages are answered while ten clients have lists of 100 passages in flight."""
     passages, ended, singles = [f"{PASSAGES[i % 4]} It is number {i}." for i in range(100)], [], []
 
     def rank_list() -> None:

@@ -1,4 +1,4 @@
-"""The evaluation of where the ranker's 0 lies: its figures, and which passages a query gets."""
+"""scripts.eval.ranking_zero, which measures the ranker's threshold of 0: its figures, and the passages of a query."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_figures_are_those_of_a_worked_example():
     )
 
 
-def test_near_passages_are_the_best_that_neither_count_as_right_nor_hold_the_answer():
+def test_near_passages_are_the_best_wrong_ones_without_the_answer():
     passages = {
         "right": "It was built in 1890.",
         "also": "Built: 1890.",
@@ -43,7 +43,7 @@ def test_near_passages_are_the_best_that_neither_count_as_right_nor_hold_the_ans
     assert found == [("When?", (passages["right"], passages["near"], passages["far"]))]
 
 
-def test_sentences_are_of_the_right_passage_and_one_of_another():
+def test_sentences_come_from_the_right_passage_and_another_one():
     right = "The tower was finished in the year 1890. Its walls are made of grey stone."
     passages = {"right": right, "far": "Tea is drunk hot in most countries of the world."}
     made = Collection(
@@ -58,7 +58,7 @@ def test_sentences_are_of_the_right_passage_and_one_of_another():
         )
 
 
-def test_of_a_list_the_nearest_right_and_the_nearest_wrong_one_are_taken():
+def test_a_list_gives_its_nearest_right_and_nearest_wrong_passage():
     lists = [GradedList("q", ["a", "bb", "ccc", "dddd"], [0, 2, 2, 0]), GradedList("r", ["eeeee", "a"], [2, 0])]
     embedding = SimpleNamespace(vectors=lambda texts, mode: np.array([[float(len(t))] for t in texts]))
     found = dict(ranking_zero.listed(lists, embedding, random.Random(1), 2))

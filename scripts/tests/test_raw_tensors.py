@@ -1,4 +1,4 @@
-"""What programs that talk to Triton themselves rely on: the shipped embedding models as raw tensors."""
+"""The raw tensors of the shipped embedding and ranking models, for programs that call Triton directly."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def embed(client, model: str, rows: list[list[int]]) -> np.ndarray:
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_vectors_are_those_of_the_weights(shipped, model):
+def test_vectors_equal_the_torch_reference(shipped, model):
     for case in REFERENCE[model]:
         vector = embed(shipped, model, [case["ids"]])[0]
         assert vector.shape == (384,)
@@ -59,7 +59,7 @@ def test_a_vector_does_not_depend_on_its_batch(shipped, model):
         assert float(embed(shipped, model, [row])[0] @ vector) > 0.99999
 
 
-def test_a_logit_is_that_of_the_weights_and_of_its_pair_alone(shipped):
+def test_logits_equal_the_torch_reference_alone_and_in_a_batch(shipped):
     rows, firsts, wanted = ([case[k] for case in PAIRS] for k in ("ids", "first", "logit"))
     together = shipped.infer("minilm_rank_qa", inputs(rows, firsts)).as_numpy("logits")[:, 0]
     assert np.argsort(together).tolist() == np.argsort(wanted).tolist()
@@ -70,7 +70,7 @@ def test_a_logit_is_that_of_the_weights_and_of_its_pair_alone(shipped):
         )
 
 
-def test_the_models_say_what_the_gateway_must_know(shipped):
+def test_configurations_have_the_parameters_of_the_gateway(shipped):
     modes = {}
     for model in MODELS:
         config = shipped.get_model_config(model).config

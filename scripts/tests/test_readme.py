@@ -1,4 +1,4 @@
-"""The examples of the README, run as they stand there with the ports of a running gateway."""
+"""The examples of the README, run unchanged but for the ports of a running gateway."""
 
 from __future__ import annotations
 

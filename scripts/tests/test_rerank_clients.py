@@ -54,7 +54,7 @@ def model(ranking_url: str) -> str:
 
 @pytest.fixture(scope="module")
 def found(ranking_url: str, embedding_url: str, model: str) -> dict:
-    """What each client got of the ranking API's own port, or the embedding API's."""
+    """The results of each client on the port of the ranking API, or of the embedding API."""
     return run_clients(ranking_url, embedding_url, model)
 
 
@@ -112,8 +112,8 @@ def test_the_bodies_of_all_interfaces_are_answered_at_every_path(
     }
 
 
-def test_a_long_document_is_read_as_far_as_is_asked(ranking_url: str) -> None:
-    """What stands behind the first tokens of a document does not count."""
+def test_a_long_document_is_truncated_as_requested(ranking_url: str) -> None:
+    """Text after the requested number of tokens does not change the score."""
 
     def score(document: str, **more: object) -> float:
         answer = requests.post(

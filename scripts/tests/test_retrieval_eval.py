@@ -1,4 +1,4 @@
-"""The evaluation of the retrieval models: the measure, the table, and how the APIs are asked."""
+"""scripts.eval.retrieval: the measure, the table, and the requests to the APIs."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_vectors_come_in_the_order_of_the_texts(served):
     }
 
 
-def test_a_model_without_modes_is_told_none(served):
+def test_a_model_without_modes_gets_no_input_type(served):
     embedder(f"{served.url}#m", None, 1, modes=False).vectors(["a"], "query")
     assert "input_type" not in served.asked[0][1]
 
@@ -81,7 +81,7 @@ def test_logits_come_in_the_order_of_the_passages(served):
     assert [f.tolist() for f in found] == [[2, 4, 1], [3]]
 
 
-def test_the_gain_is_that_of_the_ranked_queries_alone():
+def test_the_gain_counts_only_ranked_queries():
     passages = {"right": "a", "wrong": "bb"}
     queries = [Query(str(i), f"q{i}", frozenset(["right"])) for i in range(4)]
     flat = SimpleNamespace(
@@ -109,7 +109,7 @@ def test_short_vectors_are_unit_vectors_of_the_first_numbers():
     assert retrieval.cut(np.array([[3.0, 4.0, 12.0]]), 2).tolist() == [[0.6, 0.8]]
 
 
-def test_passages_are_those_that_answer_and_so_many_others():
+def test_passages_are_the_relevant_ones_and_a_number_of_others():
     passages = {f"p{i}": str(i) for i in range(50)}
     chosen = [Query("q", "q", frozenset(["p7", "p9"]))]
     made = Collection("made", passages, chosen)

@@ -1,5 +1,5 @@
-"""The served OpenAPI description against what the service does: schemathesis generates good and bad requests and finds
-no 5xx and no undocumented answer. schema_hooks.py keeps each request's work short, so that none runs into its deadline.
+"""The service answers as its OpenAPI description says: schemathesis sends generated valid and invalid requests and
+finds no 5xx and no undocumented answer. schema_hooks.py bounds the work of each request, so that none exceeds its deadline.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ EXAMPLES = {"latent": "10", "masked": "10", "ranking": "10"}
 ranking API has one operation at several paths."""
 
 SHARED = "^/v1/(license|manifest|metadata|version|metrics|models/)|^/metrics"
-"""What the gateway answers for every API alike: tried with one of them; test_documentation.py asks for each once."""
+"""Operations that the gateway answers alike for every API: tested with one API here, with each in
+test_documentation.py."""
 
 
 @pytest.mark.parametrize("api", APIS)

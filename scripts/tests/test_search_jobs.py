@@ -1,5 +1,5 @@
-"""Searches of the molecule APIs as jobs, in front of a real Triton: submitted, followed, cancelled, seen with their own
-key alone, and gone on with after the gateway was killed."""
+"""Searches of the molecule APIs as jobs, in front of a real Triton: submitted, followed, cancelled, hidden from other
+keys, and continued after the gateway was killed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from waiting import PATIENCE, wait_for
 SEED = "CC(C)Cc1ccc(C(C)C(=O)O)cc1"
 ENDLESS = {"smi": SEED, "iterations": 1000, "particles": 20, "min_similarity": 0.2}
 LONG = 100
-"""Iterations of a search that is at work for seconds, so that it can be killed half way."""
+"""Iterations of a search that takes seconds, so that the gateway can be killed during it."""
 MINE, OTHER = {"Authorization": "Bearer mine"}, {"Authorization": "Bearer other"}
 
 

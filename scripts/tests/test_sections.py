@@ -1,4 +1,4 @@
-"""Programs write their sections of a page and leave the text around them alone."""
+"""Generated sections of pages: programs write them and leave the text around them unchanged."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_a_new_page_has_the_section_alone(tmp_path: Path) -> None:
     ],
     ids=lambda value: value.__name__ if hasattr(value, "__name__") else " ".join(value),
 )
-def test_a_part_of_an_evaluation_is_not_written(
+def test_a_partial_evaluation_is_not_written(
     program, options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
     data = [] if program in (osra, pmo) else ["--data", str(tmp_path)]

@@ -1,4 +1,4 @@
-"""The launcher: files followed, settings applied, nothing left behind."""
+"""The launcher of the local Triton: it watches files, applies settings, and leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_only_this_machine_reaches_the_local_server(triton, tmp_path):
     assert PAGE not in server.output()
 
 
-def test_a_host_that_others_reach_gives_a_warning(triton, tmp_path):
+def test_a_public_address_logs_a_warning(triton, tmp_path):
     server = triton(tmp_path, RETORT_TRITON_HOST="0.0.0.0")
     found = listening_ports(server.processes())
     assert len(found) == 3 and all(address.is_unspecified for address in found.values()), found
@@ -146,7 +146,7 @@ class TritonPythonModel:
 
 
 def test_web_pages_cannot_load_models(triton, tmp_path):
-    """A web page may post text to any port of its reader's machine, but it does not know the key."""
+    """A web page can post text to any port of its visitor's machine, but it does not know the key."""
     (tmp_path / "models").mkdir()
     server = triton(tmp_path / "models", control="explicit", RETORT_TRITON_CONTROL_KEY="the operator's")
     config = {
@@ -172,7 +172,7 @@ def test_web_pages_cannot_load_models(triton, tmp_path):
     assert (tmp_path / "planted").exists()
 
 
-def test_files_are_followed_and_models_that_stay_never_fail(triton, tmp_path):
+def test_file_changes_are_applied_without_failed_requests(triton, tmp_path):
     graphs.place(tmp_path, "stays", graphs.lookup(), CONFIG)
     graphs.place(tmp_path, "changes", graphs.lookup(), CONFIG)
     server = triton(tmp_path)
@@ -192,7 +192,7 @@ def test_files_are_followed_and_models_that_stay_never_fail(triton, tmp_path):
     assert set(stays.answers) == set(changes.answers) == {10}, [*stays.notes, *changes.notes]
 
 
-def test_what_an_operator_loads_and_unloads_stays_until_the_files_change(triton, tmp_path):
+def test_manual_loads_and_unloads_last_until_the_files_change(triton, tmp_path):
     folder = graphs.place(tmp_path, "lookup", graphs.lookup(), CONFIG)
     client = triton(tmp_path).client
     client.unload_model("lookup")
@@ -206,11 +206,11 @@ def test_what_an_operator_loads_and_unloads_stays_until_the_files_change(triton,
     wait_for("a changed folder is loaded again", lambda: client.is_model_ready("lookup"))
 
 
-def test_a_server_that_dies_is_started_again(triton, tmp_path):
+def test_a_dead_server_is_restarted(triton, tmp_path):
     graphs.place(tmp_path, "lookup", graphs.lookup(), CONFIG)
     server = triton(tmp_path)
     for deaths in (1, 2):  # right after it was ready
-        for pid in named(server, "tritonserver"):
+        for pid in processes_named(server, "tritonserver"):
             kill(pid)
         wait_for(
             "Triton is ready again", lambda deaths=deaths: server.output().count("ready again") == deaths, server.output
@@ -219,7 +219,7 @@ def test_a_server_that_dies_is_started_again(triton, tmp_path):
 
 
 @pytest.mark.parametrize("control", ["explicit", "watch"])
-def test_a_model_whose_stub_is_killed_is_loaded_again(triton, tmp_path, control):
+def test_a_model_whose_stub_is_killed_is_reloaded(triton, tmp_path, control):
     graphs.place(tmp_path, "killed", graphs.lookup(), CONFIG)
     graphs.place(tmp_path, "stays", graphs.lookup(), CONFIG)
     server = triton(tmp_path, control=control)
@@ -237,14 +237,16 @@ def test_a_model_whose_stub_is_killed_is_loaded_again(triton, tmp_path, control)
 def stub_of(server, model: str) -> int:
     """The process of a model's only instance."""
     stubs = [
-        pid for pid in named(server, "triton_python_b") if f"/{model}/1/" in Path(f"/proc/{pid}/cmdline").read_text()
+        pid
+        for pid in processes_named(server, "triton_python_b")
+        if f"/{model}/1/" in Path(f"/proc/{pid}/cmdline").read_text()
     ]
     assert len(stubs) == 1, stubs
     return stubs[0]
 
 
-def named(server, name: str) -> list[int]:
-    """The processes of a server whose program has a name."""
+def processes_named(server, name: str) -> list[int]:
+    """The processes of a server that run the program of this name."""
     return [pid for pid in server.processes() if Path(f"/proc/{pid}/comm").read_text().strip() == name]
 
 
@@ -267,7 +269,7 @@ def test_killing_the_launcher_ends_the_server(triton, tmp_path):
     wait_for("the server and its stubs are gone", lambda: not any(Path(f"/proc/{pid}").exists() for pid in processes))
 
 
-def test_a_command_gets_a_server_and_its_status_is_kept():
+def test_a_command_gets_a_server_and_its_exit_status_is_returned():
     script = (
         'curl -sf "http://$RETORT_TEST_TRITON_HTTP/v2/health/ready" '
         '&& test -d "$RETORT_TEST_TRITON_REPOSITORY" && exit 7'

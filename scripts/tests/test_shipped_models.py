@@ -1,5 +1,5 @@
-"""What each shipped model is for, asked through its API and checked by RDKit for Python: these fail where a model is
-broken, that is, answers in the right form and means nothing."""
+"""Each shipped model does its job: answers of the APIs, checked by RDKit for Python. A broken model, whose answers have
+the right form but make no sense, fails these tests."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def latent(stack) -> str:
     return stack.urls["latent"]
 
 
-def test_everyday_molecules_come_back_from_their_hidden_states(latent: str) -> None:
+def test_everyday_molecules_are_reconstructed_from_their_hidden_states(latent: str) -> None:
     hidden = post(latent, "/hidden", sequences=list(MOLECULES.values()))
     decoded = post(latent, "/decode", **hidden)["generated"]
     wrong = {
@@ -56,7 +56,7 @@ def likeness(seeds: list[str], rows: list[list[str]]) -> float:
     return statistics.mean(similarity(seed, text) for seed, row in zip(seeds, rows) for text in row if canonical(text))
 
 
-def test_the_default_request_keeps_to_the_documented_similarity(latent: str) -> None:
+def test_the_default_request_keeps_the_documented_similarity(latent: str) -> None:
     """The documented defaults with nothing but a molecule: CMA-ES for QED at similarity 0.7, at most ten molecules."""
     rows = [post(latent, "/generate", smi=IBUPROFEN, seed=seed)["generated"] for seed in range(3)]
     for row in rows:
@@ -85,7 +85,7 @@ def masked(stack) -> str:
     return stack.urls["masked"]
 
 
-def test_molecules_from_nothing_are_different_and_drug_like(masked: str) -> None:
+def test_de_novo_molecules_are_distinct_and_drug_like(masked: str) -> None:
     answer = post(masked, "/generate", num_molecules=40, rounds=0, attempts=1, seed=1)
     texts = [molecule["smiles"] for molecule in answer["molecules"]]
     assert len(texts) >= 36 and all(map(canonical, texts))

@@ -1,5 +1,5 @@
-"""How the molecule reader fills JSON schemas (json_answers.py and json_fields.py), without Triton. With a real Triton
-and real clients: test_openai_clients.py."""
+"""The molecule reader fills JSON schemas (json_answers.py and json_fields.py), without Triton. test_openai_clients.py
+tests this with a real Triton and real clients."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often the launcher starts a server that dies: without a Triton, since one that dies by itself is rare."""
+"""The launcher restarts a server that dies, with limits. Tested without a Triton, which rarely dies by itself."""
 
 from __future__ import annotations
 

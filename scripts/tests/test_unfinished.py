@@ -1,5 +1,5 @@
-"""Searches that cannot come to their end answer with what they have found: a real Triton, a gateway that is stopped, a
-Triton that is killed, an oracle that fails half way, and a deadline."""
+"""Unfinished searches return the molecules so far: a stopped gateway, a killed Triton, an oracle that fails during the
+search, and a deadline."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def watched(url: str, api: str, then) -> dict:
     return last
 
 
-def test_what_was_found_is_answered(repository: Path) -> None:
+def test_unfinished_searches_return_their_molecules(repository: Path) -> None:
     with (
         Triton(repository) as triton,
         Gateway(triton.url, repository, RETORT_DRAIN_TIMEOUT="5s", RETORT_MASKED_TIMEOUT="10s") as gateway,

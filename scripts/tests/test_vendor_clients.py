@@ -66,13 +66,13 @@ def test_pytriton_asks_every_model(stack) -> None:
 
 
 @pytest.mark.parametrize("sigma", ["1.0"])
-def test_molmim_notebook_with_an_oracle_of_ones_own(stack, sigma: str) -> None:
+def test_molmim_notebook_with_a_custom_oracle(stack, sigma: str) -> None:
     for generation in run_client("molmim", stack.urls["latent"], IMATINIB, sigma):
         assert len(generation) == 20
         assert len(set(generation)) > 12, generation
 
 
-def test_objects_by_a_request_of_its_own(stack) -> None:
+def test_requests_without_the_vendors_client(stack) -> None:
     """Published code that reads item["smiles"], beside code that reads strings, at one server."""
     body = {"smi": IBUPROFEN, "algorithm": "none", "num_molecules": 3, "scaled_radius": 0.7, "seed": 1}
     url = f"{stack.urls['latent']}/generate"

@@ -1,4 +1,4 @@
-"""The int8 storage of weights: what is stored, how near it is, and what is left alone."""
+"""scripts.convert.w8 stores weights in int8: which ones, with which error, and without changing the original."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def lookup_and_project(rng) -> onnx.ModelProto:
     )
 
 
-def test_large_weights_are_int8_and_answers_are_near():
+def test_large_weights_are_int8_and_outputs_are_close():
     model = lookup_and_project(np.random.default_rng(1))
     stored = w8.store_int8(model)
     kinds = {i.name: i.data_type for i in stored.graph.initializer}

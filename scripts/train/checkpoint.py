@@ -38,7 +38,8 @@ def blend(fresh: nn.Module, trained: dict[str, torch.Tensor], alpha: float) -> n
 
 
 def export_parts(weights: dict[str, torch.Tensor], folder: Path, limit: int = PART_BYTES) -> list[Path]:
-    """Writes the weights in fp16 to files weights.part00, weights.part01 ... of at most `limit` bytes. Returns the paths."""
+    """Writes the weights in fp16 to weights.part00, weights.part01 ..., each of at most `limit` bytes; returns the
+    paths."""
     buffer = io.BytesIO()
     torch.save({k: v.half() if v.is_floating_point() else v for k, v in weights.items()}, buffer)
     data = buffer.getvalue()

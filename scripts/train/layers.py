@@ -94,7 +94,7 @@ class Outer(nn.Linear):
 
 
 def initialise(model: nn.Module) -> None:
-    """Initialises embeddings to small values and linear maps to shrink their input slightly; calls reset() of modules."""
+    """Initialises embeddings to small values, linear maps to shrink their input slightly, and modules with reset()."""
     for module in model.modules():
         if isinstance(module, nn.Embedding):
             nn.init.normal_(module.weight, std=0.05)

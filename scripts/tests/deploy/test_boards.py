@@ -28,7 +28,7 @@ def run(*command: object) -> str:
     return done.stdout
 
 
-def test_alerts_say_what_they_should() -> None:
+def test_alerts_fire_on_known_series() -> None:
     run("promtool", "check", "rules", FILES / "rules.yaml")
     run("promtool", "test", "rules", HERE / "rules.yaml")
 

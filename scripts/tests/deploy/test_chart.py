@@ -69,14 +69,14 @@ def pods(documents: list[dict]) -> list[dict]:
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
-def test_it_is_clean(example: str) -> None:
+def test_helm_lint_finds_nothing(example: str) -> None:
     done = helm("lint", "--strict", *values(example))
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("example", EXAMPLES)
-def test_it_conforms_to_kubernetes(example: str, version: str, tmp_path: Path) -> None:
+def test_manifests_conform_to_kubernetes(example: str, version: str, tmp_path: Path) -> None:
     if example == "gpu" and version == "1.29":
         version = "1.31"  # the first with volumes of images
     known = [d for d in rendered(example) if d["apiVersion"] not in ELSEWHERE]
@@ -176,7 +176,7 @@ def test_gpu_and_autoscalers() -> None:
         assert "replicas" not in one(documents, "Deployment", name)["spec"]
 
 
-def test_alerts_are_those_of_the_file() -> None:
+def test_chart_alerts_equal_the_rules_file() -> None:
     rule = one(rendered("gpu"), "PrometheusRule", "retort")
     assert rule["spec"] == yaml.safe_load((CHART / "files/rules.yaml").read_text())
 

@@ -97,7 +97,7 @@ def inside(root: Path, *more: str) -> tuple[str, ...]:
     )
 
 
-def test_it_is_installed_and_runs(debian: Path) -> None:
+def test_the_package_is_installed_and_runs(debian: Path) -> None:
     assert run(*inside(debian), "retort", "version") == run(ROOT / "bin/retort", "version")
     assert run("chroot", debian, "dpkg-query", "-W", "-f", "${Status}", "retort") == "install ok installed"
     assert "QED" in run(*inside(debian), "retort", "describe", "--format", "csv", "CCO").upper()
@@ -108,7 +108,7 @@ def test_it_is_installed_and_runs(debian: Path) -> None:
     run(*inside(debian), "retort", "check-config", "--config", "/etc/retort/retort.yaml")
 
 
-def test_systemd_takes_the_unit(debian: Path) -> None:
+def test_systemd_accepts_the_unit(debian: Path) -> None:
     done = subprocess.run(
         ["chroot", debian, "systemd-analyze", "verify", "--man=no", "retort.service"],
         capture_output=True,
@@ -119,7 +119,7 @@ def test_systemd_takes_the_unit(debian: Path) -> None:
     run("chroot", debian, "systemd-analyze", "security", "--offline=yes", "--threshold=20", "retort.service")
 
 
-def test_settings_that_were_changed_are_kept(debian: Path, package: Path) -> None:
+def test_an_upgrade_keeps_changed_settings(debian: Path, package: Path) -> None:
     settings = debian / "etc/retort/retort.yaml"
     before = settings.read_text()
     settings.write_text(before + "log-level: warn\n")

@@ -1,7 +1,7 @@
-"""The chat API in front of vLLM's CPU build, inside a real Triton: an engine that nobody here wrote keeps the contract.
+"""The chat API in front of vLLM's CPU build, inside a real Triton: an independent engine with the same contract.
 
-The model has random weights (tiny.py), so its words mean nothing: what is asked here is how they are counted, cut,
-chosen, held to a form, refused and given up. `make test-engine` installs vLLM into .venv-engine and runs this."""
+The model has random weights (tiny.py), so its words mean nothing. Tested are token counts, stop strings, seeds,
+schemas, refusals and cancellation. `make test-engine` installs vLLM into .venv-engine and runs this."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def fits(text: str) -> bool:
     )
 
 
-def test_an_answer_takes_the_form_of_a_schema(url: str) -> None:
+def test_an_answer_conforms_to_a_schema(url: str) -> None:
     form = {"type": "json_schema", "json_schema": {"name": "molecule", "schema": FORM, "strict": True}}
     for seed in range(3):
         choice = ask(url, "form", drawing(), temperature=1, seed=seed, max_tokens=400, response_format=form)["choices"][
@@ -199,7 +199,7 @@ def test_a_tool_is_called(url: str) -> None:
     assert call["function"]["name"] == "keep" and fits(call["function"]["arguments"])
 
 
-def test_what_the_engine_refuses_is_told_as_the_clients_fault(url: str) -> None:
+def test_refusals_of_the_engine_are_client_errors(url: str) -> None:
     assert f"maximum context length is {LENGTH} tokens" in refused(url, "a" * 2 * LENGTH)
     form = {
         "type": "json_schema",
@@ -213,14 +213,14 @@ def test_marks_typed_by_a_user_are_no_pictures(url: str) -> None:
     assert ask(url, "what is <image> here?")["usage"]["completion_tokens"] > 0
 
 
-def test_answers_at_once(url: str) -> None:
+def test_concurrent_answers(url: str) -> None:
     texts = [f"question {n}" for n in range(6)]
     answers = at_once(*(lambda text=text: ask(url, text, drawing(), ignore_eos=True) for text in texts))
     assert [a["usage"]["completion_tokens"] for a in answers] == [24] * 6
 
 
 @pytest.mark.parametrize("streamed", [True, False])
-def test_a_client_who_leaves_ends_the_work(server, url: str, streamed: bool) -> None:
+def test_a_disconnected_client_cancels_the_work(server, url: str, streamed: bool) -> None:
     log = server.repository / "engine/1/ended.log"
     before = log.read_text()
     sent = body("long", max_tokens=900, ignore_eos=True, stream=streamed)

@@ -1,6 +1,8 @@
-"""Makes a vision-language model of LLaVA's architecture with random weights (about half a million parameters), in the
-folder named on the command line, as transformers saves it. What it writes has no meaning; how an engine serves it is
-what a test looks at."""
+"""Makes a vision-language model of LLaVA's architecture with random weights, about half a million parameters.
+
+It writes the files of transformers into the folder on the command line. The model's answers make no sense: it serves to
+test engines.
+"""
 
 from __future__ import annotations
 

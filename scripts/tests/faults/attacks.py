@@ -1,4 +1,4 @@
-"""What a hostile or careless client sends, and how the gateway's memory is watched meanwhile."""
+"""Requests of hostile or careless clients, and the measurement of the gateway's memory during them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A gRPC server in front of a Triton that forwards every call unread and records it."""
+"""A gRPC server in front of a Triton that forwards every call without parsing it and records it."""
 
 from __future__ import annotations
 

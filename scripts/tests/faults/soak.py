@@ -1,11 +1,11 @@
-"""Mixed load for a while, with faults: processes of models and servers killed, servers stopped and continued, models
-swapped, clients leaving. Prints failures by kind, how often a Triton died that nobody killed, and memory, goroutines
-and descriptors at the start and the end.
+"""Mixed load with faults: killed processes of models and servers, paused servers, swapped models, disconnected clients.
+Prints failures by kind, the number of Tritons that died by themselves, and memory, goroutines and descriptors at the
+start and the end.
 
     .venv-tests/bin/python scripts/tests/faults/soak.py --minutes 30      (make soak)
 
-Two Tritons stand behind the gateway. A failure is a status other than 200 of a request that should be served, with the
-fault that was being injected; requests in flight on a killed Triton are tried once more elsewhere and should not fail.
+The gateway has two Tritons. A failure is a status other than 200 for a request that should be served; it is listed with
+the injected fault. Requests in flight on a killed Triton are retried once on the other one and should not fail.
 """
 
 from __future__ import annotations

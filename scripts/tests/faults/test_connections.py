@@ -1,5 +1,5 @@
-"""Connections that hostile or careless clients open: no request of theirs runs as another's, none of them keeps others
-out, and a gateway that has no descriptor left goes on."""
+"""Connections of hostile or careless clients: they cannot smuggle requests or block other clients, and the gateway
+survives running out of file descriptors."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class PoorGateway(Gateway):
     before = ("prlimit", "--nofile=120:120", "--")
 
 
-def test_a_gateway_without_descriptors_goes_on(stack) -> None:
+def test_a_gateway_survives_running_out_of_file_descriptors(stack) -> None:
     """300 connections are held, then let go."""
     with PoorGateway(stack.triton, ROOT / "model_repository") as gateway:
         gateway.wait_ready("embedding")
@@ -90,7 +90,7 @@ def ask(gateway: Gateway) -> int:
     return requests.post(gateway.urls["embedding"] + "/v1/embeddings", data=ASK, timeout=PATIENCE).status_code
 
 
-def test_clients_that_do_not_read_keep_nobody_out(stack) -> None:
+def test_clients_that_do_not_read_do_not_block_others(stack) -> None:
     """One permit, held by a stream that nobody reads: the next request gets it once the write deadline has passed."""
     with Gateway(
         stack.triton,

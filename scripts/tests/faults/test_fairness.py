@@ -1,4 +1,4 @@
-"""A request that the documented limits allow is served, and small ones are served beside the heaviest of them."""
+"""The largest requests within the documented limits are served, and small requests are served beside them."""
 
 from __future__ import annotations
 

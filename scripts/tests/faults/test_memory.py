@@ -1,5 +1,5 @@
-"""However much a request sends or however many there are, the gateway's memory stays within its bounds, answers stay
-short, and others are served."""
+"""Large requests, and many of them, do not exceed the gateway's memory bounds; answers stay short and other clients are
+served."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from waiting import PATIENCE, wait_for
 SINGLE = 400
 """MiB above idle that one request may take."""
 BUDGET = 768
-"""MiB that the bodies and pictures of all requests together may take here."""
+"""MiB that the bodies and pictures of all requests together may take in this test."""
 SIZE = 16_000_000
 
 
@@ -190,7 +190,7 @@ def test_pictures_are_bounded(gateway) -> None:
     assert not bystander.failures, bystander.failures[:5]
 
 
-def test_memory_is_given_back(gateway) -> None:
+def test_memory_is_released(gateway) -> None:
     """After all this the process is small again, as soon as Go's collector and the system have had their turn."""
     memory = Memory(program(gateway))
     wait_for("at most 300 MiB are left", lambda: memory.now() < 300, lambda: f"{memory.now():.0f} MiB")

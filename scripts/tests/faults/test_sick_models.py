@@ -1,4 +1,4 @@
-"""A model whose process in Triton is killed: others take over, readiness shows it, and the launcher reloads it."""
+"""A model whose process in Triton is killed: a replica takes over, readiness reports it, the launcher reloads it."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_another_replica_takes_over(repository: Path) -> None:
         assert EMBEDDING in listed(gateway)
 
 
-def test_the_only_replica_is_brought_back(repository: Path) -> None:
+def test_the_only_replica_is_reloaded(repository: Path) -> None:
     with Triton(repository, "watch") as server, Gateway(server.url, repository) as gateway:
         gateway.wait_ready("embedding")
         wait_for("both models are listed", lambda: len(listed(gateway)) == 2, gateway.output)
@@ -85,7 +85,7 @@ def test_the_only_replica_is_brought_back(repository: Path) -> None:
         wait_for("both models are listed again", lambda: len(listed(gateway)) == 2, gateway.output)
 
 
-def test_readiness_tells_of_a_sick_model(repository: Path) -> None:
+def test_readiness_reports_a_sick_model(repository: Path) -> None:
     """The launcher is stopped first, so that nobody brings the model back."""
     shutil.rmtree(repository / "minilm_embed_qa")
     with Triton(repository, "explicit") as server, Gateway(server.url, repository) as gateway:

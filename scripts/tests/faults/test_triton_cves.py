@@ -1,8 +1,8 @@
 """Attacks on the published vulnerabilities of the local Triton, release 24.10, through the gateway: the table of
 orchestrator/SECURITY.md.
 
-What crashes that Triton at its own port is sent to every port of the gateway. Triton has to stay the same process, the
-answer has to be a documented one, and no input of a client may reach Triton except as tensors.
+Requests that crash this Triton at its own port are sent to every port of the gateway. The Triton process must survive,
+the answer must be a documented one, and input of a client may reach Triton only as tensors.
 """
 
 from __future__ import annotations

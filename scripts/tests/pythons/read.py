@@ -1,8 +1,8 @@
-"""Reads pictures with the served molecule reader: a picture in base64 a line in, a line of JSON out.
+"""Reads pictures with the served molecule reader: lines of base64 in, lines of JSON out.
 
     python -m scripts.tests.pythons.read
 
-Triton's Python runs it, which has ONNX Runtime. test_reader.py.
+test_reader.py runs it with Triton's Python, which has ONNX Runtime.
 """
 
 from __future__ import annotations

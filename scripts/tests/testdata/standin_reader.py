@@ -1,8 +1,7 @@
-"""Replaces reader/drawing_reader.py of molecule_reader in tests of conversations: the file of a drawing tells what it
-shows.
+"""Replaces reader/drawing_reader.py of molecule_reader in tests of conversations: the PNG file contains the reading.
 
-A PNG's text chunks are `smiles`, `confidence`, `drawing` and `unknown`; a picture without them is no drawing. `slow` is
-a pause in ms. The SMILES of each reading is a line of readings.log beside this file.
+Its text chunks are `smiles`, `confidence`, `drawing` (a probability) and `unknown`; a picture without them is no
+drawing. `slow` is a pause in ms. The SMILES of each reading is a line of readings.log beside this file.
 """
 
 import time

@@ -176,7 +176,7 @@ def test_exports_into_the_repository_need_a_new_id(export, arguments, monkeypatc
             export.main()
 
 
-def test_an_id_is_put_into_a_config(tmp_path):
+def test_an_export_replaces_the_id_in_config(tmp_path):
     config = tmp_path / "config.pbtxt"
     config.write_text('name: "reader"\nparameters { key: "model_id"   value { string_value: "house/old-v1" } }\n')
     entry.set_id(config, "house/new-v2")

@@ -67,14 +67,14 @@ def test_a_stopped_run_resumes_to_the_same_weights(tmp_path, optimiser):
         assert torch.equal(value, resumed.state_dict()[key]), key
 
 
-def test_batches_made_ahead_are_the_same(tmp_path):
+def test_prefetched_batches_are_the_same(tmp_path):
     alone, _ = fit(tmp_path / "a", 160)
     helped, _ = fit(tmp_path / "b", 160, workers=2)
     for key, value in alone.state_dict().items():
         assert torch.equal(value, helped.state_dict()[key]), key
 
 
-def test_a_larger_budget_continues_from_before_the_fall(tmp_path):
+def test_a_larger_budget_resumes_from_before_the_decay(tmp_path):
     fit(tmp_path, 80)
     assert checkpoint.load(tmp_path / "line" / "stable.pt")["samples"] == 64
     longer, _ = fit(tmp_path, 160)
@@ -104,7 +104,7 @@ def test_the_rate_is_a_trapezoid():
     assert rates == pytest.approx([0.01, 0.5, 1, 1, 1, 0.5, 0])
 
 
-def test_parts_hold_the_weights_in_half_precision(tmp_path):
+def test_parts_have_the_weights_in_half_precision(tmp_path):
     weights = {"a": torch.randn(1000), "b": torch.arange(3)}
     paths = checkpoint.export_parts(weights, tmp_path, limit=1000)
     assert len(paths) > 2 and max(p.stat().st_size for p in paths) <= 1000

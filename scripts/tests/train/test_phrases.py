@@ -113,7 +113,7 @@ def test_a_set_without_questions_is_an_error(data):
         examples.out_of_scope(data, "test")
 
 
-def test_passages_of_held_out_questions_lend_no_words(data):
+def test_passages_of_held_out_questions_are_not_used(data):
     assert examples.sentences(data) == ["The long river rises in the high mountains of the north."]
 
 
@@ -127,7 +127,7 @@ def test_training_has_questions_of_every_open_set_and_pieces_of_sentences(data):
     assert any("high mountains" in text for text in made)
 
 
-def test_files_names_what_is_read(data):
+def test_files_are_those_that_training_reads(data):
     for name in examples.files():
         assert (data / name).exists(), name
 
@@ -152,7 +152,7 @@ def test_the_same_seed_makes_the_same_texts():
     assert first == second
 
 
-def test_it_learns_and_the_graph_computes_the_same(tmp_path):
+def test_the_network_learns_and_its_graph_equals_torch(tmp_path):
     torch.manual_seed(1)
     model, maker, draw = Model(len(examples.NAMES)), examples.Maker({}), random.Random(2)
     batch = tensors([maker.make(draw) for _ in range(64)])

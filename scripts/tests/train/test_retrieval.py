@@ -113,7 +113,7 @@ def test_the_rotation_keeps_whole_cosines():
     assert torch.allclose(turned @ turned.T, torch.eye(384), atol=1e-4)
 
 
-def test_the_mode_part_asks_nothing_beyond_its_margin():
+def test_the_mode_loss_is_0_beyond_its_margin():
     torch.manual_seed(1)
     two = twomode.TwoMode(bert.Encoder(SHAPE))
     batch = Sampler([mined()], Letters(), 4, 1, 12, 6, 32, 32, 1)(0)
@@ -133,7 +133,7 @@ def test_a_logit_does_not_depend_on_its_batch():
     assert torch.allclose(together, alone, atol=1e-4)
 
 
-def test_the_ranker_reads_the_embeddings_own_cosine():
+def test_the_ranker_computes_the_cosine_of_the_embedding():
     """With every other evidence at 0, the logit is the cosine of the two-mode model, each text read alone."""
     read, two = model(), two_mode()
     with torch.no_grad():
@@ -167,13 +167,13 @@ def test_the_cached_encoder_scores_like_the_ranker():
     assert len(reader.cache) == 4
 
 
-def test_a_pair_may_be_as_long_as_the_positions_go():
+def test_a_pair_may_fill_all_positions():
     with torch.no_grad():
         logit = model()(*pairs.stacked([([101, 1500, 102, *[1600] * 508, 102], 3)]))
     assert torch.isfinite(logit).all()
 
 
-def test_only_what_lies_above_the_embedding_is_trained():
+def test_only_layers_above_the_embedding_are_trained():
     read = model()
     trained = {name.split(".")[0] for name, p in read.named_parameters() if p.requires_grad}
     assert trained == {"upper", "offset", "weigh", "summary", "product"}
@@ -270,7 +270,7 @@ NOUNS = """  1 This software and database is being provided to you, the LICENSEE
 """
 
 
-def test_short_questions_come_out_of_a_dictionary(tmp_path):
+def test_a_dictionary_gives_short_questions(tmp_path):
     (tmp_path / "data.noun").write_text(NOUNS)
     source = short.Dictionary(tmp_path)
     pain = source.all["00000002"]
@@ -289,12 +289,12 @@ def test_short_questions_come_out_of_a_dictionary(tmp_path):
     assert told <= {
         f"{subject} is {kind}." for subject in ("Aspirin", "An aspirin") for kind in ("an analgesic", "a pain pill")
     }
-    lists = [made for seed in range(200) if (made := source.list(Random(seed)))]
+    lists = [made for seed in range(200) if (made := source.draw_list(Random(seed)))]
     assert lists and all(right not in wrong and len(wrong) > 1 for _, right, wrong in lists)
     assert any("analgesic" in right and any("antipyretic" in w for w in wrong) for _, right, wrong in lists)
 
 
-def test_single_sentences_that_hold_the_answer_are_right(tmp_path):
+def test_sentences_with_the_answer_are_right(tmp_path):
     passage = (
         "Normandy is a region of France. The Normans came there in the 10th century. They gave it their name to keep."
     )
@@ -323,7 +323,7 @@ def test_single_sentences_that_hold_the_answer_are_right(tmp_path):
     assert len(asked.mined.passages) == 3 and asked.right == count * [[0]] and asked.wrong == count * [[1, 2]]
 
 
-def test_lists_of_sentences_hold_one_that_answers(tmp_path):
+def test_lists_of_sentences_have_one_that_answers(tmp_path):
     rows = [
         {
             "question": "Who?",
@@ -337,7 +337,7 @@ def test_lists_of_sentences_hold_one_that_answers(tmp_path):
     assert question == "Who?" and right in ("Ada did.", "It was Ada.") and wrong == ["Tea is hot."]
 
 
-def test_the_loss_falls_as_the_right_ones_rise():
+def test_the_loss_falls_with_higher_logits_of_right_passages():
     def batch():
         return pairs.Lists((torch.zeros(0),) * 3, 4, 2)
 
@@ -364,7 +364,7 @@ def test_alpha_0_is_the_ranker_before_training(tmp_path: Path):
     assert torch.equal(whole.upper[0].up.weight, state["upper.0.up.weight"]) and whole.query_prefix.tolist() == QUERY
 
 
-def test_the_graph_gives_what_torch_gives(tmp_path: Path):
+def test_the_graph_equals_torch(tmp_path: Path):
     import onnx
 
     read = model()
@@ -392,13 +392,13 @@ def test_rare_words_found_in_the_passage_raise_the_logit():
     assert logits[0] > logits[1]
 
 
-def test_a_word_is_found_in_the_passage_only():
+def test_a_word_counts_only_in_the_passage():
     ids = torch.tensor([[101, 1500, 1501, 1502, 102, 1501, 1400, 1501, 102]])
     answers = torch.tensor([[0, 0, 0, 0, 0, 1, 1, 1, 1]])
     assert ranker.occurs(ids, answers)[0, 1:4].tolist() == [0, 1, 0]
 
 
-def test_the_upper_layers_say_nothing_of_a_long_query():
+def test_the_upper_layers_do_not_count_for_a_long_query():
     """Other upper layers, another logit for a short query; the same one for a query of 90 tokens."""
     one, other = model(), model()
     with torch.no_grad():
@@ -419,7 +419,7 @@ PAIRS = [
 
 
 @pytest.mark.parametrize("kind", ["embedding", "ranker"])
-def test_a_graph_that_leaves_padding_out_answers_as_the_other(kind: str):
+def test_a_graph_that_skips_padding_has_the_same_outputs(kind: str):
     """In batches of any shape, without a mask too; and no linear map sees padding."""
     from onnx import helper
 
@@ -478,7 +478,7 @@ def test_a_graph_without_hidden_states_is_refused():
         unpadded(other)
 
 
-def test_a_repository_entry_reads_back_as_the_model_that_is_served(tmp_path: Path):
+def test_a_two_mode_model_loads_from_its_entry(tmp_path: Path):
     import onnx
 
     from scripts.convert.unpadded import unpadded
@@ -502,7 +502,7 @@ def test_a_repository_entry_reads_back_as_the_model_that_is_served(tmp_path: Pat
         start.load_onnx(tmp_path)
 
 
-def test_a_ranker_reads_back_from_its_entry(tmp_path: Path, monkeypatch):
+def test_a_ranker_loads_from_its_entry(tmp_path: Path, monkeypatch):
     import onnx
 
     from scripts.convert.unpadded import unpadded
@@ -537,7 +537,7 @@ def test_alpha_mixes_the_weights():
     assert torch.allclose(mixed.weight, 0.75 * own + 0.25 * trained.weight)
 
 
-def test_an_encoder_saved_under_published_names_reads_back(tmp_path: Path):
+def test_an_encoder_loads_from_published_names(tmp_path: Path):
     from safetensors.torch import save_file
 
     encoder = bert.Encoder(SHAPE)

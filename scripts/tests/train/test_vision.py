@@ -90,7 +90,7 @@ def test_the_loss_falls():
     assert values[-1] < 0.6 * values[0]
 
 
-def test_graphs_compute_what_the_model_does(network, tmp_path):
+def test_graphs_equal_torch(network, tmp_path):
     graphs.save(network, tmp_path)
     onnx, trained = networks.OnnxNetworks(tmp_path, 1), evaluation.TorchNetworks(network)
     small = batches.sample(drawing.draw(MOLECULES[0], Random(0), True), np.random.default_rng(0)).ink
@@ -183,7 +183,7 @@ def test_drawings_of_other_programs_are_mixed_in(tmp_path):
 
 
 @pytest.mark.parametrize("blocks", [(1, 1), (3, 2)], ids=["the same blocks", "more blocks"])
-def test_a_warm_start_computes_what_the_served_networks_do(network, tmp_path, blocks):
+def test_a_warm_start_equals_the_served_networks(network, tmp_path, blocks):
     graphs.save(network, tmp_path)
     (tmp_path / "reader").mkdir()
     (tmp_path / "reader" / "labels.py").write_text(f"ATOM_LABELS = {labels.ATOM_LABELS!r}")

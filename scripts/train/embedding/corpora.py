@@ -67,8 +67,8 @@ def read_lines(path: Path) -> list[dict]:
 def load(folder: Path, name: str, split: str, distractors: int | None = None, seed: int = 1) -> Collection:
     """Loads the queries and passages of a split, with passages of other splits as distractors.
 
-    distractors: the maximum number of these (None: all). The load_ functions below return a set with the passages of all
-    splits, the queries of one split, and the ids of the passages that are relevant to these.
+    distractors: the maximum number of these (None: all). The load_ functions below return the passages of all splits
+    with the queries of one split, and the ids of the passages that are relevant to these.
     """
     if name == "chebi20":
         collection, relevant = load_chebi(folder, split)

@@ -29,8 +29,8 @@ CPU_QUERIES = {"medquad": 3600, "nq_gold": 2600, "pubmedqa": 1600, "chebi20": 26
 CPU_DOCUMENTS = {"medquad": 3600}
 NEAREST, LEXICAL = 8, 4
 # The largest cosine of a query to a negative, as a factor of its cosine to the right passage. If the answer or topic
-# separates right from wrong, negatives that the model prefers teach most. If only the pairing does (questions to several
-# sources, captions that fit many molecules), such passages are often right as well.
+# separates right from wrong, negatives that the model prefers teach most. If only the pairing does (questions to
+# several sources, captions that fit many molecules), such passages are often right as well.
 MAX_NEGATIVE_COSINE = {"nq_gold": 1.3, "banking77": 1.3, "pubmedqa": 1.1, "medquad": 1.0, "chebi20": 1.0}
 PASSAGE_TOKENS, QUERY_TOKENS = 160, 64
 

@@ -5,8 +5,8 @@
 
 After training on molecules of every kind, one sample in five that requests [QUALITY] lacks it. Rejection sampling
 fine-tuning (Dong et al. 2023, arXiv 2304.06767) samples de novo with [QUALITY] and keeps distinct, strictly valid
-molecules with quality (broad.has_quality) as training strings. Only rows that start with [QUALITY] use them, so samples that
-start with [BOS] still follow the distribution of the data.
+molecules with quality (broad.has_quality) as training strings. Only rows that start with [QUALITY] use them, so samples
+that start with [BOS] still follow the distribution of the data.
 """
 
 from __future__ import annotations

@@ -140,7 +140,8 @@ class Dictionary:
         return [s for above in self.all[offset].above for s in self.all[above].kinds if s != offset]
 
     def statement(self, offset: str, form: str, random: Random) -> str | None:
-        """Returns a sentence about the thing with this meaning; None if the form (example, kind, meaning) does not apply."""
+        """Returns a sentence about the thing with this meaning, in a form (example, kind or meaning); None if the form
+        does not apply."""
         meaning = self.all[offset]
         word = random.choice(meaning.words)
         if form == "example":
