@@ -1,5 +1,6 @@
 """The service answers as its OpenAPI description says: schemathesis sends generated valid and invalid requests and
-finds no 5xx and no undocumented answer. schema_hooks.py bounds the work of each request, so that none exceeds its deadline.
+finds no 5xx and no undocumented answer. schema_hooks.py bounds the work of each request, so that none exceeds its
+deadline.
 """
 
 from __future__ import annotations
