@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// maxMessage bounds a failure's message in bytes.
+// maxMessage bounds the message of a failure, in bytes.
 const maxMessage = 600
 
-// failure has the members in which the APIs report a failure: a text in error, message or detail, an object in error,
-// or a list of problems with their places in detail.
+// failure has the members in which the APIs report failures. Detail is a text, a problem or a list of problems with
+// their places; Error is a text or an object.
 type failure struct {
 	Detail  json.RawMessage `json:"detail"`
 	Error   json.RawMessage `json:"error"`
@@ -24,7 +24,7 @@ func isFailure(event []byte) bool {
 	return json.Unmarshal(event, &f) == nil && (memberMessage(f.Detail) != "" || memberMessage(f.Error) != "")
 }
 
-// failureMessage returns the message of an API's failure in one line, with its status.
+// failureMessage returns the message of an API's failure as one line with the status.
 func failureMessage(status int, body []byte) string {
 	var f failure
 	message := ""

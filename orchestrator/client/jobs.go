@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Job is a job of a gateway, with what a list shows of it.
+// Job is a job of a gateway, with the fields that a list shows.
 type Job struct {
 	Raw       json.RawMessage // the gateway's answer
 	ID        string
@@ -25,49 +25,61 @@ type Job struct {
 // errNoJob means that a job does not exist, or belongs to another key.
 var errNoJob = errors.New("there is no such job")
 
-// jobKinds has the paths of all kinds of jobs, and the prefixes of their ids.
-var jobKinds = []struct{ name, prefix, path string }{
+// jobKind is a kind of jobs.
+type jobKind struct {
+	name   string
+	prefix string // of ids
+	path   string
+}
+
+var jobKinds = []jobKind{
 	{"batch", "batch_", "/v1/batches"},
 	{"latent", "job_", "/latent/generate/jobs"},
 	{"masked", "job_", "/masked/generate/jobs"},
 }
 
-// Jobs returns at most limit jobs of all kinds, the newest first. Like Job and CancelJob it makes each request once.
-func (s *Service) Jobs(ctx context.Context, limit int) (all []Job, err error) {
+// Jobs returns the newest jobs of all kinds, at most limit, newest first. Like Job and CancelJob it does not retry.
+func (s *Service) Jobs(ctx context.Context, limit int) ([]Job, error) {
+	var all []Job
 	for _, kind := range jobKinds {
-		for after := ""; len(all) < 3*limit; {
-			query := url.Values{"limit": {"100"}}
-			if after != "" {
-				query.Set("after", after)
-			}
-			var page struct {
-				Data    []json.RawMessage `json:"data"`
-				HasMore bool              `json:"has_more"`
-			}
-			body, err := s.receiveJob(ctx, http.MethodGet, kind.path+"?"+query.Encode())
-			if errors.Is(err, errNoJob) {
-				break // this kind of job is switched off
-			}
-			if err != nil {
-				return nil, err
-			}
-			if err := json.Unmarshal(body, &page); err != nil {
-				return nil, fmt.Errorf("%s: %w", kind.path, err)
-			}
-			for _, raw := range page.Data {
-				job := decodeJob(kind.name, raw)
-				after = job.ID
-				all = append(all, job)
-			}
-			if !page.HasMore || len(page.Data) == 0 {
-				break
-			}
+		jobs, err := s.listJobs(ctx, kind, limit)
+		if err != nil && !errors.Is(err, errNoJob) { // errNoJob: this kind of job is switched off
+			return nil, err
 		}
+		all = append(all, jobs...)
 	}
 	slices.SortStableFunc(all, func(a, b Job) int {
 		return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), cmp.Compare(b.ID, a.ID))
 	})
 	return all[:min(limit, len(all))], nil
+}
+
+// listJobs returns the newest jobs of one kind: at least limit, unless there are fewer.
+func (s *Service) listJobs(ctx context.Context, kind jobKind, limit int) ([]Job, error) {
+	var jobs []Job
+	for {
+		query := url.Values{"limit": {"100"}}
+		if len(jobs) > 0 {
+			query.Set("after", jobs[len(jobs)-1].ID)
+		}
+		body, err := s.receiveJob(ctx, http.MethodGet, kind.path+"?"+query.Encode())
+		if err != nil {
+			return nil, err
+		}
+		var page struct {
+			Data    []json.RawMessage `json:"data"`
+			HasMore bool              `json:"has_more"`
+		}
+		if err := json.Unmarshal(body, &page); err != nil {
+			return nil, fmt.Errorf("%s: %w", kind.path, err)
+		}
+		for _, raw := range page.Data {
+			jobs = append(jobs, decodeJob(kind.name, raw))
+		}
+		if !page.HasMore || len(page.Data) == 0 || len(jobs) >= limit {
+			return jobs, nil
+		}
+	}
 }
 
 // Job returns a job.
@@ -80,7 +92,7 @@ func (s *Service) CancelJob(ctx context.Context, id string) (Job, error) {
 	return s.findJob(ctx, http.MethodPost, id, "/cancel")
 }
 
-// findJob makes a request below the path of a job, in every kind that the id may belong to.
+// findJob sends a request to the path of a job with a suffix, in each kind that the id may belong to.
 func (s *Service) findJob(ctx context.Context, method, id, suffix string) (Job, error) {
 	for _, kind := range jobKinds {
 		if !strings.HasPrefix(id, kind.prefix) {
@@ -95,7 +107,7 @@ func (s *Service) findJob(ctx context.Context, method, id, suffix string) (Job, 
 	return Job{}, fmt.Errorf("%s: %w", id, errNoJob)
 }
 
-// receiveJob makes one request. An answer with status 404 is errNoJob.
+// receiveJob sends one request. An answer with status 404 is errNoJob.
 func (s *Service) receiveJob(ctx context.Context, method, path string) ([]byte, error) {
 	body, err := s.receive(ctx, method, path, nil)
 	var refusal *Refusal
@@ -105,7 +117,7 @@ func (s *Service) receiveJob(ctx context.Context, method, path string) ([]byte, 
 	return body, err
 }
 
-// decodeJob decodes what a list shows of a job; members that are missing are not shown.
+// decodeJob decodes the fields that a list shows. Missing members stay empty.
 func decodeJob(kind string, raw json.RawMessage) Job {
 	var answer struct {
 		ID        string `json:"id"`

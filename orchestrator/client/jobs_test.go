@@ -10,7 +10,7 @@ import (
 	"retort/orchestrator/client"
 )
 
-// gateway is a fake gateway with three kinds of jobs. If batches, the list of batches, is "", they are switched off.
+// gateway starts a fake gateway with three kinds of jobs. batches is its list of batches; "" switches them off.
 func gateway(t *testing.T, batches string) *client.Service {
 	mux := http.NewServeMux()
 	answer := func(pattern, body string) {
@@ -63,7 +63,16 @@ func TestJobsOfAllKinds(t *testing.T) {
 	}
 }
 
-func TestAJobIsFoundInItsKind(t *testing.T) {
+// TestNewestJobOfAnyKind lists one job: a search that is newer than many batches.
+func TestNewestJobOfAnyKind(t *testing.T) {
+	const batch = `{"id":"batch_1","status":"completed","created_at":20}`
+	batches := `{"data":[` + strings.Repeat(batch+",", 99) + batch + `],"has_more":true}`
+	if jobs, err := gateway(t, batches).Jobs(t.Context(), 1); err != nil || len(jobs) != 1 || jobs[0].ID != "job_3" {
+		t.Errorf("%+v %v", jobs, err)
+	}
+}
+
+func TestJobByID(t *testing.T) {
 	service := gateway(t, `{"data":[]}`)
 	if job, err := service.Job(t.Context(), "batch_1"); err != nil || job.Status != "completed" || job.Kind != "batch" {
 		t.Errorf("%+v %v", job, err)

@@ -20,23 +20,23 @@ import (
 // Service calls a gateway. It may be used by several goroutines.
 type Service struct {
 	URL  string // of the main port
-	Key  string // "": none
+	Key  string // "" for none
 	HTTP *http.Client
-	// Attempts is how often a request is made at most; 0 means 8. It is retried if the gateway refuses it for now or
-	// does not answer: after the pause of Retry-After, at most a minute, or with exponential backoff from 250 ms to 10
-	// s.
+	// Attempts is how often a request is sent at most, at least once. A request is retried if the gateway is overloaded
+	// or does not answer: after the pause of Retry-After, at most a minute, or with exponential backoff from 250 ms to
+	// 10 s.
 	Attempts uint
-	// Waiting, if not nil, is called before each pause with its cause.
-	Waiting func(why error, pause time.Duration)
+	// OnRetry, if not nil, is called before the pause of each retry.
+	OnRetry func(reason error, pause time.Duration)
 }
 
 const (
 	maxAnswer  = 64 << 20 // bytes of an answer
-	maxEvent   = 64 << 20 // bytes of an event of a stream, whose last one is a whole answer
+	maxEvent   = 64 << 20 // bytes of an event of a stream; the last one can be a whole answer
 	maxRefusal = 1 << 20  // bytes of an answer other than 200
 )
 
-// Refusal is an answer of an API that rejects a request.
+// Refusal is the error of a request that an API rejects.
 type Refusal struct {
 	Status  int
 	Message string // in the words of the API
@@ -44,8 +44,8 @@ type Refusal struct {
 
 func (r *Refusal) Error() string { return r.Message }
 
-// Row reports whether the refusal is about the data sent, so that another row may succeed.
-func (r *Refusal) Row() bool {
+// IsDataError reports whether the API rejects the data of the request, so that other data may succeed.
+func (r *Refusal) IsDataError() bool {
 	switch r.Status {
 	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusRequestEntityTooLarge:
 		return true
@@ -53,7 +53,7 @@ func (r *Refusal) Row() bool {
 	return false
 }
 
-// UnreachableError means that a service did not answer, or refused a request for now, in all attempts.
+// UnreachableError means that a service did not answer, or was overloaded, in all attempts.
 type UnreachableError struct {
 	URL string
 	Err error
@@ -63,8 +63,8 @@ func (e *UnreachableError) Error() string { return fmt.Sprintf("%s does not answ
 
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
-// ErrCut means that a stream ended before its answer.
-var ErrCut = errors.New("the stream ended before its answer")
+// ErrIncomplete means that a stream ended before its answer.
+var ErrIncomplete = errors.New("the stream ended before its answer")
 
 // Get requests a path of the main port, such as /embedding/v1/models, and decodes the answer.
 func (s *Service) Get(ctx context.Context, path string, into any) error {
@@ -87,7 +87,7 @@ func (s *Service) call(ctx context.Context, method, path string, body []byte, in
 		return err
 	}
 	if err := json.Unmarshal(text, into); err != nil {
-		return fmt.Errorf("%s: the answer is not that of the API: %w", path, err)
+		return fmt.Errorf("%s: unexpected answer: %w", path, err)
 	}
 	return nil
 }
@@ -106,7 +106,7 @@ func (s *Service) Stream(ctx context.Context, path string, body any, onEvent fun
 	defer answer.Body.Close()
 	for event, err := range sse.Read(answer.Body, &sse.ReadConfig{MaxEventSize: maxEvent}) {
 		if err != nil && ctx.Err() == nil {
-			return &UnreachableError{URL: s.URL, Err: fmt.Errorf("%w: %w", ErrCut, err)}
+			return &UnreachableError{URL: s.URL, Err: fmt.Errorf("%w: %w", ErrIncomplete, err)}
 		}
 		if err != nil || event.Data == "[DONE]" {
 			continue
@@ -128,10 +128,6 @@ func (s *Service) Stream(ctx context.Context, path string, body any, onEvent fun
 
 // retry calls do until it succeeds or is refused, ctx ends, or all attempts are used up.
 func retry[T any](ctx context.Context, s *Service, do backoff.Operation[T]) (T, error) {
-	attempts := s.Attempts
-	if attempts == 0 {
-		attempts = 8
-	}
 	pauses := backoff.NewExponentialBackOff()
 	pauses.InitialInterval = 250 * time.Millisecond
 	pauses.MaxInterval = 10 * time.Second
@@ -151,10 +147,10 @@ func retry[T any](ctx context.Context, s *Service, do backoff.Operation[T]) (T, 
 		}
 		return value, err
 	},
-		backoff.WithBackOff(pauses), backoff.WithMaxTries(attempts), backoff.WithMaxElapsedTime(0),
+		backoff.WithBackOff(pauses), backoff.WithMaxTries(max(1, s.Attempts)), backoff.WithMaxElapsedTime(0),
 		backoff.WithNotify(func(_ error, pause time.Duration) {
-			if s.Waiting != nil {
-				s.Waiting(last, pause)
+			if s.OnRetry != nil {
+				s.OnRetry(last, pause)
 			}
 		}))
 	var refusal *Refusal
@@ -164,15 +160,15 @@ func retry[T any](ctx context.Context, s *Service, do backoff.Operation[T]) (T, 
 	return value, &UnreachableError{URL: s.URL, Err: last}
 }
 
-// busyError means that the gateway refuses a request for now.
+// busyError means that the gateway is overloaded.
 type busyError struct {
 	message string
-	pause   time.Duration // from Retry-After; 0: none
+	pause   time.Duration // of Retry-After; 0 for none
 }
 
 func (e *busyError) Error() string { return e.message }
 
-// receive makes one request and reads the answer.
+// receive sends one request and reads the answer.
 func (s *Service) receive(ctx context.Context, method, path string, body []byte) ([]byte, error) {
 	answer, err := s.send(ctx, method, path, body)
 	if err != nil {
@@ -182,7 +178,7 @@ func (s *Service) receive(ctx context.Context, method, path string, body []byte)
 	return io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
 }
 
-// send makes one request and returns an answer with status 200. Any other is a *Refusal or a *busyError.
+// send sends one request and returns an answer with status 200. Any other status is a *Refusal or a *busyError.
 func (s *Service) send(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, method, strings.TrimRight(s.URL, "/")+path, bytes.NewReader(body))
 	if err != nil {

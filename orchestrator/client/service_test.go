@@ -12,7 +12,7 @@ import (
 	"retort/orchestrator/client"
 )
 
-// answering is a service whose n-th answer the handler gives, from 1.
+// answering starts a service. handler writes its n-th answer, from 1.
 func answering(t *testing.T, handler func(n int, w http.ResponseWriter)) *client.Service {
 	n := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -23,7 +23,7 @@ func answering(t *testing.T, handler func(n int, w http.ResponseWriter)) *client
 	return &client.Service{URL: server.URL, HTTP: server.Client(), Attempts: 3}
 }
 
-func TestRefusalsInTheWordsOfEachAPI(t *testing.T) {
+func TestFailureMessages(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"detail": [{"loc": ["body", "smi", 3], "msg": "no molecule", "type": "x"}]}`: "smi.3: no molecule (422)",
 		`{"detail": "Not found"}`:                                                                 "Not found (422)",
@@ -39,16 +39,16 @@ func TestRefusalsInTheWordsOfEachAPI(t *testing.T) {
 		})
 		err := s.Post(t.Context(), "/x", nil, nil)
 		var refusal *client.Refusal
-		if !errors.As(err, &refusal) || err.Error() != want || !refusal.Row() {
+		if !errors.As(err, &refusal) || err.Error() != want || !refusal.IsDataError() {
 			t.Errorf("%s: %v, want %s", body, err, want)
 		}
 	}
 }
 
-func TestAFullServiceIsAskedAgainWhenItSays(t *testing.T) {
-	asked := 0
+func TestRetryAfter(t *testing.T) {
+	requests := 0
 	s := answering(t, func(n int, w http.ResponseWriter) {
-		asked = n
+		requests = n
 		if n < 3 {
 			w.Header().Set("Retry-After", "1")
 			w.WriteHeader(http.StatusServiceUnavailable)
@@ -58,15 +58,15 @@ func TestAFullServiceIsAskedAgainWhenItSays(t *testing.T) {
 		fmt.Fprint(w, `{"x": 5}`)
 	})
 	var pauses []time.Duration
-	s.Waiting = func(why error, pause time.Duration) {
-		if !strings.Contains(why.Error(), "full") {
-			t.Errorf("waiting: %v", why)
+	s.OnRetry = func(reason error, pause time.Duration) {
+		if !strings.Contains(reason.Error(), "full") {
+			t.Errorf("reason: %v", reason)
 		}
 		pauses = append(pauses, pause)
 	}
-	var said struct{ X int }
-	if err := s.Post(t.Context(), "/x", nil, &said); err != nil || said.X != 5 || asked != 3 {
-		t.Errorf("%v %+v after %d requests", err, said, asked)
+	var answer struct{ X int }
+	if err := s.Post(t.Context(), "/x", nil, &answer); err != nil || answer.X != 5 || requests != 3 {
+		t.Errorf("%v %+v after %d requests", err, answer, requests)
 	}
 	if len(pauses) != 2 || pauses[0] != time.Second {
 		t.Errorf("pauses %v", pauses)
@@ -74,26 +74,26 @@ func TestAFullServiceIsAskedAgainWhenItSays(t *testing.T) {
 }
 
 func TestAttemptsAreBounded(t *testing.T) {
-	asked := 0
+	requests := 0
 	s := answering(t, func(n int, w http.ResponseWriter) {
-		asked = n
+		requests = n
 		w.WriteHeader(http.StatusServiceUnavailable)
 		fmt.Fprint(w, `{"detail": "full"}`)
 	})
 	var unreachable *client.UnreachableError
-	if err := s.Get(t.Context(), "/x", nil); !errors.As(err, &unreachable) || asked != 3 ||
+	if err := s.Get(t.Context(), "/x", nil); !errors.As(err, &unreachable) || requests != 3 ||
 		!strings.Contains(err.Error(), "full (503)") {
-		t.Errorf("%v after %d requests", err, asked)
+		t.Errorf("%v after %d requests", err, requests)
 	}
 }
 
-func TestAStreamThatFails(t *testing.T) {
+func TestFailedStream(t *testing.T) {
 	s := answering(t, func(_ int, w http.ResponseWriter) {
 		fmt.Fprint(w, "data: {\"a\": 1}\n\n: pulse\n\ndata: {\"error\": null, \"a\": 2}\n\ndata: {\"detail\": \"the model failed\"}\n\ndata: {\"a\": 3}\n\n")
 	})
-	heard := 0
-	err := s.Stream(t.Context(), "/x", nil, func([]byte) error { heard++; return nil })
-	if err == nil || !strings.Contains(err.Error(), "the model failed") || heard != 2 {
-		t.Errorf("%v after %d events", err, heard)
+	events := 0
+	err := s.Stream(t.Context(), "/x", nil, func([]byte) error { events++; return nil })
+	if err == nil || !strings.Contains(err.Error(), "the model failed") || events != 2 {
+		t.Errorf("%v after %d events", err, events)
 	}
 }

@@ -2,7 +2,6 @@ package command
 
 import (
 	"bufio"
-	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -51,7 +50,7 @@ func (c *Chat) Run(p *Process) error {
 	if err != nil {
 		return err
 	}
-	model, err := c.model(p.Context, s)
+	model, err := chooseModel(p.Context, s, "chat", c.Model, len(c.Image) > 0)
 	if err != nil {
 		return err
 	}
@@ -78,27 +77,6 @@ func (c *Chat) Run(p *Process) error {
 	}
 	_, err = c.ask(p, s, model, append(messages, userMessage(question, pictures)))
 	return err
-}
-
-// model returns the id of the model to ask.
-func (c *Chat) model(ctx context.Context, s *client.Service) (string, error) {
-	if c.Model == "" && len(c.Image) > 0 {
-		var list struct {
-			Data []struct {
-				ID     string `json:"id"`
-				Images bool   `json:"images"`
-			} `json:"data"`
-		}
-		if err := s.Get(ctx, "/v1/models", &list); err != nil {
-			return "", err
-		}
-		for _, m := range list.Data {
-			if m.Images {
-				return m.ID, nil
-			}
-		}
-	}
-	return modelOr(ctx, c.Model, s, "chat")
 }
 
 // converse asks a question a line, each with the conversation so far. The pictures belong to the first question.

@@ -280,11 +280,11 @@ func TestServiceGoesAway(t *testing.T) {
 	f.remaining.Store(10)
 	text := chains(2000)
 	got := run(t, text, "embed", "--url", f.URL, "-o", file, "--attempts", "2")
-	if got.code != 4 || !strings.Contains(got.err, "--resume goes on") {
+	if got.code != 4 || !strings.Contains(got.err, "--resume continues") {
 		t.Fatalf("%+v", got)
 	}
 	got = run(t, text, "embed", "--url", f.URL, "-o", file)
-	if got.code != 1 || !strings.Contains(got.err, "is there already") {
+	if got.code != 1 || !strings.Contains(got.err, "already exists") {
 		t.Errorf("without --resume: %+v", got)
 	}
 	if got := run(t, text, "embed", "--url", startLatent(t).URL, "-o", file, "--resume"); got.code != 0 {

@@ -35,7 +35,7 @@ func parseHiddenState(line []byte) (state hiddenState, err error) {
 	return state, nil
 }
 
-var hiddenStateRows = kind{
+var hiddenStateRows = rowKind{
 	noun:    "hidden state",
 	format:  "jsonl",
 	columns: []string{"hidden"},

@@ -31,7 +31,7 @@ func (c *EmbedText) Run(p *Process) error {
 	if err != nil {
 		return err
 	}
-	id, err := modelOr(p.Context, c.Model, s, "embedding")
+	model, err := chooseModel(p.Context, s, "embedding", c.Model, false)
 	if err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func (c *EmbedText) Run(p *Process) error {
 	l.batchSize = 64
 	l.ask = func(ctx context.Context, rows []inputRow) ([]answer, error) {
 		// The main port's /v1 also accepts input_type for models with one mode.
-		body := map[string]any{"model": id, "input": texts(rows), "input_type": c.Type, "truncate": c.Truncate}
+		body := map[string]any{"model": model, "input": texts(rows), "input_type": c.Type, "truncate": c.Truncate}
 		if c.Dimensions > 0 {
 			body["dimensions"] = c.Dimensions
 		}

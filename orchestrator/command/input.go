@@ -22,7 +22,7 @@ type inputRow struct {
 	name  string  // "" for none
 	label string  // what records show as input; "" means text
 	json  []byte  // the whole line, of JSONL
-	isSDF bool    // text is a mol block
+	isMol bool    // text is a mol block
 	kept  []field // kept columns
 	err   error   // why the row cannot be read
 }
@@ -52,16 +52,16 @@ type Input struct {
 	Keep        []string `env:"-" placeholder:"NAME" help:"Columns, members or SDF fields to copy to the output; all for every column of a table."`
 }
 
-// kind is what the rows of a command are.
-type kind struct {
+// rowKind describes the rows of a command.
+type rowKind struct {
 	noun    string                // in error messages
-	format  string                // of a file whose format cannot be told
-	columns []string              // that have the text, in order of preference
-	check   func(*inputRow) error // of a row before it is sent; nil for none
+	format  string                // of a file whose format cannot be detected
+	columns []string              // usual names of the column with the text, in order of preference
+	check   func(*inputRow) error // checks a row before it is sent; nil for no check
 }
 
 var (
-	moleculeRows = kind{
+	moleculeRows = rowKind{
 		noun:    "molecule",
 		format:  "smi",
 		columns: []string{"smiles", "canonical_smiles", "smi", "structure", "molecule"},
@@ -70,8 +70,8 @@ var (
 			return err
 		},
 	}
-	templateRows = kind{noun: "template", format: "smi", columns: []string{"template", "smiles", "safe"}}
-	textRows     = kind{
+	templateRows = rowKind{noun: "template", format: "smi", columns: []string{"template", "smiles", "safe"}}
+	textRows     = rowKind{
 		noun:    "text",
 		format:  "lines",
 		columns: []string{"text", "passage", "content", "sentence", "input"},
@@ -79,24 +79,24 @@ var (
 )
 
 // prepare checks a row before it is sent. A mol block becomes SMILES.
-func (k kind) prepare(row *inputRow) error {
+func (k rowKind) prepare(row *inputRow) error {
 	switch {
 	case row.err != nil:
 		return row.err
-	case row.isSDF:
+	case row.isMol:
 		m, err := chem.ParseMolfile(row.text)
 		if err != nil {
 			return err
 		}
 		row.text = m.SMILES()
-		row.isSDF = false
+		row.isMol = false
 	case k.check != nil:
 		return k.check(row)
 	}
 	return nil
 }
 
-// formatByExtension has the input formats; "" if the extension does not tell.
+// formatByExtension has the format of a file by its extension; "" if the content decides.
 var formatByExtension = map[string]string{
 	".smi": "smi", ".smiles": "smi",
 	".csv": "csv", ".tsv": "tsv",
@@ -110,20 +110,20 @@ func extension(name string) string { return strings.ToLower(filepath.Ext(name)) 
 var errNoInput = errors.New(
 	"nothing to work on: give molecules or texts as arguments, a file with --input, or pipe them in")
 
-// source is an opened input. It can be read more than once, unless it is standard input.
+// source is where rows come from. It can be read more than once, unless it is standard input.
 type source struct {
-	kind      kind
+	kind      rowKind
 	input     Input
-	format    string // "" means to detect it
+	format    string // "" to detect it
 	arguments []string
 	file      string // "" for arguments, "-" for standard input
 	stdin     io.Reader
 }
 
-// source decides where rows come from: the file of --input, a single argument that is a file, arguments or, if that is
-// no terminal, standard input.
-func (in Input) source(p *Process, k kind, arguments []string) (*source, error) {
-	s := &source{kind: k, input: in, arguments: arguments, file: in.File, stdin: p.Stdin}
+// source chooses where rows come from: the file of --input, a single argument that is a file, the arguments or, if it
+// is not a terminal, standard input.
+func (in Input) source(p *Process, kind rowKind, arguments []string) (*source, error) {
+	s := &source{kind: kind, input: in, arguments: arguments, file: in.File, stdin: p.Stdin}
 	if in.File != "" && len(arguments) > 0 {
 		return nil, errors.New("--input and arguments exclude each other")
 	}
@@ -155,58 +155,18 @@ func (in Input) source(p *Process, k kind, arguments []string) (*source, error) 
 // rows reads the rows. An error ends them; the error of a single row is in the row.
 func (s *source) rows() iter.Seq2[inputRow, error] {
 	return func(yield func(inputRow, error) bool) {
-		if s.file == "" {
-			if err := s.input.checkKeep(""); err != nil {
-				yield(inputRow{}, err)
-				return
-			}
-			for i, text := range s.arguments {
-				if !yield(inputRow{line: i + 1, text: text}, nil) {
-					return
-				}
-			}
-			return
-		}
-		from := s.stdin
-		if s.file != "-" {
-			file, err := os.Open(s.file)
-			if err != nil {
-				yield(inputRow{}, err)
-				return
-			}
-			defer file.Close()
-			from = file
-		}
-		reader := bufio.NewReaderSize(from, 64<<10)
-		if start, _ := reader.Peek(3); string(start) == "\ufeff" {
-			_, _ = reader.Discard(3)
-		}
-		format := s.format
-		if format == "" {
-			start, _ := reader.Peek(4096)
-			format = s.detectFormat(start)
-		}
-		if err := s.input.checkKeep(format); err != nil {
+		if err := s.read(func(row inputRow) bool { return yield(row, nil) }); err != nil {
 			yield(inputRow{}, err)
-			return
-		}
-		for row, err := range s.read(format, reader) {
-			if err != nil && s.file != "-" {
-				err = fmt.Errorf("%s: %w", s.file, err)
-			}
-			if !yield(row, err) || err != nil {
-				return
-			}
 		}
 	}
 }
 
-// rowsAfter reads the rows that an earlier run has not answered.
-func (s *source) rowsAfter(r resumed) iter.Seq2[inputRow, error] {
+// rowsAfter reads the rows that an earlier run has not written.
+func (s *source) rowsAfter(done resumePoint) iter.Seq2[inputRow, error] {
 	return func(yield func(inputRow, error) bool) {
 		for row, err := range s.rows() {
-			if err == nil && row.line <= r.line {
-				if row.line == r.line && !r.mayBeOf(row) {
+			if err == nil && row.line <= done.line {
+				if row.line == done.line && !done.matches(row) {
 					yield(row, fmt.Errorf("line %d differs from the output, which was made of another input", row.line))
 					return
 				}
@@ -219,18 +179,57 @@ func (s *source) rowsAfter(r resumed) iter.Seq2[inputRow, error] {
 	}
 }
 
-func (s *source) read(format string, reader *bufio.Reader) iter.Seq2[inputRow, error] {
+// read calls yield with each row until it returns false. So do the readers of all formats.
+func (s *source) read(yield func(inputRow) bool) error {
+	if s.file == "" {
+		if err := s.input.checkKeep(""); err != nil {
+			return err
+		}
+		for i, text := range s.arguments {
+			if !yield(inputRow{line: i + 1, text: text}) {
+				return nil
+			}
+		}
+		return nil
+	}
+	if s.file == "-" {
+		return s.readFrom(s.stdin, yield)
+	}
+	file, err := os.Open(s.file)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if err := s.readFrom(file, yield); err != nil {
+		return fmt.Errorf("%s: %w", s.file, err)
+	}
+	return nil
+}
+
+func (s *source) readFrom(file io.Reader, yield func(inputRow) bool) error {
+	reader := bufio.NewReaderSize(file, 64<<10)
+	if start, _ := reader.Peek(3); string(start) == "\ufeff" {
+		_, _ = reader.Discard(3)
+	}
+	format := s.format
+	if format == "" {
+		start, _ := reader.Peek(4096)
+		format = s.detectFormat(start)
+	}
+	if err := s.input.checkKeep(format); err != nil {
+		return err
+	}
 	switch format {
 	case "csv":
-		return s.table(reader, ',')
+		return s.table(reader, ',', yield)
 	case "tsv":
-		return s.table(reader, '\t')
+		return s.table(reader, '\t', yield)
 	case "jsonl":
-		return s.objects(reader)
+		return s.objects(reader, yield)
 	case "sdf":
-		return s.molBlocks(reader)
+		return s.molBlocks(reader, yield)
 	}
-	return s.lines(reader, format == "smi")
+	return s.lines(reader, format == "smi", yield)
 }
 
 // detectFormat returns the format of an input by its start.

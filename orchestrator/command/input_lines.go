@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -15,56 +15,42 @@ import (
 // maxLine bounds a line, in bytes. The longest have a hidden state of many numbers.
 const maxLine = 16 << 20
 
-// numberedLines returns the lines of an input, without their ends, by number from 1. Its last result returns the error
-// that ended them.
-func numberedLines(reader *bufio.Reader) (iter.Seq2[int, string], func() error) {
+// newLineScanner returns a scanner of the lines of an input, without their ends.
+func newLineScanner(reader io.Reader) *bufio.Scanner {
 	scanner := bufio.NewScanner(reader)
 	scanner.Buffer(nil, maxLine)
-	return func(yield func(int, string) bool) {
-		for number := 1; scanner.Scan(); number++ {
-			if !yield(number, strings.TrimSuffix(scanner.Text(), "\r")) {
-				return
-			}
-		}
-	}, scanner.Err
+	return scanner
 }
 
 // lines reads a row from each line that is not blank: a text or, if named, SMILES and a name.
-func (s *source) lines(reader *bufio.Reader, named bool) iter.Seq2[inputRow, error] {
-	return func(yield func(inputRow, error) bool) {
-		lines, readErr := numberedLines(reader)
-		for number, line := range lines {
-			row := inputRow{line: number, text: strings.TrimSpace(line)}
-			if named {
-				row.text, row.name, _ = strings.Cut(strings.ReplaceAll(row.text, "\t", " "), " ")
-				row.name = strings.TrimSpace(row.name)
-				if number == 1 && slices.Contains(s.kind.columns, strings.ToLower(row.text)) {
-					continue // a header
-				}
-			}
-			if row.text != "" && !yield(row, nil) {
-				return
+func (s *source) lines(reader io.Reader, named bool, yield func(inputRow) bool) error {
+	scanner := newLineScanner(reader)
+	for number := 1; scanner.Scan(); number++ {
+		row := inputRow{line: number, text: strings.TrimSpace(scanner.Text())}
+		if named {
+			row.text, row.name, _ = strings.Cut(strings.ReplaceAll(row.text, "\t", " "), " ")
+			row.name = strings.TrimSpace(row.name)
+			if number == 1 && slices.Contains(s.kind.columns, strings.ToLower(row.text)) {
+				continue // a header
 			}
 		}
-		if err := readErr(); err != nil {
-			yield(inputRow{}, err)
+		if row.text != "" && !yield(row) {
+			return nil
 		}
 	}
+	return scanner.Err()
 }
 
 // objects reads a row from each line of JSONL: a text, or an object that has it.
-func (s *source) objects(reader *bufio.Reader) iter.Seq2[inputRow, error] {
-	return func(yield func(inputRow, error) bool) {
-		lines, readErr := numberedLines(reader)
-		for number, line := range lines {
-			if strings.TrimSpace(line) != "" && !yield(s.object(number, []byte(line)), nil) {
-				return
-			}
-		}
-		if err := readErr(); err != nil {
-			yield(inputRow{}, err)
+func (s *source) objects(reader io.Reader, yield func(inputRow) bool) error {
+	scanner := newLineScanner(reader)
+	for number := 1; scanner.Scan(); number++ {
+		line := strings.TrimSpace(scanner.Text())
+		if line != "" && !yield(s.object(number, []byte(line))) {
+			return nil
 		}
 	}
+	return scanner.Err()
 }
 
 func (s *source) object(number int, line []byte) inputRow {
@@ -78,7 +64,7 @@ func (s *source) object(number int, line []byte) inputRow {
 		return row
 	}
 	row.kept = s.input.keptMembers(members)
-	value, ok := members[s.textMember(members)]
+	value, ok := s.textMember(members)
 	if !ok {
 		row.err = fmt.Errorf("it has no member for the %s: %s", s.kind.noun, strings.Join(s.textColumns(), ", "))
 		return row
@@ -94,72 +80,69 @@ func (s *source) object(number int, line []byte) inputRow {
 	return row
 }
 
-// textMember returns the name of the member that has the text: of those present, the preferred one.
-func (s *source) textMember(members map[string]json.RawMessage) string {
-	if s.input.Column != "" {
-		return s.input.Column
-	}
-	best := ""
-	for name := range members {
-		position := columnIndex(s.kind.columns, name)
-		if position >= 0 && (best == "" || position < columnIndex(s.kind.columns, best)) {
-			best = name
+// textMember returns the member that has the text: that of --column, or the preferred one of those present.
+func (s *source) textMember(members map[string]json.RawMessage) (json.RawMessage, bool) {
+	name := s.input.Column
+	if name == "" {
+		names := slices.Sorted(maps.Keys(members))
+		i := firstColumnIndex(names, s.kind.columns)
+		if i < 0 {
+			return nil, false
 		}
+		name = names[i]
 	}
-	return best
+	value, ok := members[name]
+	return value, ok
 }
 
 // table reads a row from each record of a CSV with a header. A record that cannot be read ends the table, because
-// nothing tells where the next one starts. One with too few cells is an error of its row.
-func (s *source) table(reader *bufio.Reader, comma rune) iter.Seq2[inputRow, error] {
-	return func(yield func(inputRow, error) bool) {
-		records := csv.NewReader(reader)
-		records.Comma = comma
-		records.FieldsPerRecord = -1
-		records.LazyQuotes = comma == '\t'
-		header, err := records.Read()
+// nothing tells where the next one starts. A record with too few cells is an error of its row.
+func (s *source) table(reader io.Reader, comma rune, yield func(inputRow) bool) error {
+	records := csv.NewReader(reader)
+	records.Comma = comma
+	records.FieldsPerRecord = -1
+	records.LazyQuotes = comma == '\t'
+	header, err := records.Read()
+	if err != nil {
+		return unlessEOF(err)
+	}
+	text := firstColumnIndex(header, s.textColumns())
+	if text < 0 {
+		return fmt.Errorf("none of its columns (%s) is called %s: --column names the one with the %ss",
+			strings.Join(header, ", "), strings.Join(s.textColumns(), ", "), s.kind.noun)
+	}
+	name := firstColumnIndex(header, s.nameColumns())
+	kept, err := s.input.keptColumns(header, text, name)
+	if err != nil {
+		return err
+	}
+	for {
+		record, err := records.Read()
 		if err != nil {
-			if !errors.Is(err, io.EOF) {
-				yield(inputRow{}, err)
-			}
-			return
+			return unlessEOF(err)
 		}
-		text := firstColumnIndex(header, s.textColumns())
-		if text < 0 {
-			yield(inputRow{}, fmt.Errorf("none of its columns (%s) is called %s: --column names the one with the %ss",
-				strings.Join(header, ", "), strings.Join(s.textColumns(), ", "), s.kind.noun))
-			return
+		line, _ := records.FieldPos(0)
+		row := inputRow{line: line, kept: keptCells(header, record, kept)}
+		if text < len(record) {
+			row.text = strings.TrimSpace(record[text])
+		} else {
+			row.err = fmt.Errorf("it has %d cells, and the header %d", len(record), len(header))
 		}
-		name := firstColumnIndex(header, s.nameColumns())
-		kept, err := s.input.keptColumns(header, text, name)
-		if err != nil {
-			yield(inputRow{}, err)
-			return
+		if name >= 0 && name < len(record) {
+			row.name = strings.TrimSpace(record[name])
 		}
-		for {
-			record, err := records.Read()
-			if errors.Is(err, io.EOF) {
-				return
-			}
-			if err != nil {
-				yield(inputRow{}, err)
-				return
-			}
-			line, _ := records.FieldPos(0)
-			row := inputRow{line: line, kept: keptCells(header, record, kept)}
-			if text < len(record) {
-				row.text = strings.TrimSpace(record[text])
-			} else {
-				row.err = fmt.Errorf("it has %d cells, and the header %d", len(record), len(header))
-			}
-			if name >= 0 && name < len(record) {
-				row.name = strings.TrimSpace(record[name])
-			}
-			if !yield(row, nil) {
-				return
-			}
+		if !yield(row) {
+			return nil
 		}
 	}
+}
+
+// unlessEOF returns nil for the end of a file.
+func unlessEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
 }
 
 // textColumns returns the names of columns that may have the text, in order of preference.

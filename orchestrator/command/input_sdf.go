@@ -1,9 +1,8 @@
 package command
 
 import (
-	"bufio"
 	"fmt"
-	"iter"
+	"io"
 	"strings"
 )
 
@@ -11,38 +10,31 @@ import (
 const maxMolBlock = 1 << 20
 
 // molBlocks reads a row from each record of an SDF. Its name is the first line or a data field.
-func (s *source) molBlocks(reader *bufio.Reader) iter.Seq2[inputRow, error] {
-	return func(yield func(inputRow, error) bool) {
-		lines, readErr := numberedLines(reader)
-		var record strings.Builder
-		start := 1
-		last := 0
-		for number, line := range lines {
-			last = number
-			if strings.HasPrefix(line, "$$$$") {
-				if !yield(s.molBlock(start, record.String()), nil) {
-					return
-				}
-				record.Reset()
-				start = number + 1
-				continue
+func (s *source) molBlocks(reader io.Reader, yield func(inputRow) bool) error {
+	scanner := newLineScanner(reader)
+	var record strings.Builder
+	start := 1
+	for number := 1; scanner.Scan(); number++ {
+		if strings.HasPrefix(scanner.Text(), "$$$$") {
+			if !yield(s.molBlock(start, record.String())) {
+				return nil
 			}
-			if record.Len() <= maxMolBlock {
-				record.WriteString(line + "\n")
-			}
+			record.Reset()
+			start = number + 1
+			continue
 		}
-		if err := readErr(); err != nil {
-			yield(inputRow{}, err)
-			return
-		}
-		if strings.TrimSpace(record.String()) != "" && last >= start {
-			yield(s.molBlock(start, record.String()), nil)
+		if record.Len() <= maxMolBlock {
+			record.WriteString(scanner.Text() + "\n")
 		}
 	}
+	if scanner.Err() == nil && strings.TrimSpace(record.String()) != "" {
+		yield(s.molBlock(start, record.String()))
+	}
+	return scanner.Err()
 }
 
 func (s *source) molBlock(line int, record string) inputRow {
-	row := inputRow{line: line, isSDF: true}
+	row := inputRow{line: line, isMol: true}
 	if len(record) > maxMolBlock {
 		row.err = fmt.Errorf("a record of more than %d bytes", maxMolBlock)
 		return row

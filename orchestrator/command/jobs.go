@@ -1,15 +1,15 @@
 package command
 
 import (
+	"context"
 	"fmt"
-	"net/http"
 	"text/tabwriter"
 	"time"
 
 	"retort/orchestrator/client"
 )
 
-// Jobs is retort jobs: the batches and searches of a running gateway.
+// Jobs is retort jobs.
 type Jobs struct {
 	List   listJobs  `cmd:"" help:"List batches and searches, newest first."`
 	Show   showJob   `cmd:"" help:"Print a job as JSON."`
@@ -25,7 +25,7 @@ type listJobs struct {
 }
 
 func (c listJobs) Run(p *Process) error {
-	service, err := c.jobs()
+	service, err := c.client()
 	if err != nil {
 		return err
 	}
@@ -50,50 +50,37 @@ func (c listJobs) Run(p *Process) error {
 	return table.Flush()
 }
 
-// jobReference names one job of a service.
-type jobReference struct {
+// jobFlags name one job of a service.
+type jobFlags struct {
 	Remote `embed:"" group:"Service"`
 
 	ID string `arg:"" help:"Id of the job."`
 }
 
-type showJob struct {
-	jobReference `embed:""`
-}
-
-func (c showJob) Run(p *Process) error {
-	service, err := c.jobs()
+// print calls a method of the client with the job's id, and prints the job that it returns.
+func (f jobFlags) print(p *Process, call func(*client.Service, context.Context, string) (client.Job, error)) error {
+	service, err := f.client()
 	if err != nil {
 		return err
 	}
-	job, err := service.Job(p.Context, c.ID)
+	job, err := call(service, p.Context, f.ID)
 	if err != nil {
 		return err
 	}
 	return p.printJob(job)
 }
+
+type showJob struct {
+	jobFlags `embed:""`
+}
+
+func (c showJob) Run(p *Process) error { return c.print(p, (*client.Service).Job) }
 
 type cancelJob struct {
-	jobReference `embed:""`
+	jobFlags `embed:""`
 }
 
-func (c cancelJob) Run(p *Process) error {
-	service, err := c.jobs()
-	if err != nil {
-		return err
-	}
-	job, err := service.CancelJob(p.Context, c.ID)
-	if err != nil {
-		return err
-	}
-	return p.printJob(job)
-}
-
-// jobs returns a client of the service's jobs.
-func (r Remote) jobs() (*client.Service, error) {
-	key, err := r.secret()
-	return &client.Service{URL: r.URL, Key: key, HTTP: &http.Client{Timeout: time.Minute}}, err
-}
+func (c cancelJob) Run(p *Process) error { return c.print(p, (*client.Service).CancelJob) }
 
 // printJob writes a job as one line of JSON.
 func (p *Process) printJob(job client.Job) error {

@@ -49,7 +49,7 @@ func (c *Optimize) Run(p *Process) error {
 		if len(c.Molecules) > 0 || c.Input.File != "" {
 			return errors.New("--from-nothing takes no molecules")
 		}
-		l.kind = kind{noun: "search"}
+		l.kind = rowKind{noun: "search"}
 		l.arguments = []string{"(none)"}
 	}
 	l.activity = "optimising"
@@ -143,7 +143,7 @@ func (c *Optimize) search(
 		return nil
 	})
 	if err == nil && !isComplete {
-		err = &client.UnreachableError{URL: s.URL, Err: client.ErrCut}
+		err = &client.UnreachableError{URL: s.URL, Err: client.ErrIncomplete}
 	}
 	return result, err
 }

@@ -2,13 +2,13 @@ package command
 
 import (
 	"bufio"
+	"encoding/csv"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 )
 
-// Output says where records go, and in which form.
+// Output has the flags of the output.
 type Output struct {
 	Format string `short:"f" env:"-" enum:"auto,table,csv,jsonl,sdf" default:"auto" help:"Format of the output: table, csv, jsonl or sdf (molecules with 2D coordinates, everything else as data fields). auto chooses by the name of the output file; without one, it is table on a terminal and jsonl elsewhere."`
 	File   string `name:"output" short:"o" env:"-" placeholder:"FILE" help:"Output file; by default standard output."`
@@ -16,19 +16,19 @@ type Output struct {
 	Force  bool   `env:"-" help:"Overwrite the output file."`
 }
 
-// writer writes records in one form. flush is called after each batch, so that nothing that is done gets lost. Only
-// forms for people hold records back until end, to align or to sort them.
+// writer writes records in one format to the buffer of a sink. Formats for people hold records back until end, to align
+// or to sort them.
 type writer interface {
 	write(outputRecord) error
-	flush() error
 	end() error
 }
 
-// sink is an opened output.
+// sink is an opened output. Its buffer is flushed after each batch, so that no answer gets lost.
 type sink struct {
 	writer
-	resumed resumed
-	file    *os.File // nil for standard output
+	buffer *bufio.Writer
+	done   resumePoint // of the earlier run
+	file   *os.File    // nil for standard output
 }
 
 // open opens the output. drawn is the field that an SDF draws; "" if the records have none.
@@ -38,40 +38,38 @@ func (o Output) open(p *Process, drawn string) (*sink, error) {
 	case format == "sdf" && drawn == "":
 		return nil, errors.New("--format sdf: this command has no molecules to write")
 	case o.Resume && o.File == "":
-		return nil, errors.New("--resume needs --output FILE, which it goes on with")
+		return nil, errors.New("--resume needs --output FILE, which it continues")
 	case o.Resume && format == "table":
-		return nil, errors.New("--resume goes on with a csv, jsonl or sdf file, and not with a table")
+		return nil, errors.New("--resume continues a csv, jsonl or sdf file, not a table")
 	}
-	s := &sink{}
-	var to io.Writer = p.Stdout
+	s := &sink{buffer: bufio.NewWriter(p.Stdout)}
 	if o.File != "" {
 		var err error
 		if s.file, err = o.create(); err != nil {
 			return nil, err
 		}
-		to = s.file
 		if o.Resume {
-			if s.resumed, err = resume(s.file, format); err != nil {
+			if s.done, err = resume(s.file, format); err != nil {
 				s.file.Close()
 				return nil, fmt.Errorf("--resume: %s: %w", o.File, err)
 			}
 		}
+		s.buffer.Reset(s.file)
 	}
-	buffer := bufio.NewWriter(to)
 	switch format {
 	case "csv":
-		s.writer = newCSVWriter(buffer, s.resumed.hasHeader)
+		s.writer = &csvWriter{Writer: csv.NewWriter(s.buffer), hasHeader: s.done.hasHeader}
 	case "sdf":
-		s.writer = &sdfWriter{Writer: buffer, drawn: drawn}
+		s.writer = &sdfWriter{Writer: s.buffer, drawn: drawn}
 	case "table":
-		s.writer = &tableWriter{Writer: buffer}
+		s.writer = &tableWriter{Writer: s.buffer}
 	default:
-		s.writer = &jsonlWriter{buffer}
+		s.writer = &jsonlWriter{s.buffer}
 	}
 	return s, nil
 }
 
-// format returns the form of the records.
+// format returns the format of the records.
 func (o Output) format(p *Process) string {
 	if o.Format != "auto" && o.Format != "" {
 		return o.Format
@@ -99,14 +97,14 @@ func (o Output) create() (*os.File, error) {
 	}
 	file, err := os.OpenFile(o.File, flags, 0o666)
 	if errors.Is(err, os.ErrExist) {
-		return nil, fmt.Errorf("%s is there already: --resume goes on with it, --force writes over it", o.File)
+		return nil, fmt.Errorf("%s already exists: --resume continues it, --force overwrites it", o.File)
 	}
 	return file, err
 }
 
-// close writes what is left.
+// close writes the records that are held back.
 func (s *sink) close() error {
-	err := s.end()
+	err := errors.Join(s.end(), s.buffer.Flush())
 	if s.file != nil {
 		err = errors.Join(err, s.file.Close())
 	}

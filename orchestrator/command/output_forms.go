@@ -62,19 +62,12 @@ func encodeJSON(value any) ([]byte, error) {
 // toUTF8 replaces each byte that is not UTF-8 with U+FFFD, as encoding/json does.
 func toUTF8(text string) string { return string([]rune(text)) }
 
-func (w *jsonlWriter) flush() error { return w.Flush() }
+func (w *jsonlWriter) end() error { return nil }
 
-func (w *jsonlWriter) end() error { return w.Flush() }
-
-// csvWriter writes a CSV with a header.
+// csvWriter writes a CSV with a header. Its csv.Writer has no buffer of its own: it uses the bufio.Writer that it gets.
 type csvWriter struct {
-	buffer    *bufio.Writer
-	csv       *csv.Writer
+	*csv.Writer
 	hasHeader bool
-}
-
-func newCSVWriter(buffer *bufio.Writer, hasHeader bool) *csvWriter {
-	return &csvWriter{buffer: buffer, csv: csv.NewWriter(buffer), hasHeader: hasHeader}
 }
 
 func (w *csvWriter) write(r outputRecord) error {
@@ -87,22 +80,14 @@ func (w *csvWriter) write(r outputRecord) error {
 	}
 	if !w.hasHeader {
 		w.hasHeader = true
-		if err := w.csv.Write(header); err != nil {
+		if err := w.Write(header); err != nil {
 			return err
 		}
 	}
-	return w.csv.Write(cells)
+	return w.Write(cells)
 }
 
-func (w *csvWriter) flush() error {
-	w.csv.Flush()
-	if err := w.csv.Error(); err != nil {
-		return err
-	}
-	return w.buffer.Flush()
-}
-
-func (w *csvWriter) end() error { return w.flush() }
+func (w *csvWriter) end() error { return nil }
 
 // sdfWriter writes MDL's format: the molecule of one field with 2D coordinates, all others as data fields.
 type sdfWriter struct {
@@ -132,9 +117,7 @@ func (w *sdfWriter) write(r outputRecord) error {
 	return err
 }
 
-func (w *sdfWriter) flush() error { return w.Flush() }
-
-func (w *sdfWriter) end() error { return w.Flush() }
+func (w *sdfWriter) end() error { return nil }
 
 // tableWriter aligns columns. It aligns tableRows at a time, so that long runs show something early.
 type tableWriter struct {
@@ -173,14 +156,9 @@ func (w *tableWriter) line(r outputRecord, cell func(field) string) {
 	fmt.Fprintln(w.tabs, strings.Join(cells, "\t"))
 }
 
-// flush writes the rows that are aligned already.
-func (w *tableWriter) flush() error { return w.Flush() }
-
 func (w *tableWriter) end() error {
-	if w.tabs != nil {
-		if err := w.tabs.Flush(); err != nil {
-			return err
-		}
+	if w.tabs == nil {
+		return nil
 	}
-	return w.Flush()
+	return w.tabs.Flush()
 }

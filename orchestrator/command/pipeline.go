@@ -16,7 +16,7 @@ type pipeline struct {
 	process   *Process
 	input     Input
 	output    Output
-	kind      kind
+	kind      rowKind
 	arguments []string
 
 	activity    string // shown by the progress bar, such as "sampling"
@@ -58,7 +58,7 @@ type batch struct {
 // errStopped stops the reading of rows.
 var errStopped = errors.New("no more rows")
 
-func newPipeline(p *Process, in Input, out Output, k kind, arguments []string) *pipeline {
+func newPipeline(p *Process, in Input, out Output, k rowKind, arguments []string) *pipeline {
 	return &pipeline{process: p, input: in, output: out, kind: k, arguments: arguments, batchSize: 32, concurrency: 4}
 }
 
@@ -89,7 +89,7 @@ func (p *pipeline) run() (err error) {
 
 func (p *pipeline) answerAll() error {
 	ctx, stop := context.WithCancelCause(p.process.Context)
-	p.progress = newProgress(p.process, p.source, p.sink.resumed.line, p.activity)
+	p.progress = newProgress(p.process, p.source, p.sink.done.line, p.activity)
 	defer p.progress.end()
 	defer p.stop(stop)
 	batches := make(chan *batch, p.concurrency)
@@ -151,7 +151,7 @@ func (p *pipeline) interrupted(err error) error {
 	if p.sink.file == nil {
 		return err
 	}
-	return fmt.Errorf("%w; what is done is in %s, and the same command with --resume goes on", err, p.sink.file.Name())
+	return fmt.Errorf("%w; the answers so far are in %s, and the same command with --resume continues", err, p.sink.file.Name())
 }
 
 // read starts a batch of rows after the other. It blocks while p.concurrency batches are in flight.
@@ -167,7 +167,7 @@ func (p *pipeline) read(ctx context.Context, batches chan<- *batch) error {
 		}
 		return p.start(ctx, b)
 	}
-	for row, err := range p.source.rowsAfter(p.sink.resumed) {
+	for row, err := range p.source.rowsAfter(p.sink.done) {
 		if err != nil {
 			return err
 		}
@@ -200,7 +200,7 @@ func (p *pipeline) write(b *batch) error {
 		}
 	}
 	p.progress.add(len(b.rows))
-	return p.sink.flush()
+	return p.sink.buffer.Flush()
 }
 
 // answer asks for the rows that can be read.
@@ -236,7 +236,7 @@ func (p *pipeline) askInHalves(ctx context.Context, rows []inputRow) ([]answer, 
 	}
 	answers, err := p.ask(ctx, rows)
 	var refusal *client.Refusal
-	if !errors.As(err, &refusal) || !refusal.Row() {
+	if !errors.As(err, &refusal) || !refusal.IsDataError() {
 		if err == nil {
 			p.answered.Add(int64(len(rows)))
 		}

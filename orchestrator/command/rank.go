@@ -40,7 +40,7 @@ func (c *Rank) Run(p *Process) error {
 	if c.Resume && !c.KeepOrder || c.KeepOrder && c.Top > 0 {
 		return errors.New("--resume needs --keep-order, which --top excludes: the best are known once all are answered")
 	}
-	id, err := modelOr(p.Context, c.Model, s, "ranking")
+	model, err := chooseModel(p.Context, s, "ranking", c.Model, false)
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (c *Rank) Run(p *Process) error {
 		l.wrap = func(w writer) writer { return &rankingWriter{writer: w, top: c.Top} }
 	}
 	l.ask = func(ctx context.Context, rows []inputRow) ([]answer, error) {
-		return c.rank(ctx, s, id, rows)
+		return c.rank(ctx, s, model, rows)
 	}
 	return l.run()
 }
@@ -95,8 +95,6 @@ func (w *rankingWriter) write(r outputRecord) error {
 	w.records = append(w.records, r)
 	return nil
 }
-
-func (w *rankingWriter) flush() error { return nil }
 
 func (w *rankingWriter) end() error {
 	slices.SortStableFunc(w.records, func(a, b outputRecord) int {

@@ -12,74 +12,87 @@ import (
 	"strings"
 )
 
-// resumed is what an earlier run has left in the output file: all its rows but the last one, whose records may be
-// incomplete.
-type resumed struct {
+// resumePoint is the last row that the output of an earlier run has in full.
+type resumePoint struct {
+	line      int    // of the row; 0 for none
+	input     string // what its records show as input
 	hasHeader bool   // the file is not empty
-	line      int    // of the last row; 0 for none
-	input     string // of that row
 }
 
-// mayBeOf reports whether the last row of the earlier run can be this row of the input.
-func (r resumed) mayBeOf(row inputRow) bool {
-	if row.isSDF || row.json != nil {
+// matches reports whether the row of the output can be this row of the input.
+func (r resumePoint) matches(row inputRow) bool {
+	if row.isMol || row.json != nil {
 		return true // their records show another text
 	}
 	normalize := func(text string) string { return strings.TrimSpace(printable(toUTF8(text), "")) }
 	return normalize(row.labelOrText()) == normalize(r.input)
 }
 
+// scanBuffer is the size of the buffer that reads the output file, in bytes.
+const scanBuffer = 1 << 20
+
 // storedRecord is a record of the output file.
 type storedRecord struct {
-	start, end int64 // byte offsets
-	line       int
-	input      string
+	start int64 // byte offset
+	line  int
+	input string
 }
 
 // errForeignFile is the error for a file that no earlier run has written.
 var errForeignFile = errors.New("it is not the output of such a run")
 
-// scanner calls each for every complete record of a file, and returns where the first record starts.
-type scanner func(file *bufio.Reader, each func(storedRecord)) (int64, error)
+// outputForm is a format of output files that can be resumed.
+type outputForm struct {
+	prefix string // of every file
+	// scan calls each for every complete record, and returns where the first one starts.
+	scan func(file *os.File, each func(storedRecord)) (int64, error)
+}
+
+var outputForms = map[string]outputForm{
+	"jsonl": {prefix: `{"line":`, scan: scanJSONL},
+	"csv":   {prefix: "line,input,name,", scan: scanCSV},
+	"sdf":   {scan: scanSDF},
+}
 
 // resume truncates the file to its complete rows. Rows are written in order, so only the last one can be incomplete: it
 // is removed and answered again.
-func resume(file *os.File, format string) (resumed, error) {
-	scan := map[string]scanner{"jsonl": scanJSONL, "csv": scanCSV, "sdf": scanSDF}[format]
-	var previous, last storedRecord // the last two rows, from their first records
-	size, err := scan(bufio.NewReaderSize(file, 1<<20), func(r storedRecord) {
+func resume(file *os.File, format string) (resumePoint, error) {
+	form := outputForms[format]
+	start := make([]byte, len(form.prefix))
+	n, err := file.ReadAt(start, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return resumePoint{}, err
+	}
+	if string(start[:n]) != form.prefix[:n] {
+		return resumePoint{}, errForeignFile
+	}
+	var previous, last storedRecord // the first records of the last two rows
+	size, err := form.scan(file, func(r storedRecord) {
 		if r.line != last.line {
 			previous = last
 			last = r
 		}
-		last.end = r.end
 	})
 	if err != nil {
-		return resumed{}, err
+		return resumePoint{}, err
 	}
 	if last.line > 0 {
 		size = last.start
 	}
 	if err := file.Truncate(size); err != nil {
-		return resumed{}, err
+		return resumePoint{}, err
 	}
 	_, err = file.Seek(size, io.SeekStart)
-	return resumed{hasHeader: size > 0, line: previous.line, input: previous.input}, err
+	return resumePoint{line: previous.line, input: previous.input, hasHeader: size > 0}, err
 }
 
-func scanJSONL(file *bufio.Reader, each func(storedRecord)) (int64, error) {
+func scanJSONL(file *os.File, each func(storedRecord)) (int64, error) {
+	reader := bufio.NewReaderSize(file, scanBuffer)
 	offset := int64(0)
 	for {
-		text, err := file.ReadBytes('\n')
-		const start = `{"line":`
-		if errors.Is(err, io.EOF) { // an incomplete line
-			if len(text) > 0 && !strings.HasPrefix(string(text), start[:min(len(start), len(text))]) {
-				return 0, fmt.Errorf("%w: byte %d", errForeignFile, offset)
-			}
-			return 0, nil
-		}
-		if err != nil {
-			return 0, err
+		text, err := reader.ReadBytes('\n')
+		if err != nil { // the end, or an incomplete line
+			return 0, unlessEOF(err)
 		}
 		var record struct {
 			Line  int    `json:"line"`
@@ -88,83 +101,53 @@ func scanJSONL(file *bufio.Reader, each func(storedRecord)) (int64, error) {
 		if err := json.Unmarshal(text, &record); err != nil || record.Line < 1 {
 			return 0, fmt.Errorf("%w: byte %d", errForeignFile, offset)
 		}
-		end := offset + int64(len(text))
-		each(storedRecord{start: offset, end: end, line: record.Line, input: record.Input})
-		offset = end
+		each(storedRecord{start: offset, line: record.Line, input: record.Input})
+		offset += int64(len(text))
 	}
 }
 
-func scanCSV(file *bufio.Reader, each func(storedRecord)) (int64, error) {
-	// csv.Reader takes a last line without an end for a record.
-	complete := &completeLines{from: file}
-	records := csv.NewReader(complete)
-	header, err := records.Read()
-	if errors.Is(err, io.EOF) {
-		if start := string(complete.remainder); !strings.HasPrefix("line,input,name,", start[:min(len(start), 16)]) {
-			return 0, errForeignFile
-		}
-		return 0, nil
-	}
-	if err != nil || len(header) < 3 || header[0] != "line" || header[1] != "input" {
-		return 0, errForeignFile
+// scanCSV also takes a last record whose last cell is incomplete: it belongs to the row that resume removes.
+func scanCSV(file *os.File, each func(storedRecord)) (int64, error) {
+	records := csv.NewReader(bufio.NewReaderSize(file, scanBuffer))
+	if _, err := records.Read(); err != nil {
+		return 0, unlessEOF(err)
 	}
 	first := records.InputOffset()
+	lineEnd := make([]byte, 1)
+	if _, err := file.ReadAt(lineEnd, first-1); err != nil || lineEnd[0] != '\n' { // the header is incomplete
+		return 0, err
+	}
 	for {
 		start := records.InputOffset()
 		cells, err := records.Read()
-		if err != nil { // the end, or a last record that ends within quotes
-			var parseError *csv.ParseError
-			if errors.Is(err, io.EOF) || errors.As(err, &parseError) {
-				return first, nil
-			}
-			return 0, err
+		var incomplete *csv.ParseError // cells are missing, or the last one ends within quotes
+		if errors.As(err, &incomplete) {
+			return first, nil
+		}
+		if err != nil {
+			return first, unlessEOF(err)
 		}
 		line, err := strconv.Atoi(cells[0])
 		if err != nil || line < 1 {
 			return 0, fmt.Errorf("%w: byte %d", errForeignFile, start)
 		}
-		each(storedRecord{start: start, end: records.InputOffset(), line: line, input: cells[1]})
+		each(storedRecord{start: start, line: line, input: cells[1]})
 	}
 }
 
-// completeLines reads up to the last line end.
-type completeLines struct {
-	from      *bufio.Reader
-	line      []byte
-	remainder []byte // after the last line end
-}
-
-func (c *completeLines) Read(p []byte) (int, error) {
-	if len(c.line) == 0 {
-		line, err := c.from.ReadBytes('\n')
-		if err != nil {
-			c.remainder = line
-			return 0, err
-		}
-		c.line = line
-	}
-	n := copy(p, c.line)
-	c.line = c.line[n:]
-	return n, nil
-}
-
-func scanSDF(file *bufio.Reader, each func(storedRecord)) (int64, error) {
+func scanSDF(file *os.File, each func(storedRecord)) (int64, error) {
+	reader := bufio.NewReaderSize(file, scanBuffer)
 	offset := int64(0)
 	record := storedRecord{}
 	dataField := ""
-	number := 0
-	for {
-		text, err := file.ReadString('\n')
-		if errors.Is(err, io.EOF) {
-			if offset == 0 && len(text) > 4*maxTitle { // more bytes than a title has in UTF-8
+	for number := 1; ; number++ {
+		text, err := reader.ReadString('\n')
+		if err != nil {
+			if number == 1 && len(text) > 4*maxTitle { // more bytes than a title has in UTF-8
 				return 0, errForeignFile
 			}
-			return 0, nil
+			return 0, unlessEOF(err)
 		}
-		if err != nil {
-			return 0, err
-		}
-		number++
 		if number == 2 && !strings.Contains(text, "RDKit") { // RDKit writes its name there
 			return 0, errForeignFile
 		}
@@ -175,7 +158,6 @@ func scanSDF(file *bufio.Reader, each func(storedRecord)) (int64, error) {
 			if record.line < 1 {
 				return 0, fmt.Errorf("%w: a record that ends at byte %d has no line", errForeignFile, offset)
 			}
-			record.end = offset
 			each(record)
 			record = storedRecord{start: offset}
 		case strings.HasPrefix(text, ">  <"):

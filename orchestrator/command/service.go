@@ -8,19 +8,20 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"time"
 
 	"retort/orchestrator/client"
 )
 
-// Remote says where the service is.
+// Remote has the flags of the service's address and key.
 type Remote struct {
 	URL     string `name:"url" env:"RETORT_URL" default:"http://127.0.0.1:8000" help:"Address of the main port of the service."`
 	KeyFile string `name:"api-key-file" env:"RETORT_API_KEY_FILE" type:"path" placeholder:"FILE" help:"File with the API key, if the service requires one."`
 	Key     string `name:"api-key" env:"RETORT_API_KEY" placeholder:"KEY" help:"The API key itself. Other users of the machine can see it on the command line, but not in the environment or a file."`
 }
 
-// Service says where the service is, and how often a request is retried.
+// Service has the flags of commands whose requests are retried.
 type Service struct {
 	Remote   `embed:""`
 	Attempts uint `env:"-" default:"8" help:"How often to send a request while the service is overloaded or unreachable."`
@@ -60,40 +61,49 @@ func readFile(name string, limit int) ([]byte, error) {
 	return content, err
 }
 
-// client returns a client of the service, which connects with its first request.
-func (s Service) client(p *Process) (*client.Service, error) {
-	key, err := s.secret()
-	if err != nil {
-		return nil, err
-	}
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.MaxIdleConnsPerHost = 16
-	return &client.Service{
-		URL:      s.URL,
-		Key:      key,
-		Attempts: max(1, s.Attempts),
-		HTTP:     &http.Client{Transport: transport},
-		Waiting: func(reason error, pause time.Duration) {
-			p.report("waiting %s: %v", pause.Round(100*time.Millisecond), reason)
-		},
-	}, nil
+// requestTimeout bounds a request of commands that do not retry.
+const requestTimeout = time.Minute
+
+// client returns a client that sends each request once.
+func (r Remote) client() (*client.Service, error) {
+	key, err := r.secret()
+	return &client.Service{URL: r.URL, Key: key, HTTP: &http.Client{Timeout: requestTimeout}, Attempts: 1}, err
 }
 
-// modelOr returns id or, if it is "", the id of an API's first model.
-func modelOr(ctx context.Context, id string, s *client.Service, api string) (string, error) {
+// client returns a client that retries requests and reports why it waits.
+func (s Service) client(p *Process) (*client.Service, error) {
+	c, err := s.Remote.client()
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConnsPerHost = 16
+	c.HTTP = &http.Client{Transport: transport}
+	c.Attempts = max(1, s.Attempts)
+	c.OnRetry = func(reason error, pause time.Duration) {
+		p.report("waiting %s: %v", pause.Round(100*time.Millisecond), reason)
+	}
+	return c, err
+}
+
+// chooseModel returns id or, if it is "", the id of the first model of an API. It prefers one that takes images if
+// withImages is set.
+func chooseModel(ctx context.Context, s *client.Service, api, id string, withImages bool) (string, error) {
 	if id != "" {
 		return id, nil
 	}
-	var list struct {
-		Data []struct {
-			ID string `json:"id"`
-		} `json:"data"`
+	type model struct {
+		ID     string `json:"id"`
+		API    string `json:"api"`
+		Images bool   `json:"images"`
 	}
-	if err := s.Get(ctx, "/"+api+"/v1/models", &list); err != nil {
+	var list struct {
+		Data []model `json:"data"`
+	}
+	if err := s.Get(ctx, "/v1/models", &list); err != nil {
 		return "", err
 	}
-	if len(list.Data) == 0 {
+	models := slices.DeleteFunc(list.Data, func(m model) bool { return m.API != api })
+	if len(models) == 0 {
 		return "", fmt.Errorf("the %s API of %s serves no model", api, s.URL)
 	}
-	return list.Data[0].ID, nil
+	first := max(0, slices.IndexFunc(models, func(m model) bool { return m.Images || !withImages }))
+	return models[first].ID, nil
 }

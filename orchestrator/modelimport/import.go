@@ -25,42 +25,29 @@ const (
 	Int8 = "int8"
 )
 
-// Options are the arguments of Import. An option that is set takes precedence over what the folder says.
+// Options are the arguments and flags of retort model import. A flag that is set takes precedence over what the folder
+// says.
 type Options struct {
-	// Folder is the published model.
-	Folder string
-	// API is Embedding or Ranking.
-	API string
-	// ID is the public id, which clients send as model.
-	ID string
-	// Name is the name of the entry; by default derived from ID.
-	Name string
-	// Repository is the model repository. Force replaces an entry of the same name.
-	Repository string
-	Force      bool
-	// OwnedBy is shown in the model list; by default the part of ID before "/".
-	OwnedBy string
-	// Weights is "safetensors" or "onnx"; by default safetensors if the folder has them.
-	Weights string
-	// Precision is FP16, FP32 or Int8. By default, weights in safetensors are stored in FP16 and an ONNX graph is not
-	// changed.
-	Precision string
+	Folder string `arg:"" type:"existingdir" help:"Folder with config.json, tokenizer.json and weights (model.safetensors or model.onnx)."`
 
-	// MaxLength is the longest row in tokens, special tokens included.
-	MaxLength int
-	// Pooling is "mean" or "cls".
-	Pooling string
-	// Normalize divides vectors by their L2 norm.
-	Normalize *bool
-	// QueryPrefix and PassagePrefix are put before the texts of the two modes.
-	QueryPrefix, PassagePrefix *string
-	// LeastDimensions is the shortest vector that the model was trained to return.
-	LeastDimensions int
+	API        string `name:"api" required:"" enum:"embedding,ranking" env:"-" help:"API of the model: embedding or ranking."`
+	ID         string `name:"id" required:"" placeholder:"NAME" env:"-" help:"Public id, which clients send as model."`
+	Name       string `placeholder:"ENTRY" env:"-" help:"Name of the entry's folder; by default derived from the id."`
+	Repository string `type:"path" placeholder:"DIR" env:"-" help:"Model repository that receives the entry; by default --model-repository."`
+	Force      bool   `env:"-" help:"Replace an existing entry."`
+	OwnedBy    string `placeholder:"NAME" env:"-" help:"Owner in model lists; by default the part of the id before the slash."`
+	Weights    string `enum:",safetensors,onnx" default:"" env:"-" help:"Weights to use: safetensors or onnx; by default safetensors if the folder has them."`
+	Precision  string `enum:",fp32,fp16,int8" default:"" env:"-" help:"Precision of the weights: fp16 (the default) or fp32 for safetensors, which are computed in fp32; int8 computes in integers."`
 
-	// Open opens the entry as the gateway does. It may be nil.
-	Open func(*triton.Model) error
-	// Now becomes the creation time of the model.
-	Now time.Time
+	MaxLength       int     `placeholder:"TOKENS" env:"-" help:"Longest row, in tokens; by default as the folder says."`
+	Pooling         string  `enum:",mean,cls" default:"" env:"-" help:"Pooling, mean or cls, for a folder without modules.json."`
+	Normalize       *bool   `negatable:"" env:"-" help:"Divide vectors by their length; by default as modules.json says, and yes without one."`
+	QueryPrefix     *string `placeholder:"TEXT" env:"-" help:"Text to put before queries; by default the query prompt in config_sentence_transformers.json."`
+	PassagePrefix   *string `placeholder:"TEXT" env:"-" help:"Text to put before passages; by default the passage or document prompt in the same file."`
+	LeastDimensions int     `placeholder:"N" env:"-" help:"Length of the shortest vector that clients may request, for models trained for shorter ones."`
+
+	Open func(*triton.Model) error `kong:"-"` // opens the entry as the gateway does; may be nil
+	Now  time.Time                 `kong:"-"` // becomes the creation time of the model
 }
 
 // Result describes a new entry.

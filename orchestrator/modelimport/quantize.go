@@ -15,19 +15,17 @@ import (
 	"retort/orchestrator/triton"
 )
 
-// QuantizeOptions are the arguments of Quantize.
+// QuantizeOptions are the arguments and flags of retort model quantize.
 type QuantizeOptions struct {
-	// Source is the name of the entry to copy.
-	Source string
-	// ID is the public id of the new entry, Name its name: by default the name of the source with _int8.
-	ID, Name string
-	// Repository is the model repository. Force replaces an entry of the same name.
-	Repository string
-	Force      bool
-	// Openers open an entry as the gateway does, by API.
-	Openers map[string]func(*triton.Model) error
-	// Now becomes the creation time of the model.
-	Now time.Time
+	Source string `arg:"" name:"entry" help:"Name of an entry of the embedding or ranking API."`
+
+	ID         string `name:"id" required:"" placeholder:"NAME" env:"-" help:"Public id of the new entry, which clients send as model."`
+	Name       string `placeholder:"ENTRY" env:"-" help:"Name of the new entry's folder; by default the old name with _int8."`
+	Repository string `type:"path" placeholder:"DIR" env:"-" help:"Model repository with both entries; by default --model-repository."`
+	Force      bool   `env:"-" help:"Replace an existing entry."`
+
+	Openers map[string]func(*triton.Model) error `kong:"-"` // by API: open an entry as the gateway does
+	Now     time.Time                            `kong:"-"` // becomes the creation time of the model
 }
 
 // Quantize creates an entry that computes in int8 what the newest version of another entry computes in fp32. Tokenizer

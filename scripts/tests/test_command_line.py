@@ -214,7 +214,7 @@ def test_an_interrupted_run_is_resumed(stack, tmp_path: Path) -> None:
     )
     process.send_signal(signal.SIGINT)
     _, stderr = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 130 and "--resume goes on" in stderr, stderr
+    assert process.returncode == 130 and "--resume continues" in stderr, stderr
     run(stack, "embed", str(molecules), "-o", str(output), "--resume")
     with output.open() as file:
         assert [row["line"] for row in csv.DictReader(file)] == [str(number) for number in range(1, 2001)]
