@@ -11,9 +11,7 @@ import (
 type Decode struct {
 	States []string `arg:"" optional:"" name:"file" help:"File of hidden states: JSONL with the members hidden and mask, as retort embed --hidden writes it. Without one, standard input is read."`
 
-	Input   `embed:"" group:"Input"`
-	Output  `embed:"" group:"Output"`
-	Service `embed:"" group:"Service"`
+	rowFlags `embed:""`
 }
 
 // Help returns the longer text of --help.
@@ -52,10 +50,10 @@ func (c *Decode) Run(p *Process) error {
 	if err != nil {
 		return err
 	}
-	l := newPipeline(p, c.Input, c.Output, hiddenStateRows, c.States)
-	l.activity = "decoding"
-	l.drawn = "smiles"
-	l.ask = func(ctx context.Context, rows []inputRow) ([]answer, error) {
+	pipe := newPipeline(p, c.Input, c.Output, hiddenStateRows, c.States)
+	pipe.activity = "decoding"
+	pipe.smilesField = "smiles"
+	pipe.request = func(ctx context.Context, rows []inputRow) ([]answer, error) {
 		hiddens := make([]json.RawMessage, len(rows))
 		masks := make([]json.RawMessage, len(rows))
 		for i, row := range rows {
@@ -75,5 +73,5 @@ func (c *Decode) Run(p *Process) error {
 			return []field{{"smiles", response.Generated[i]}}
 		})
 	}
-	return l.run()
+	return pipe.run()
 }

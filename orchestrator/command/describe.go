@@ -43,16 +43,16 @@ func (c *Describe) Run(p *Process) error {
 	if err != nil {
 		return err
 	}
-	l := newPipeline(p, c.Input, c.Output, moleculeRows, c.Molecules)
-	l.kind.check = nil // describe parses the molecules
-	l.activity = "describing"
-	l.drawn = "smiles"
-	l.batchSize = 128
-	l.concurrency = 2
-	l.ask = func(ctx context.Context, rows []inputRow) ([]answer, error) {
+	pipe := newPipeline(p, c.Input, c.Output, moleculeRows, c.Molecules)
+	pipe.kind.check = nil // describe parses the molecules
+	pipe.activity = "describing"
+	pipe.smilesField = "smiles"
+	pipe.batchSize = 128
+	pipe.concurrency = 3
+	pipe.request = func(ctx context.Context, rows []inputRow) ([]answer, error) {
 		return describe(ctx, panel, rows)
 	}
-	return l.run()
+	return pipe.run()
 }
 
 func describe(ctx context.Context, panel *chem.Panel, rows []inputRow) ([]answer, error) {

@@ -9,9 +9,7 @@ import (
 type EmbedText struct {
 	Texts []string `arg:"" optional:"" name:"text" help:"Texts, or a file of them."`
 
-	Input   `embed:"" group:"Input"`
-	Output  `embed:"" group:"Output"`
-	Service `embed:"" group:"Service"`
+	rowFlags `embed:""`
 
 	Model      string `env:"-" placeholder:"ID" help:"Model to use; by default the first one of the service."`
 	Type       string `env:"-" enum:"passage,query" default:"passage" help:"Kind of texts: passage or query. Models with one mode ignore it."`
@@ -35,10 +33,10 @@ func (c *EmbedText) Run(p *Process) error {
 	if err != nil {
 		return err
 	}
-	l := newPipeline(p, c.Input, c.Output, textRows, c.Texts)
-	l.activity = "embedding"
-	l.batchSize = 64
-	l.ask = func(ctx context.Context, rows []inputRow) ([]answer, error) {
+	pipe := newPipeline(p, c.Input, c.Output, textRows, c.Texts)
+	pipe.activity = "embedding"
+	pipe.batchSize = 64
+	pipe.request = func(ctx context.Context, rows []inputRow) ([]answer, error) {
 		// The main port's /v1 also accepts input_type for models with one mode.
 		body := map[string]any{"model": model, "input": texts(rows), "input_type": c.Type, "truncate": c.Truncate}
 		if c.Dimensions > 0 {
@@ -56,5 +54,5 @@ func (c *EmbedText) Run(p *Process) error {
 			return []field{{"embedding", response.Data[i].Embedding}}
 		})
 	}
-	return l.run()
+	return pipe.run()
 }

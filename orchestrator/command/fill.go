@@ -11,9 +11,7 @@ import (
 type Fill struct {
 	Templates []string `arg:"" optional:"" name:"template" help:"SAFE or SMILES with masks, such as 'c1ccccc1.[*{5-10}]', or a file of them."`
 
-	Input   `embed:"" group:"Input"`
-	Output  `embed:"" group:"Output"`
-	Service `embed:"" group:"Service"`
+	rowFlags `embed:""`
 
 	Objective   string  `env:"-" default:"QED" placeholder:"WHAT" help:"How to score the molecules: by a name, several names separated by commas, JSON, or a JSON file. ORACLES.md and /masked/docs describe objectives."`
 	Count       int     `short:"n" env:"-" default:"10" help:"Molecules to generate for each template."`
@@ -41,15 +39,15 @@ func (c *Fill) Run(p *Process) error {
 	if err != nil {
 		return err
 	}
-	l := newPipeline(p, c.Input, c.Output, templateRows, c.Templates)
-	l.activity = "filling"
-	l.drawn = "smiles"
-	l.batchSize = 1
-	l.ask = func(ctx context.Context, rows []inputRow) ([]answer, error) {
+	pipe := newPipeline(p, c.Input, c.Output, templateRows, c.Templates)
+	pipe.activity = "filling"
+	pipe.smilesField = "smiles"
+	pipe.batchSize = 1
+	pipe.request = func(ctx context.Context, rows []inputRow) ([]answer, error) {
 		filled, err := c.fill(ctx, s, objective, rows[0])
 		return []answer{filled}, err
 	}
-	return l.run()
+	return pipe.run()
 }
 
 func (c *Fill) fill(ctx context.Context, s *client.Service, objective any, row inputRow) (answer, error) {
@@ -59,15 +57,9 @@ func (c *Fill) fill(ctx context.Context, s *client.Service, objective any, row i
 	}
 	var response struct {
 		Molecules []struct {
-			Smiles string  `json:"smiles"`
-			Score  float64 `json:"score"`
-			Scores struct {
-				QED    float64 `json:"QED"`
-				LogP   float64 `json:"LogP"`
-				SA     float64 `json:"SA"`
-				TPSA   float64 `json:"TPSA"`
-				Weight float64 `json:"molecular_weight"`
-			} `json:"scores"`
+			Smiles string             `json:"smiles"`
+			Score  float64            `json:"score"`
+			Scores map[string]float64 `json:"scores"`
 		} `json:"molecules"`
 	}
 	if err := s.Post(ctx, "/masked/generate", body, &response); err != nil {
@@ -82,11 +74,11 @@ func (c *Fill) fill(ctx context.Context, s *client.Service, objective any, row i
 			field{"smiles", m.Smiles},
 			field{"number", i + 1},
 			field{"score", m.Score},
-			field{"qed", m.Scores.QED},
-			field{"logp", m.Scores.LogP},
-			field{"sa", m.Scores.SA},
-			field{"tpsa", m.Scores.TPSA},
-			field{"molecular_weight", m.Scores.Weight},
+			field{"qed", m.Scores["QED"]},
+			field{"logp", m.Scores["LogP"]},
+			field{"sa", m.Scores["SA"]},
+			field{"tpsa", m.Scores["TPSA"]},
+			field{"molecular_weight", m.Scores["molecular_weight"]},
 		))
 	}
 	return filled, nil

@@ -12,9 +12,7 @@ import (
 type Optimize struct {
 	Molecules []string `arg:"" optional:"" name:"molecule" help:"SMILES to start from, or a file of them; each starts a search of its own."`
 
-	Input   `embed:"" group:"Input"`
-	Output  `embed:"" group:"Output"`
-	Service `embed:"" group:"Service"`
+	rowFlags `embed:""`
 
 	Objective     string   `env:"-" default:"QED" placeholder:"WHAT" help:"What to optimize: a name (QED, plogP, SA, an oracle), several names separated by commas, JSON, or a JSON file. ORACLES.md and /latent/docs describe objectives."`
 	Minimize      bool     `env:"-" help:"Search for low values instead of high ones."`
@@ -44,22 +42,22 @@ func (c *Optimize) Run(p *Process) error {
 	if err != nil {
 		return err
 	}
-	l := newPipeline(p, c.Input, c.Output, moleculeRows, c.Molecules)
+	pipe := newPipeline(p, c.Input, c.Output, moleculeRows, c.Molecules)
 	if c.FromNothing {
 		if len(c.Molecules) > 0 || c.Input.File != "" {
 			return errors.New("--from-nothing takes no molecules")
 		}
-		l.kind = rowKind{noun: "search"}
-		l.arguments = []string{"(none)"}
+		pipe.kind = rowKind{noun: "search"}
+		pipe.arguments = []string{"(none)"}
 	}
-	l.activity = "optimising"
-	l.drawn = "smiles"
-	l.batchSize = 1
-	l.concurrency = 2
-	l.ask = func(ctx context.Context, rows []inputRow) ([]answer, error) {
+	pipe.activity = "optimising"
+	pipe.smilesField = "smiles"
+	pipe.batchSize = 1
+	pipe.concurrency = 3
+	pipe.request = func(ctx context.Context, rows []inputRow) ([]answer, error) {
 		row := rows[0]
 		result, err := c.search(ctx, s, objective, row, func(generation int, best float64) {
-			l.progress.describe("line %d, generation %d of %d: best %.4f", row.line, generation, c.Iterations, best)
+			pipe.progress.describe("line %d, generation %d of %d: best %.4f", row.line, generation, c.Iterations, best)
 		})
 		if err != nil {
 			return nil, err
@@ -69,7 +67,7 @@ func (c *Optimize) Run(p *Process) error {
 		}
 		return []answer{result.answer(row)}, nil
 	}
-	return l.run()
+	return pipe.run()
 }
 
 var errNothingFound = errors.New(

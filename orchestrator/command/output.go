@@ -31,11 +31,11 @@ type sink struct {
 	file   *os.File    // nil for standard output
 }
 
-// open opens the output. drawn is the field that an SDF draws; "" if the records have none.
-func (o Output) open(p *Process, drawn string) (*sink, error) {
+// open opens the output. smilesField has the molecule of an SDF; "" if the records have none.
+func (o Output) open(p *Process, smilesField string) (*sink, error) {
 	format := o.format(p)
 	switch {
-	case format == "sdf" && drawn == "":
+	case format == "sdf" && smilesField == "":
 		return nil, errors.New("--format sdf: this command has no molecules to write")
 	case o.Resume && o.File == "":
 		return nil, errors.New("--resume needs --output FILE, which it continues")
@@ -60,7 +60,7 @@ func (o Output) open(p *Process, drawn string) (*sink, error) {
 	case "csv":
 		s.writer = &csvWriter{Writer: csv.NewWriter(s.buffer), hasHeader: s.done.hasHeader}
 	case "sdf":
-		s.writer = &sdfWriter{Writer: s.buffer, drawn: drawn}
+		s.writer = &sdfWriter{Writer: s.buffer, smilesField: smilesField}
 	case "table":
 		s.writer = &tableWriter{Writer: s.buffer}
 	default:

@@ -11,7 +11,7 @@ import (
 	"retort/orchestrator/client"
 )
 
-// pipeline answers the rows of an input in batches, a few at once, and writes the records in the order of the rows.
+// pipeline answers the rows of an input in batches, some at once, and writes the records in the order of the rows.
 type pipeline struct {
 	process   *Process
 	input     Input
@@ -20,12 +20,12 @@ type pipeline struct {
 	arguments []string
 
 	activity    string // shown by the progress bar, such as "sampling"
-	drawn       string // the field with the SMILES that an SDF draws; "" if the records have none
+	smilesField string // the field with the molecule of an SDF; "" if the records have none
 	batchSize   int
-	concurrency int // batches in flight
-	// ask answers the rows of a batch. The error of a single row is in its answer. If ask fails with a refusal of the
-	// whole batch, its halves are asked.
-	ask func(ctx context.Context, rows []inputRow) ([]answer, error)
+	concurrency int // batches in flight, or waiting for an earlier one to be written
+	// request answers the rows of a batch. The error of a single row is in its answer. If the whole batch is refused,
+	// its halves are requested.
+	request func(ctx context.Context, rows []inputRow) ([]answer, error)
 	// wrap changes how records are written; nil for no change.
 	wrap func(writer) writer
 
@@ -36,9 +36,6 @@ type pipeline struct {
 	failed   int // of these, rows without an answer
 	answered atomic.Int64
 	refused  atomic.Int64
-
-	starting sync.Mutex // held while a batch starts, and while the pipeline is stopped
-	inFlight sync.WaitGroup
 }
 
 // answer is the result of a row.
@@ -58,8 +55,10 @@ type batch struct {
 // errStopped stops the reading of rows.
 var errStopped = errors.New("no more rows")
 
-func newPipeline(p *Process, in Input, out Output, k rowKind, arguments []string) *pipeline {
-	return &pipeline{process: p, input: in, output: out, kind: k, arguments: arguments, batchSize: 32, concurrency: 4}
+func newPipeline(p *Process, in Input, out Output, kind rowKind, arguments []string) *pipeline {
+	return &pipeline{
+		process: p, input: in, output: out, kind: kind, arguments: arguments, batchSize: 32, concurrency: 5,
+	}
 }
 
 // run answers all rows. Whatever was written before an error stays, and a run with --resume continues after it.
@@ -73,7 +72,7 @@ func (p *pipeline) run() (err error) {
 			return err
 		}
 	}
-	p.sink, err = p.output.open(p.process, p.drawn)
+	p.sink, err = p.output.open(p.process, p.smilesField)
 	if err != nil {
 		return err
 	}
@@ -87,59 +86,59 @@ func (p *pipeline) run() (err error) {
 	return err
 }
 
+// answerAll starts a batch as soon as its rows are read, and writes the answers of the oldest one once they are ready.
+// It waits for the batches in flight, so that their messages precede its error, but not for the reader, which may be
+// waiting for input from a terminal.
 func (p *pipeline) answerAll() error {
-	ctx, stop := context.WithCancelCause(p.process.Context)
 	p.progress = newProgress(p.process, p.source, p.sink.done.line, p.activity)
 	defer p.progress.end()
-	defer p.stop(stop)
-	batches := make(chan *batch, p.concurrency)
-	var reading error
+	var inFlight sync.WaitGroup
+	defer inFlight.Wait()
+	ctx, cancel := context.WithCancelCause(p.process.Context)
+	defer cancel(errStopped)
+	batches := make(chan []inputRow)
+	var readErr error
 	go func() {
 		defer close(batches)
-		reading = p.read(ctx, batches)
+		readErr = p.read(ctx, batches)
 	}()
-	for b := range batches {
+	var queue []*batch // oldest first
+	for batches != nil || len(queue) > 0 {
+		next := batches
+		if len(queue) == p.concurrency {
+			next = nil
+		}
+		var oldest chan struct{}
+		if len(queue) > 0 {
+			oldest = queue[0].ready
+		}
 		select {
-		case <-b.ready:
+		case rows, ok := <-next:
+			if !ok {
+				batches = nil
+				continue
+			}
+			b := &batch{rows: rows, ready: make(chan struct{})}
+			queue = append(queue, b)
+			inFlight.Go(func() {
+				defer close(b.ready)
+				b.answers, b.err = p.answer(ctx, b.rows)
+			})
+		case <-oldest:
+			if err := p.write(queue[0]); err != nil {
+				return err
+			}
+			queue = queue[1:]
 		case <-ctx.Done():
 			return p.interrupted(context.Cause(ctx))
 		}
-		if b.err != nil {
-			return p.interrupted(b.err)
-		}
-		if err := p.write(b); err != nil {
-			return err
-		}
 	}
-	if reading != nil {
-		return p.interrupted(reading)
+	if readErr != nil {
+		return p.interrupted(readErr)
 	}
 	if p.failed > 0 {
 		return &rowsError{failed: p.failed, total: p.rows}
 	}
-	return nil
-}
-
-// stop ends the batches in flight and waits for them, so that their messages precede the error of the command. It does
-// not wait for the reader, which may be waiting for input from a terminal; the reader starts no batch any more.
-func (p *pipeline) stop(cancel context.CancelCauseFunc) {
-	p.starting.Lock()
-	cancel(errStopped)
-	p.starting.Unlock()
-	p.inFlight.Wait()
-}
-
-// start asks for a batch, unless the pipeline has been stopped.
-func (p *pipeline) start(ctx context.Context, b *batch) error {
-	p.starting.Lock()
-	defer p.starting.Unlock()
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	p.inFlight.Go(func() {
-		defer close(b.ready)
-		b.answers, b.err = p.answer(ctx, b.rows)
-	})
 	return nil
 }
 
@@ -151,21 +150,21 @@ func (p *pipeline) interrupted(err error) error {
 	if p.sink.file == nil {
 		return err
 	}
-	return fmt.Errorf("%w; the answers so far are in %s, and the same command with --resume continues", err, p.sink.file.Name())
+	return fmt.Errorf("%w; the answers so far are in %s, and the same command with --resume continues",
+		err, p.sink.file.Name())
 }
 
-// read starts a batch of rows after the other. It blocks while p.concurrency batches are in flight.
-func (p *pipeline) read(ctx context.Context, batches chan<- *batch) error {
+// read divides the rows into batches.
+func (p *pipeline) read(ctx context.Context, batches chan<- []inputRow) error {
 	var rows []inputRow
 	send := func() error {
-		b := &batch{rows: rows, ready: make(chan struct{})}
-		rows = nil
 		select {
-		case batches <- b:
+		case batches <- rows:
+			rows = nil
+			return nil
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		return p.start(ctx, b)
 	}
 	for row, err := range p.source.rowsAfter(p.sink.done) {
 		if err != nil {
@@ -184,8 +183,11 @@ func (p *pipeline) read(ctx context.Context, batches chan<- *batch) error {
 	return nil
 }
 
-// write writes the records of a batch, and reports its errors.
+// write writes the records of a batch, and reports the errors of its rows.
 func (p *pipeline) write(b *batch) error {
+	if b.err != nil {
+		return p.interrupted(b.err)
+	}
 	p.progress.clear()
 	for i, a := range b.answers {
 		p.rows++
@@ -203,7 +205,7 @@ func (p *pipeline) write(b *batch) error {
 	return p.sink.buffer.Flush()
 }
 
-// answer asks for the rows that can be read.
+// answer requests the answers of the rows that can be read.
 func (p *pipeline) answer(ctx context.Context, rows []inputRow) ([]answer, error) {
 	answers := make([]answer, len(rows))
 	var readable []inputRow
@@ -216,7 +218,7 @@ func (p *pipeline) answer(ctx context.Context, rows []inputRow) ([]answer, error
 		readable = append(readable, row)
 		positions = append(positions, i)
 	}
-	readableAnswers, err := p.askInHalves(ctx, readable)
+	readableAnswers, err := p.bisect(ctx, readable)
 	if err != nil {
 		return nil, err
 	}
@@ -229,12 +231,13 @@ func (p *pipeline) answer(ctx context.Context, rows []inputRow) ([]answer, error
 // refusalsBeforeAnyAnswer is how many refused rows, with none answered, mean that the command line is wrong.
 const refusalsBeforeAnyAnswer = 8
 
-// askInHalves asks for rows. A batch that is refused because of one of its rows is divided until that row is found.
-func (p *pipeline) askInHalves(ctx context.Context, rows []inputRow) ([]answer, error) {
+// bisect requests the answers of rows. A batch that is refused because of one of its rows is halved until that row is
+// found.
+func (p *pipeline) bisect(ctx context.Context, rows []inputRow) ([]answer, error) {
 	if len(rows) == 0 {
 		return nil, nil
 	}
-	answers, err := p.ask(ctx, rows)
+	answers, err := p.request(ctx, rows)
 	var refusal *client.Refusal
 	if !errors.As(err, &refusal) || !refusal.IsDataError() {
 		if err == nil {
@@ -248,10 +251,10 @@ func (p *pipeline) askInHalves(ctx context.Context, rows []inputRow) ([]answer, 
 		}
 		return []answer{{err: refusal}}, nil
 	}
-	first, err := p.askInHalves(ctx, rows[:len(rows)/2])
+	first, err := p.bisect(ctx, rows[:len(rows)/2])
 	if err != nil {
 		return nil, err
 	}
-	second, err := p.askInHalves(ctx, rows[len(rows)/2:])
+	second, err := p.bisect(ctx, rows[len(rows)/2:])
 	return append(first, second...), err
 }

@@ -10,33 +10,19 @@ import (
 
 // progress shows a bar on standard error, with rows per second and the time left, if that is a terminal.
 type progress struct {
-	process *Process
-	bar     *progressbar.ProgressBar // nil if there is no terminal
-	writer  *delayedWriter
+	stderr io.Writer
+	start  time.Time
+	bar    *progressbar.ProgressBar // nil if there is no terminal
 }
 
 // barDelay is how long a command takes before its bar appears.
 const barDelay = 700 * time.Millisecond
 
-// delayedWriter drops what is written in the first moments.
-type delayedWriter struct {
-	to    io.Writer
-	start time.Time
-}
-
-func (w *delayedWriter) isOpen() bool { return time.Since(w.start) > barDelay }
-
-func (w *delayedWriter) Write(p []byte) (int, error) {
-	if !w.isOpen() {
-		return len(p), nil
-	}
-	return w.to.Write(p)
-}
-
 // newProgress counts the rows after line, except those of standard input, whose number is unknown.
-func newProgress(p *Process, from *source, line int, activity string) *progress {
-	if !isTerminal(p.Stderr) {
-		return &progress{process: p}
+func newProgress(process *Process, from *source, line int, activity string) *progress {
+	p := &progress{stderr: process.Stderr}
+	if !isTerminal(p.stderr) {
+		return p
 	}
 	total := -1
 	if from.file != "-" {
@@ -47,9 +33,9 @@ func newProgress(p *Process, from *source, line int, activity string) *progress 
 			}
 		}
 	}
-	writer := &delayedWriter{to: p.Stderr, start: time.Now()}
-	bar := progressbar.NewOptions(total,
-		progressbar.OptionSetWriter(writer),
+	p.start = time.Now()
+	p.bar = progressbar.NewOptions(total,
+		progressbar.OptionSetWriter(p),
 		progressbar.OptionSetDescription(activity),
 		progressbar.OptionShowCount(),
 		progressbar.OptionShowIts(),
@@ -59,7 +45,17 @@ func newProgress(p *Process, from *source, line int, activity string) *progress 
 		progressbar.OptionUseANSICodes(true),
 		progressbar.OptionSetRenderBlankState(true),
 	)
-	return &progress{process: p, bar: bar, writer: writer}
+	return p
+}
+
+func (p *progress) isVisible() bool { return p.bar != nil && time.Since(p.start) > barDelay }
+
+// Write writes the bar once it is visible.
+func (p *progress) Write(text []byte) (int, error) {
+	if !p.isVisible() {
+		return len(text), nil
+	}
+	return p.stderr.Write(text)
 }
 
 func (p *progress) add(rows int) {
@@ -84,8 +80,8 @@ func (p *progress) clear() {
 
 // end leaves the bar above what is written next.
 func (p *progress) end() {
-	if p.bar != nil && p.writer.isOpen() {
+	if p.isVisible() {
 		_ = p.bar.Exit()
-		fmt.Fprintln(p.process.Stderr)
+		fmt.Fprintln(p.stderr)
 	}
 }

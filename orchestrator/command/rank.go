@@ -15,9 +15,7 @@ type Rank struct {
 	Query    string   `arg:"" help:"Query to rank the passages for."`
 	Passages []string `arg:"" optional:"" name:"passage" help:"Texts, or a file of them."`
 
-	Input   `embed:"" group:"Input"`
-	Output  `embed:"" group:"Output"`
-	Service `embed:"" group:"Service"`
+	rowFlags `embed:""`
 
 	Model     string `env:"-" placeholder:"ID" help:"Model to use; by default the first one of the service."`
 	Truncate  string `env:"-" enum:"NONE,END" default:"END" help:"How to treat passages that are too long: NONE refuses them, END cuts off their end."`
@@ -44,16 +42,16 @@ func (c *Rank) Run(p *Process) error {
 	if err != nil {
 		return err
 	}
-	l := newPipeline(p, c.Input, c.Output, textRows, c.Passages)
-	l.activity = "ranking"
-	l.batchSize = 64
+	pipe := newPipeline(p, c.Input, c.Output, textRows, c.Passages)
+	pipe.activity = "ranking"
+	pipe.batchSize = 64
 	if !c.KeepOrder {
-		l.wrap = func(w writer) writer { return &rankingWriter{writer: w, top: c.Top} }
+		pipe.wrap = func(w writer) writer { return &rankingWriter{writer: w, top: c.Top} }
 	}
-	l.ask = func(ctx context.Context, rows []inputRow) ([]answer, error) {
+	pipe.request = func(ctx context.Context, rows []inputRow) ([]answer, error) {
 		return c.rank(ctx, s, model, rows)
 	}
-	return l.run()
+	return pipe.run()
 }
 
 func (c *Rank) rank(ctx context.Context, s *client.Service, model string, rows []inputRow) ([]answer, error) {

@@ -10,9 +10,7 @@ import (
 type Sample struct {
 	Molecules []string `arg:"" optional:"" name:"molecule" help:"SMILES, or a file of them."`
 
-	Input   `embed:"" group:"Input"`
-	Output  `embed:"" group:"Output"`
-	Service `embed:"" group:"Service"`
+	rowFlags `embed:""`
 
 	Count  int     `short:"n" env:"-" default:"10" help:"Molecules to sample around each one."`
 	Radius float64 `env:"-" default:"0.7" help:"Distance from the given molecule: 0.1 gives close relatives, 1 and more gives others."`
@@ -33,11 +31,11 @@ func (c *Sample) Run(p *Process) error {
 	if err != nil {
 		return err
 	}
-	l := newPipeline(p, c.Input, c.Output, moleculeRows, c.Molecules)
-	l.activity = "sampling"
-	l.drawn = "smiles"
-	l.batchSize = 16
-	l.ask = func(ctx context.Context, rows []inputRow) ([]answer, error) {
+	pipe := newPipeline(p, c.Input, c.Output, moleculeRows, c.Molecules)
+	pipe.activity = "sampling"
+	pipe.smilesField = "smiles"
+	pipe.batchSize = 16
+	pipe.request = func(ctx context.Context, rows []inputRow) ([]answer, error) {
 		body := map[string]any{
 			"sequences": texts(rows), "num_molecules": c.Count, "scaled_radius": c.Radius,
 			"beam_size": c.Beam, "seed": c.Seed,
@@ -61,7 +59,7 @@ func (c *Sample) Run(p *Process) error {
 		}
 		return answers, nil
 	}
-	return l.run()
+	return pipe.run()
 }
 
 // similarity returns the Tanimoto similarity of two SMILES, or nil if one cannot be parsed.

@@ -27,6 +27,13 @@ type Service struct {
 	Attempts uint `env:"-" default:"8" help:"How often to send a request while the service is overloaded or unreachable."`
 }
 
+// rowFlags are the flags of the commands that answer rows with a service.
+type rowFlags struct {
+	Input   `embed:"" group:"Input"`
+	Output  `embed:"" group:"Output"`
+	Service `embed:"" group:"Service"`
+}
+
 // maxKey bounds a file with a key, in bytes.
 const maxKey = 64 << 10
 
