@@ -12,14 +12,15 @@ import (
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// registerAdapter starts the adapter of custom metrics and makes it a part of the API, as the manifests of such
+// registerAdapter starts the adapter of custom metrics and registers it with the API server, as the manifests of such
 // adapters do.
 func (c *cluster) registerAdapter(ctx context.Context) error {
 	keys := filepath.Join(c.folder, "keys")
 	if err := c.start(ctx, "adapter", "--secure-port=6444", "--bind-address="+gateway,
-		"--tls-cert-file="+filepath.Join(keys, "adapter.crt"), "--tls-private-key-file="+filepath.Join(keys,
-			"adapter.key"),
-		"--lister-kubeconfig="+c.kubeconfig, "--authentication-kubeconfig="+c.kubeconfig, "--authorization-kubeconfig="+c.kubeconfig,
+		"--tls-cert-file="+filepath.Join(keys, "adapter.crt"),
+		"--tls-private-key-file="+filepath.Join(keys, "adapter.key"),
+		"--lister-kubeconfig="+c.kubeconfig, "--authentication-kubeconfig="+c.kubeconfig,
+		"--authorization-kubeconfig="+c.kubeconfig,
 		"--discovery-interval=10s",
 	); err != nil {
 		return err
@@ -50,10 +51,13 @@ func (c *cluster) aggregate(ctx context.Context, service, space string, port int
 	const group = "custom.metrics.k8s.io"
 	for _, version := range []string{"v1beta1", "v1beta2"} {
 		object, err := json.Marshal(map[string]any{
-			"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": map[string]any{"name": version + "." + group},
+			"apiVersion": "apiregistration.k8s.io/v1",
+			"kind":       "APIService",
+			"metadata":   map[string]any{"name": version + "." + group},
 			"spec": map[string]any{
 				"service": map[string]any{"name": service, "namespace": space, "port": port},
-				"group":   group, "version": version, "insecureSkipTLSVerify": true, "groupPriorityMinimum": 100, "versionPriority": 100,
+				"group":   group, "version": version, "insecureSkipTLSVerify": true,
+				"groupPriorityMinimum": 100, "versionPriority": 100,
 			},
 		})
 		if err != nil {

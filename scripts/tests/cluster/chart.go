@@ -19,24 +19,23 @@ const (
 	namespace = "default"
 )
 
-// helm installs or upgrades the chart as it is and waits until its pods are ready.
-func (s *suite) helm(ctx context.Context, verb, values string, more ...string) error {
+// helm installs or upgrades the unchanged chart and waits until its pods are ready.
+func (s *suite) helm(ctx context.Context, verb, values string) error {
 	file := filepath.Join(s.folder, "values.yaml")
 	if err := os.WriteFile(file, []byte(values), 0o600); err != nil {
 		return err
 	}
-	arguments := append([]string{verb, release, s.chart, "--namespace", namespace, "--values", file, "--wait",
-		"--timeout", "5m"}, more...)
-	command := exec.CommandContext(ctx, filepath.Join(s.binaries, "helm"), arguments...)
+	command := exec.CommandContext(ctx, filepath.Join(s.binaries, "helm"), verb, release, s.chart,
+		"--namespace", namespace, "--values", file, "--wait", "--timeout", "5m")
 	command.Env = append(os.Environ(), "KUBECONFIG="+s.cluster.kubeconfig)
 	if output, err := command.CombinedOutput(); err != nil {
-		return fmt.Errorf("helm %s: %w\n%s\n%s", verb, err, tail(string(output), 20), s.pods(ctx))
+		return fmt.Errorf("helm %s: %w\n%s\n%s", verb, err, tail(string(output), 20), s.describePods(ctx))
 	}
 	return nil
 }
 
-// pods describes the pods, for a person who looks why something failed.
-func (s *suite) pods(ctx context.Context) (text string) {
+// describePods describes the pods for the text of an error.
+func (s *suite) describePods(ctx context.Context) (text string) {
 	found, err := s.cluster.client.CoreV1().Pods(namespace).List(ctx, meta.ListOptions{})
 	if err != nil {
 		return err.Error()
@@ -52,9 +51,9 @@ func (s *suite) pods(ctx context.Context) (text string) {
 	return text
 }
 
-// ready are the names of a component's pods that are ready and not ending.
-func (s *suite) ready(ctx context.Context, component string) (pods []core.Pod, err error) {
-	found, err := s.all(ctx, component)
+// readyPods returns the pods of a component that are ready and not ending.
+func (s *suite) readyPods(ctx context.Context, component string) (pods []core.Pod, err error) {
+	found, err := s.componentPods(ctx, component)
 	if err != nil {
 		return nil, err
 	}
@@ -68,10 +67,10 @@ func (s *suite) ready(ctx context.Context, component string) (pods []core.Pod, e
 	return pods, nil
 }
 
-// replicas waits until a component has so many ready pods, and no others.
-func (s *suite) replicas(ctx context.Context, component string, count int, within time.Duration) error {
+// waitForPods waits until a component has exactly count ready pods.
+func (s *suite) waitForPods(ctx context.Context, component string, count int, within time.Duration) error {
 	return eventually(ctx, within, fmt.Sprintf("%d pods of %s are ready", count, component), func() error {
-		pods, err := s.ready(ctx, component)
+		pods, err := s.readyPods(ctx, component)
 		if err == nil && len(pods) != count {
 			err = fmt.Errorf("%d are", len(pods))
 		}
@@ -79,8 +78,8 @@ func (s *suite) replicas(ctx context.Context, component string, count int, withi
 	})
 }
 
-// all are a component's pods.
-func (s *suite) all(ctx context.Context, component string) ([]core.Pod, error) {
+// componentPods returns the pods of a component.
+func (s *suite) componentPods(ctx context.Context, component string) ([]core.Pod, error) {
 	selector := labels.Set{componentLabel: component}.String()
 	found, err := s.cluster.client.CoreV1().Pods(namespace).List(ctx, meta.ListOptions{LabelSelector: selector})
 	if err != nil {
@@ -89,9 +88,9 @@ func (s *suite) all(ctx context.Context, component string) ([]core.Pod, error) {
 	return found.Items, nil
 }
 
-// names are those of all pods of a component, ending ones too.
-func (s *suite) names(ctx context.Context, component string) (map[string]bool, error) {
-	found, err := s.all(ctx, component)
+// podNames returns the names of all pods of a component, including those that are ending.
+func (s *suite) podNames(ctx context.Context, component string) (map[string]bool, error) {
+	found, err := s.componentPods(ctx, component)
 	names := map[string]bool{}
 	for _, p := range found {
 		names[p.Name] = true
@@ -99,5 +98,5 @@ func (s *suite) names(ctx context.Context, component string) (map[string]bool, e
 	return names, err
 }
 
-// componentLabel tells the pods of the gateway from those of Triton.
+// componentLabel distinguishes pods of the gateway from those of Triton.
 const componentLabel = "app.kubernetes.io/component"

@@ -21,10 +21,10 @@ import (
 	"retort-cluster-test/node"
 )
 
-// Addresses within the network namespace of the test.
+// Addresses in the test's network namespace.
 const (
 	bridge   = "retort0"
-	gateway  = "10.244.0.1" // of this machine on the pods' bridge
+	gateway  = "10.244.0.1" // this machine on the pods' bridge
 	dns      = "10.96.0.10"
 	services = "10.96.0.0/16"
 	token    = "cluster-test-administrator"
@@ -32,33 +32,40 @@ const (
 
 // cluster is a control plane, a node, DNS and a proxy, all on this machine.
 type cluster struct {
-	folder     string // of everything that the test writes
-	binary     string // the control plane's
+	folder     string // of all files that the test writes
+	binary     string // controlplane
 	kubeconfig string
 	client     kubernetes.Interface
 	node       *node.Node
-	dns        *network.DNS
-	edge       *network.Proxy
+	balancer   *network.Proxy
 }
 
 // newCluster starts everything and returns once the API answers.
 func newCluster(ctx context.Context, folder, binary string, images map[string]node.Image) (*cluster, error) {
 	c := &cluster{folder: folder, binary: binary, kubeconfig: filepath.Join(folder, "kubeconfig")}
-	for _, start := range []func(context.Context) error{c.links, c.controlPlane, c.addons} {
-		if err := start(ctx); err != nil {
-			return nil, err
-		}
+	if err := setUpBridge(); err != nil {
+		return nil, err
+	}
+	if err := c.startControlPlane(ctx); err != nil {
+		return nil, err
+	}
+	if err := c.startNetwork(ctx); err != nil {
+		return nil, err
 	}
 	var err error
 	c.node, err = node.New(ctx, c.client, node.Config{
-		Name: "node-1", Folder: filepath.Join(folder,
-			"node"), Images: images, DNS: dns, Gateway: gateway, Bridge: bridge,
+		Name:    "node-1",
+		Folder:  filepath.Join(folder, "node"),
+		Images:  images,
+		DNS:     dns,
+		Gateway: gateway,
+		Bridge:  bridge,
 	})
 	return c, err
 }
 
-// links makes the bridge of the pods and lets this machine answer on the addresses of services.
-func (c *cluster) links(context.Context) error {
+// setUpBridge makes the bridge of the pods and lets this machine answer on the addresses of services.
+func setUpBridge() error {
 	for _, line := range []string{
 		"ip link set lo up",
 		"ip link add " + bridge + " type bridge",
@@ -73,7 +80,7 @@ func (c *cluster) links(context.Context) error {
 	return nil
 }
 
-func (c *cluster) controlPlane(ctx context.Context) error {
+func (c *cluster) startControlPlane(ctx context.Context) error {
 	keys := filepath.Join(c.folder, "keys")
 	if err := makeKeys(keys); err != nil {
 		return err
@@ -86,7 +93,8 @@ func (c *cluster) controlPlane(ctx context.Context) error {
 		return err
 	}
 	if err := c.start(ctx, "apiserver",
-		"--etcd-servers=http://127.0.0.1:2379", "--bind-address=0.0.0.0", "--secure-port=6443", "--advertise-address="+gateway,
+		"--etcd-servers=http://127.0.0.1:2379",
+		"--bind-address=0.0.0.0", "--secure-port=6443", "--advertise-address="+gateway,
 		"--service-cluster-ip-range="+services, "--authorization-mode=RBAC", "--token-auth-file="+at("tokens.csv"),
 		"--tls-cert-file="+at("server.crt"), "--tls-private-key-file="+at("server.key"), "--client-ca-file="+at("ca.crt"),
 		"--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file="+at("accounts.key"),
@@ -107,11 +115,12 @@ func (c *cluster) controlPlane(ctx context.Context) error {
 	if c.client, err = kubernetes.NewForConfig(config); err != nil {
 		return err
 	}
-	if err := c.ready(ctx, config); err != nil {
+	if err := c.waitForAPI(ctx, config); err != nil {
 		return err
 	}
 	return c.start(ctx, "controllers", "--kubeconfig="+c.kubeconfig, "--leader-elect=false", "--bind-address=127.0.0.1",
-		"--controllers=*,-nodeipam,-nodelifecycle,-taint-eviction-controller,-cloud-node-lifecycle-controller,-node-route-controller",
+		"--controllers=*,-nodeipam,-nodelifecycle,-taint-eviction-controller,"+
+			"-cloud-node-lifecycle-controller,-node-route-controller",
 		"--service-account-private-key-file="+at("accounts.key"), "--root-ca-file="+at("ca.crt"), "--profiling=false",
 		"--authentication-kubeconfig="+c.kubeconfig, "--authorization-kubeconfig="+c.kubeconfig,
 		"--horizontal-pod-autoscaler-sync-period=2s", "--horizontal-pod-autoscaler-initial-readiness-delay=1s",
@@ -119,7 +128,7 @@ func (c *cluster) controlPlane(ctx context.Context) error {
 	)
 }
 
-// start runs a part of the control plane, which ends with ctx or with this process.
+// start starts a part of the control plane. It ends with ctx or with this process.
 func (c *cluster) start(ctx context.Context, name string, arguments ...string) error {
 	log, err := os.Create(filepath.Join(c.folder, name+".log"))
 	if err != nil {
@@ -147,8 +156,8 @@ func tail(text string, lines int) string {
 	return strings.Join(all[max(0, len(all)-lines):], "\n")
 }
 
-// ready waits for the API.
-func (c *cluster) ready(ctx context.Context, config *rest.Config) error {
+// waitForAPI waits until the API server is ready.
+func (c *cluster) waitForAPI(ctx context.Context, config *rest.Config) error {
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return err
@@ -166,16 +175,16 @@ func (c *cluster) ready(ctx context.Context, config *rest.Config) error {
 	})
 }
 
-// addons starts DNS, the proxy of services, and the balancer of outside clients.
-func (c *cluster) addons(ctx context.Context) (err error) {
+// startNetwork starts DNS, the proxy of services, and the load balancer of outside clients.
+func (c *cluster) startNetwork(ctx context.Context) error {
 	factory := informers.NewSharedInformerFactory(c.client, 0)
-	if c.dns, err = network.NewDNS(ctx, factory, dns+":53"); err != nil {
+	if err := network.ServeDNS(ctx, factory, dns+":53"); err != nil {
 		return err
 	}
-	if _, err = network.NewProxy(ctx, factory); err != nil {
+	if err := network.StartProxy(ctx, factory); err != nil {
 		return err
 	}
-	c.edge = network.NewBalancer(ctx, factory)
+	c.balancer = network.NewBalancer(ctx, factory)
 	factory.Start(ctx.Done())
 	factory.WaitForCacheSync(ctx.Done())
 	return nil
@@ -190,12 +199,12 @@ func (c *cluster) writeKubeconfig(authority string) error {
 	return clientcmd.WriteToFile(*config, c.kubeconfig)
 }
 
-// eventually asks until there is no error, or for too long.
-func eventually(ctx context.Context, within time.Duration, what string, f func() error) error {
+// eventually repeats check until it returns no error; after the time within it fails with the last one.
+func eventually(ctx context.Context, within time.Duration, what string, check func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	for {
-		err := f()
+		err := check()
 		if err == nil {
 			return nil
 		}

@@ -7,41 +7,41 @@ import (
 	"retort-cluster-test/load"
 )
 
-// cost measures the processor time that one request of each kind costs the gateways and the Tritons, with four clients
-// at once and nothing else.
+// cost measures the processor time of a request of each kind in the gateways and the Tritons, with four clients and no
+// other load.
 func (s *suite) cost(ctx context.Context) error {
 	for _, kind := range load.Kinds {
-		gateway, triton, err := s.used(ctx)
+		gateway, triton, err := s.processorTime(ctx)
 		if err != nil {
 			return err
 		}
-		from := time.Now()
-		alone := load.Start(ctx, load.Options{Address: outside, Clients: 4, Kinds: []load.Kind{kind}})
+		begun := time.Now()
+		clients := load.Start(ctx, load.Options{Address: outside, Clients: 4, Kinds: []load.Kind{kind}})
 		select {
 		case <-ctx.Done():
 		case <-time.After(10 * time.Second):
 		}
-		alone.Stop()
-		results := alone.Between(from, time.Now())
-		gatewayAfter, tritonAfter, err := s.used(ctx)
+		clients.Stop()
+		results := clients.Between(begun, time.Now())
+		gatewayAfter, tritonAfter, err := s.processorTime(ctx)
 		if err != nil {
 			return err
 		}
 		count := time.Duration(max(len(results), 1))
-		s.say("cost", "%s: %d requests, each %v of a core in the gateways and %v in the Tritons", kind.Name,
-			len(results),
-			((gatewayAfter - gateway) / count).Round(10*time.Microsecond), ((tritonAfter - triton) / count).Round(10*time.Microsecond))
-		if err := none(results, from); err != nil {
+		s.print("cost", "%s: %d requests, each %v of a core in the gateways and %v in the Tritons", kind.Name,
+			len(results), ((gatewayAfter - gateway) / count).Round(10*time.Microsecond),
+			((tritonAfter - triton) / count).Round(10*time.Microsecond))
+		if err := noneFailed(results, begun); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// used is the processor time that the pods of both components have used so far.
-func (s *suite) used(ctx context.Context) (gateway, triton time.Duration, err error) {
+// processorTime returns what the pods of both components have used so far.
+func (s *suite) processorTime(ctx context.Context) (gateway, triton time.Duration, err error) {
 	for component, total := range map[string]*time.Duration{"gateway": &gateway, "triton": &triton} {
-		pods, err := s.ready(ctx, component)
+		pods, err := s.readyPods(ctx, component)
 		if err != nil {
 			return 0, 0, err
 		}

@@ -49,8 +49,9 @@ func key(folder, name string) (*ecdsa.PrivateKey, error) {
 	return k, write(folder, name+".key", "EC PRIVATE KEY", text)
 }
 
-// certificate writes name.crt and name.key, signed by the authority or, without one, by itself.
-func certificate(folder, name string, authority *x509.Certificate, authorityKey *ecdsa.PrivateKey) (*x509.Certificate, *ecdsa.PrivateKey, error) {
+// certificate writes name.crt and name.key, signed by the authority, or self-signed without one.
+func certificate(folder, name string, authority *x509.Certificate, authorityKey *ecdsa.PrivateKey) (*x509.Certificate,
+	*ecdsa.PrivateKey, error) {
 	k, err := key(folder, name)
 	if err != nil {
 		return nil, nil, err
@@ -79,8 +80,8 @@ func certificate(folder, name string, authority *x509.Certificate, authorityKey 
 	if err := write(folder, name+".crt", "CERTIFICATE", der); err != nil {
 		return nil, nil, err
 	}
-	made, err := x509.ParseCertificate(der)
-	return made, k, err
+	parsed, err := x509.ParseCertificate(der)
+	return parsed, k, err
 }
 
 func write(folder, name, kind string, der []byte) error {

@@ -1,6 +1,6 @@
-// Command cluster installs the chart of scripts/deploy into a real Kubernetes control plane on this machine and shows
+// Command cluster installs the chart of scripts/deploy into a real Kubernetes control plane on this machine and tests
 // what operators rely on: updates, losses, scaling and new models, each under the load of outside clients. It prints a
-// line of figures for each and fails where a promise is not kept. README.md says how it works.
+// line of figures for each part and fails if one does not hold. README.md describes the test.
 package main
 
 import (
@@ -22,19 +22,19 @@ func main() {
 	if len(os.Args) > 2 && os.Args[1] == sandbox.Argument {
 		fail(sandbox.Main(os.Args[2]))
 	}
-	if os.Getenv(inside) == "" {
-		os.Exit(apart())
+	if os.Getenv(insideVariable) == "" {
+		os.Exit(runInside())
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
 	s := &suite{}
 	flag.StringVar(&s.binaries, "binaries", ".cache/cluster", "folder with controlplane and helm")
 	flag.StringVar(&s.checkout, "checkout", ".",
-		"checkout to test, with bin/retort and what scripts/triton/serve.py installs")
+		"checkout to test, with bin/retort and the Triton that scripts/triton/serve.py installs")
 	flag.StringVar(&s.triton, "triton", "",
-		"checkout in which scripts/triton/serve.py has installed Triton; that to test by default")
+		"checkout in which scripts/triton/serve.py has installed Triton; by default the checkout to test")
 	flag.StringVar(&s.chart, "chart", "scripts/deploy/chart", "folder of the chart, in the checkout")
-	flag.StringVar(&s.only, "only", "", "names of the parts to run, with commas between; all by default")
+	flag.StringVar(&s.only, "only", "", "names of the parts to run, separated by commas; all by default")
 	flag.Parse()
 	fail(s.run(ctx))
 }
@@ -46,20 +46,21 @@ func fail(err error) {
 	}
 }
 
-// inside is the variable by which this program knows that it runs in namespaces of its own.
-const inside = "RETORT_CLUSTER_TEST_INSIDE"
+// insideVariable is set in the process that runs in its own namespaces.
+const insideVariable = "RETORT_CLUSTER_TEST_INSIDE"
 
-// apart runs this program again in namespaces of its own, as root of them: its bridge, addresses and ports are
-// invisible to the machine, and whatever it starts ends with it.
-func apart() int {
+// runInside runs this program again as root of its own namespaces and returns the exit status. The machine does not see
+// its bridge, addresses and ports, and all processes that it starts end with it.
+func runInside() int {
 	command := exec.Command("/proc/self/exe", os.Args[1:]...)
 	command.Stdin = os.Stdin
 	command.Stdout = os.Stdout
 	command.Stderr = os.Stderr
-	command.Env = append(os.Environ(), inside+"=1")
+	command.Env = append(os.Environ(), insideVariable+"=1")
 	command.SysProcAttr = &syscall.SysProcAttr{
-		Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS,
-		Pdeathsig:  syscall.SIGKILL,
+		Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWIPC |
+			syscall.CLONE_NEWUTS,
+		Pdeathsig: syscall.SIGKILL,
 	}
 	if os.Geteuid() != 0 {
 		command.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
@@ -69,7 +70,7 @@ func apart() int {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM, os.Interrupt)
 	if err := command.Start(); err != nil {
-		fmt.Fprintln(os.Stderr, "FAIL: Linux namespaces are not to be had here:", err)
+		fmt.Fprintln(os.Stderr, "FAIL: this machine allows no Linux namespaces:", err)
 		return 1
 	}
 	go func() {
@@ -81,15 +82,15 @@ func apart() int {
 	return max(command.ProcessState.ExitCode(), 0)
 }
 
-// mountProcesses makes /proc that of the new process namespace.
-func mountProcesses() error {
+// mountProc makes /proc show the new process namespace.
+func mountProc() error {
 	if err := syscall.Mount("", "/", "", syscall.MS_PRIVATE|syscall.MS_REC, ""); err != nil {
 		return err
 	}
 	return syscall.Mount("proc", "/proc", "proc", 0, "")
 }
 
-// images are the programs of this machine that stand for the images of the chart.
+// images returns the programs of this machine that stand for the chart's images.
 func (s *suite) images() (map[string]node.Image, error) {
 	text, err := exec.Command("python3", s.at("scripts/tests/cluster/triton.py"), cmp.Or(s.triton, s.checkout)).Output()
 	if err != nil {
@@ -106,8 +107,11 @@ func (s *suite) images() (map[string]node.Image, error) {
 		},
 		"retort-triton": {
 			Mounts: []sandbox.Mount{
-				{Source: s.at("scripts/tests/cluster/tritonserver"), Target: "/opt/tritonserver/bin/tritonserver",
-					ReadOnly: true},
+				{
+					Source:   s.at("scripts/tests/cluster/tritonserver"),
+					Target:   "/opt/tritonserver/bin/tritonserver",
+					ReadOnly: true,
+				},
 			},
 			Environment: append(environment[1:], "TRITONSERVER="+server),
 		},

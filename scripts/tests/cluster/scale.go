@@ -19,27 +19,27 @@ import (
 	"retort-cluster-test/load"
 )
 
-// most is how many gateways the autoscaler may start.
-const most = 3
+// maxGateways is the most gateways that the autoscaler may start.
+const maxGateways = 3
 
-// scale lets the autoscaler take the gateway from one pod to three, since requests wait, and back. No request may fail,
-// and with three pods each has to get its share.
+// scale makes requests wait, so that the autoscaler takes the gateway from one pod to three, and then back. No request
+// may fail, and each of the three pods must get its share.
 func (s *suite) scale(ctx context.Context) error {
 	if err := s.helm(ctx, "upgrade", s.values(true)); err != nil {
 		return err
 	}
-	if err := s.replicas(ctx, "gateway", 1, 2*time.Minute); err != nil {
+	if err := s.waitForPods(ctx, "gateway", 1, 2*time.Minute); err != nil {
 		return err
 	}
 	began := time.Now()
 	var out, in time.Duration
 	var shares []float64
-	results, err := s.during(ctx, func() error {
+	results, err := s.underLoad(ctx, func() error {
 		more := load.Start(ctx, load.Options{Address: outside, Clients: 24, Reuse: 3, Kinds: load.Kinds[:2]})
 		s.loads = append(s.loads, more)
 		defer more.Stop()
-		if err := s.replicas(ctx, "gateway", most, 2*time.Minute); err != nil {
-			return fmt.Errorf("%w\n%s", err, s.autoscalers(ctx))
+		if err := s.waitForPods(ctx, "gateway", maxGateways, 2*time.Minute); err != nil {
+			return fmt.Errorf("%w\n%s", err, s.describeAutoscalers(ctx))
 		}
 		out = time.Since(began)
 		var err error
@@ -48,39 +48,39 @@ func (s *suite) scale(ctx context.Context) error {
 		}
 		more.Stop()
 		began := time.Now()
-		err = s.replicas(ctx, "gateway", 1, 3*time.Minute)
+		err = s.waitForPods(ctx, "gateway", 1, 3*time.Minute)
 		in = time.Since(began)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	s.say("scale-out-and-in", "1 to %d pods in %.0f s, shares of requests %.3f, back to 1 in %.0f s: %s",
-		most, out.Seconds(), shares, in.Seconds(), figures(results))
+	s.print("scale-out-and-in", "1 to %d pods in %.0f s, shares of requests %.3f, back to 1 in %.0f s: %s",
+		maxGateways, out.Seconds(), shares, in.Seconds(), figures(results))
 	for _, share := range shares {
-		if share*most < 0.9 || share*most > 1.1 {
+		if share*maxGateways < 0.9 || share*maxGateways > 1.1 {
 			err = fmt.Errorf("the shares differ by more than 10 %% from each other's mean: %.3f", shares)
 		}
 	}
-	return errors.Join(err, none(results, began))
+	return errors.Join(err, noneFailed(results, began))
 }
 
-// shares are the parts of the answers that the gateways gave in a time.
-func (s *suite) shares(ctx context.Context, long time.Duration) ([]float64, error) {
-	select { // connections that are older than the new pods have to have been renewed
+// shares returns the share of each gateway in the answers during a period.
+func (s *suite) shares(ctx context.Context, period time.Duration) ([]float64, error) {
+	select { // until connections that are older than the new pods are renewed
 	case <-ctx.Done():
 	case <-time.After(connectionAge + 5*time.Second):
 	}
-	pods, err := s.ready(ctx, "gateway")
+	pods, err := s.readyPods(ctx, "gateway")
 	if err != nil {
 		return nil, err
 	}
-	before, err := answered(ctx, pods)
+	before, err := countAnswers(ctx, pods)
 	if err != nil {
 		return nil, err
 	}
-	time.Sleep(long)
-	after, err := answered(ctx, pods)
+	time.Sleep(period)
+	after, err := countAnswers(ctx, pods)
 	if err != nil {
 		return nil, err
 	}
@@ -96,8 +96,8 @@ func (s *suite) shares(ctx context.Context, long time.Duration) ([]float64, erro
 	return shares, nil
 }
 
-// answered are the POST requests that each gateway has answered so far.
-func answered(ctx context.Context, pods []core.Pod) (counts []float64, err error) {
+// countAnswers returns the number of POST requests that each gateway has answered so far.
+func countAnswers(ctx context.Context, pods []core.Pod) (counts []float64, err error) {
 	for _, p := range pods {
 		text, err := get(ctx, p, "http", "/metrics")
 		if err != nil {
@@ -121,7 +121,7 @@ func answered(ctx context.Context, pods []core.Pod) (counts []float64, err error
 	return counts, nil
 }
 
-// get asks a pod over HTTP, at one of its named ports.
+// get requests a path of one of a pod's named ports.
 func get(ctx context.Context, p core.Pod, port, path string) (string, error) {
 	number := ""
 	for _, named := range p.Spec.Containers[0].Ports {
@@ -143,8 +143,8 @@ func get(ctx context.Context, p core.Pod, port, path string) (string, error) {
 	return string(text), err
 }
 
-// autoscalers describes them, for a person who looks why one did nothing.
-func (s *suite) autoscalers(ctx context.Context) (text string) {
+// describeAutoscalers describes the autoscalers for the text of an error.
+func (s *suite) describeAutoscalers(ctx context.Context) (text string) {
 	found, err := s.cluster.client.AutoscalingV2().HorizontalPodAutoscalers(namespace).List(ctx, meta.ListOptions{})
 	if err != nil {
 		return err.Error()

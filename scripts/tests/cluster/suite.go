@@ -20,23 +20,23 @@ import (
 type suite struct {
 	binaries, checkout, triton, chart, only string
 
-	folder  string // of this run
-	models  string // the shared repository
+	folder  string // of all files of this run
+	models  string // the shared model repository
 	cluster *cluster
 	loads   []*load.Load
 	failed  []string
 }
 
-// outside is where the clients find the service.
+// outside is the address of the service for outside clients.
 const outside = "127.0.0.1:8000"
 
-// served are the models of the small repository: those that the load needs.
-var served = []string{"latent_decoder", "latent_encoder", "minilm_embed_qa", "minilm_rank_qa"}
+// modelNames are the models that the load needs.
+var modelNames = []string{"latent_decoder", "latent_encoder", "minilm_embed_qa", "minilm_rank_qa"}
 
-// part is one thing that is shown.
+// part is a part of the test.
 type part struct {
 	name string
-	show func(*suite, context.Context) error
+	run  func(*suite, context.Context) error
 }
 
 var parts = []part{
@@ -51,57 +51,54 @@ var parts = []part{
 
 func (s *suite) at(path string) string { return filepath.Join(s.checkout, path) }
 
-// run prepares everything, shows all parts, and fails when any of them did.
+// run prepares everything and runs all parts. It fails if any part fails.
 func (s *suite) run(ctx context.Context) (err error) {
-	if err := mountProcesses(); err != nil {
+	if err := mountProc(); err != nil {
 		return err
 	}
-	if s.checkout, err = filepath.Abs(s.checkout); err != nil {
-		return err
-	}
-	if s.binaries, err = filepath.Abs(s.binaries); err != nil {
-		return err
-	}
-	if s.chart, err = filepath.Abs(s.chart); err != nil {
-		return err
+	for _, folder := range []*string{&s.checkout, &s.binaries, &s.chart} {
+		if *folder, err = filepath.Abs(*folder); err != nil {
+			return err
+		}
 	}
 	if s.folder, err = os.MkdirTemp("", "retort-cluster-"); err != nil {
 		return err
 	}
 	ctx, end := context.WithCancel(ctx)
 	defer end()
-	began := time.Now()
-	if err := s.begin(ctx); err != nil {
-		return fmt.Errorf("%w\n(what ran is in %s)", err, s.folder)
+	started := time.Now()
+	if err := s.install(ctx); err != nil {
+		return fmt.Errorf("%w\n(files of the run: %s)", err, s.folder)
 	}
-	s.say("installed", "the chart's pods are ready %.0f s after the start", time.Since(began).Seconds())
-	if err := s.show(ctx, parts[:1]); err != nil { // alone
+	s.print("installed", "the chart's pods are ready %.0f s after the start", time.Since(started).Seconds())
+	if err := s.runParts(ctx, parts[:1]); err != nil { // cost, without other load
 		return err
 	}
 	s.loads = []*load.Load{
 		load.Start(ctx, load.Options{Address: outside, Clients: 6, Pause: 150 * time.Millisecond, Kinds: load.Kinds}),
-		load.Start(ctx,
-			load.Options{Address: outside, Clients: 3, Pause: 200 * time.Millisecond, Reuse: 1, Kinds: load.Kinds}),
+		load.Start(ctx, load.Options{
+			Address: outside, Clients: 3, Pause: 200 * time.Millisecond, Reuse: 1, Kinds: load.Kinds,
+		}),
 	}
-	if err := s.show(ctx, parts[1:]); err != nil {
+	if err := s.runParts(ctx, parts[1:]); err != nil {
 		return err
 	}
 	for _, l := range s.loads {
 		l.Stop()
 	}
 	if len(s.failed) > 0 {
-		return fmt.Errorf("%s (what ran is in %s)", strings.Join(s.failed, ", "), s.folder)
+		return fmt.Errorf("%s (files of the run: %s)", strings.Join(s.failed, ", "), s.folder)
 	}
 	return os.RemoveAll(s.folder)
 }
 
-// show runs those of the parts that were asked for.
-func (s *suite) show(ctx context.Context, parts []part) error {
+// runParts runs the selected parts.
+func (s *suite) runParts(ctx context.Context, parts []part) error {
 	for _, p := range parts {
 		if s.only != "" && !slices.Contains(strings.Split(s.only, ","), p.name) {
 			continue
 		}
-		if err := p.show(s, ctx); err != nil {
+		if err := p.run(s, ctx); err != nil {
 			s.failed = append(s.failed, p.name)
 			fmt.Printf("%-18s FAIL: %v\n", p.name, err)
 		}
@@ -109,13 +106,13 @@ func (s *suite) show(ctx context.Context, parts []part) error {
 	return ctx.Err()
 }
 
-// say prints one line of figures.
-func (s *suite) say(name, format string, arguments ...any) {
+// print prints one line of figures.
+func (s *suite) print(name, format string, arguments ...any) {
 	fmt.Printf("%-18s %s\n", name, fmt.Sprintf(format, arguments...))
 }
 
-// begin starts the cluster and installs the chart.
-func (s *suite) begin(ctx context.Context) error {
+// install starts the cluster and installs the chart.
+func (s *suite) install(ctx context.Context) error {
 	images, err := s.images()
 	if err != nil {
 		return err
@@ -139,13 +136,13 @@ func (s *suite) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.cluster.edge.Expose(outside, service, "http")
+	return s.cluster.balancer.Expose(outside, service, "http")
 }
 
-// copyModels makes the repository that gateways and Tritons share.
+// copyModels makes the model repository that gateways and Tritons share.
 func (s *suite) copyModels() error {
 	s.models = filepath.Join(s.folder, "models")
-	for _, name := range served {
+	for _, name := range modelNames {
 		if err := os.CopyFS(filepath.Join(s.models, name), os.DirFS(s.at("model_repository/"+name))); err != nil {
 			return err
 		}
@@ -153,7 +150,7 @@ func (s *suite) copyModels() error {
 	return nil
 }
 
-// claim makes the volume of the repository, as an operator with a shared file system does.
+// claim creates the volume of the repository, as an operator with a shared file system does.
 func (s *suite) claim(ctx context.Context) error {
 	class := ""
 	size := core.ResourceList{core.ResourceStorage: resource.MustParse("1Gi")}
@@ -171,7 +168,8 @@ func (s *suite) claim(ctx context.Context) error {
 	if _, err := client.PersistentVolumeClaims(namespace).Create(ctx, &core.PersistentVolumeClaim{
 		ObjectMeta: meta.ObjectMeta{Name: "models", Namespace: namespace},
 		Spec: core.PersistentVolumeClaimSpec{
-			AccessModes: modes, StorageClassName: &class, VolumeName: "models", Resources: core.VolumeResourceRequirements{Requests: size},
+			AccessModes: modes, StorageClassName: &class, VolumeName: "models",
+			Resources: core.VolumeResourceRequirements{Requests: size},
 		},
 	}, meta.CreateOptions{}); err != nil {
 		return err

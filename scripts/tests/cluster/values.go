@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// connectionAge is after how long the gateways of the test end a client's connection, so that clients who keep theirs
-// come to new pods too.
+// connectionAge is the age at which the test's gateways end a client's connection, so that clients with long
+// connections reach new pods too.
 const connectionAge = 10 * time.Second
 
-// values are those of the chart: two pods of each, or the gateway under its autoscaler with room for few requests in
-// each pod. Timings are the chart's own, but for the autoscaler's patience.
+// values returns the values for the chart: two pods of each component, or the gateway under its autoscaler with few
+// concurrent requests in each pod. Timings are the chart's own, except the autoscaler's.
 func (s *suite) values(autoscaled bool) string {
 	settings := map[string]any{"RETORT_CONNECTION_AGE": connectionAge.String()}
 	gateway := map[string]any{"replicas": 2, "env": settings}
@@ -20,10 +20,15 @@ func (s *suite) values(autoscaled bool) string {
 		settings["RETORT_RANKING_CONCURRENCY"] = 2
 		triton["replicas"] = 1
 		gateway["autoscaling"] = map[string]any{
-			"enabled": true, "minReplicas": 1, "maxReplicas": most, "targetWaiting": 2, "targetInFlight": 0, "targetCPU": 0,
+			"enabled":        true,
+			"minReplicas":    1,
+			"maxReplicas":    maxGateways,
+			"targetWaiting":  2,
+			"targetInFlight": 0,
+			"targetCPU":      0,
 			"behavior": map[string]any{"scaleDown": map[string]any{
-				"stabilizationWindowSeconds": 10, "policies": []any{map[string]any{"type": "Pods", "value": 1,
-					"periodSeconds": 10}},
+				"stabilizationWindowSeconds": 10,
+				"policies":                   []any{map[string]any{"type": "Pods", "value": 1, "periodSeconds": 10}},
 			}},
 		}
 	}

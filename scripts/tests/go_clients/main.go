@@ -1,10 +1,9 @@
-// Go_clients asks Retort with Go clients of OpenAI's interfaces, and prints what they make of the answers as one JSON
-// object.
+// Go_clients calls Retort with Go clients of OpenAI's interfaces, and prints their results as one JSON object.
 //
 //	go run . URL DATA_URL
 //
-// URL is that of the main port. Run by test_go_clients.py; failures are printed as text. It is a module of its own, so
-// that the gateway does not depend on the clients.
+// URL is the main port. test_go_clients.py runs it; errors are printed as results. It is a separate module, so that the
+// gateway does not depend on the clients.
 package main
 
 import (
@@ -22,14 +21,14 @@ import (
 )
 
 const (
-	talker   = "retort/molecule-reader-v3"
-	oneMode  = "sentence-transformers/all-MiniLM-L6-v2"
-	twoModes = "retort/minilm-embedqa-v2"
-	question = "Which molecule is this?"
+	chatModel = "retort/molecule-reader-v3"
+	oneMode   = "sentence-transformers/all-MiniLM-L6-v2"
+	twoModes  = "retort/minilm-embedqa-v2"
+	question  = "Which molecule is this?"
 )
 
-// asker asks one service.
-type asker struct {
+// clients are the clients of one gateway.
+type clients struct {
 	openai openai.Client
 	other  *other.Client
 	image  string
@@ -39,49 +38,51 @@ func main() {
 	base := os.Args[1] + "/v1"
 	config := other.DefaultConfig("not-needed")
 	config.BaseURL = base
-	a := asker{
+	c := clients{
 		openai: openai.NewClient(option.WithBaseURL(base), option.WithAPIKey("not-needed"), option.WithMaxRetries(0)),
 		other:  other.NewClientWithConfig(config),
 		image:  os.Args[2],
 	}
-	told := map[string]any{}
-	for name, ask := range map[string]func(context.Context) (any, error){
-		"models": a.models, "embeddings": a.embeddings, "errors": a.errors, "chat": a.chat, "responses": a.responses, "go-openai": a.goOpenAI,
+	results := map[string]any{}
+	for name, call := range map[string]func(context.Context) (any, error){
+		"models": c.models, "embeddings": c.embeddings, "errors": c.errors, "chat": c.chat,
+		"responses": c.responses, "go-openai": c.goOpenAI,
 	} {
-		answer, err := ask(context.Background())
+		answer, err := call(context.Background())
 		if err != nil {
 			answer = err.Error()
 		}
-		told[name] = answer
+		results[name] = answer
 	}
-	if err := json.NewEncoder(os.Stdout).Encode(told); err != nil {
+	if err := json.NewEncoder(os.Stdout).Encode(results); err != nil {
 		panic(err)
 	}
 }
 
-func (a asker) models(ctx context.Context) (any, error) {
+func (c clients) models(ctx context.Context) (any, error) {
 	listed := 0
-	models := a.openai.Models.ListAutoPaging(ctx)
+	models := c.openai.Models.ListAutoPaging(ctx)
 	for models.Next() {
-		if id := models.Current().ID; id == talker || id == twoModes {
+		if id := models.Current().ID; id == chatModel || id == twoModes {
 			listed++
 		}
 	}
 	if models.Err() != nil {
 		return nil, models.Err()
 	}
-	one, err := a.openai.Models.Get(ctx, twoModes)
+	one, err := c.openai.Models.Get(ctx, twoModes)
 	if err != nil {
 		return nil, err
 	}
 	return []any{listed, one.ID, one.OwnedBy}, nil
 }
 
-func (a asker) embeddings(ctx context.Context) (any, error) {
-	answer, err := a.openai.Embeddings.New(ctx, openai.EmbeddingNewParams{
+func (c clients) embeddings(ctx context.Context) (any, error) {
+	answer, err := c.openai.Embeddings.New(ctx, openai.EmbeddingNewParams{
 		Model: oneMode,
-		Input: openai.EmbeddingNewParamsInputUnion{OfArrayOfStrings: []string{"Aspirin is an analgesic.",
-			"Paris is in France."}},
+		Input: openai.EmbeddingNewParamsInputUnion{
+			OfArrayOfStrings: []string{"Aspirin is an analgesic.", "Paris is in France."},
+		},
 	})
 	if err != nil {
 		return nil, err
@@ -89,37 +90,38 @@ func (a asker) embeddings(ctx context.Context) (any, error) {
 	return []int{len(answer.Data), len(answer.Data[0].Embedding)}, nil
 }
 
-func (a asker) errors(ctx context.Context) (any, error) {
-	_, embedding := a.openai.Embeddings.New(ctx, openai.EmbeddingNewParams{
+func (c clients) errors(ctx context.Context) (any, error) {
+	_, embedding := c.openai.Embeddings.New(ctx, openai.EmbeddingNewParams{
 		Model: "nobody/nothing",
 		Input: openai.EmbeddingNewParamsInputUnion{OfString: openai.String("a")},
 	})
-	_, model := a.openai.Models.Get(ctx, "nobody/nothing")
-	var told []any
+	_, model := c.openai.Models.Get(ctx, "nobody/nothing")
+	var refusals []any
 	for _, err := range []error{embedding, model} {
 		var refused *openai.Error
 		if !errors.As(err, &refused) {
 			return nil, fmt.Errorf("%T: %w", err, err)
 		}
-		told = append(told, []any{refused.StatusCode, refused.Code, refused.Param})
+		refusals = append(refusals, []any{refused.StatusCode, refused.Code, refused.Param})
 	}
-	return told, nil
+	return refusals, nil
 }
 
-func (a asker) chat(ctx context.Context) (any, error) {
+func (c clients) chat(ctx context.Context) (any, error) {
+	message := openai.UserMessage([]openai.ChatCompletionContentPartUnionParam{
+		openai.ImageContentPart(openai.ChatCompletionContentPartImageImageURLParam{URL: c.image}),
+		openai.TextContentPart(question),
+	})
 	request := openai.ChatCompletionNewParams{
-		Model: talker,
-		Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage([]openai.ChatCompletionContentPartUnionParam{
-			openai.ImageContentPart(openai.ChatCompletionContentPartImageImageURLParam{URL: a.image}),
-			openai.TextContentPart(question),
-		})},
+		Model:    chatModel,
+		Messages: []openai.ChatCompletionMessageParamUnion{message},
 	}
-	whole, err := a.openai.Chat.Completions.New(ctx, request)
+	whole, err := c.openai.Chat.Completions.New(ctx, request)
 	if err != nil {
 		return nil, err
 	}
 	var streamed strings.Builder
-	stream := a.openai.Chat.Completions.NewStreaming(ctx, request)
+	stream := c.openai.Chat.Completions.NewStreaming(ctx, request)
 	for stream.Next() {
 		for _, choice := range stream.Current().Choices {
 			streamed.WriteString(choice.Delta.Content)
@@ -128,9 +130,9 @@ func (a asker) chat(ctx context.Context) (any, error) {
 	return []string{whole.Choices[0].Message.Content, streamed.String()}, stream.Err()
 }
 
-func (a asker) responses(ctx context.Context) (any, error) {
-	answer, err := a.openai.Responses.New(ctx, responses.ResponseNewParams{
-		Model: talker,
+func (c clients) responses(ctx context.Context) (any, error) {
+	answer, err := c.openai.Responses.New(ctx, responses.ResponseNewParams{
+		Model: chatModel,
 		Input: responses.ResponseNewParamsInputUnion{OfString: openai.String("What can you read?")},
 	})
 	if err != nil {
@@ -139,25 +141,25 @@ func (a asker) responses(ctx context.Context) (any, error) {
 	return answer.OutputText(), nil
 }
 
-// goOpenAI asks with the client that was there before OpenAI's own.
-func (a asker) goOpenAI(ctx context.Context) (any, error) {
-	vectors, err := a.other.CreateEmbeddings(ctx,
+// goOpenAI calls with go-openai, which is older than OpenAI's own client.
+func (c clients) goOpenAI(ctx context.Context) (any, error) {
+	vectors, err := c.other.CreateEmbeddings(ctx,
 		other.EmbeddingRequest{Model: oneMode, Input: []string{"Aspirin is an analgesic."}})
 	if err != nil {
 		return nil, err
 	}
-	chat, err := a.other.CreateChatCompletion(ctx,
-		other.ChatCompletionRequest{Model: talker, Messages: []other.ChatCompletionMessage{{
+	chat, err := c.other.CreateChatCompletion(ctx,
+		other.ChatCompletionRequest{Model: chatModel, Messages: []other.ChatCompletionMessage{{
 			Role: "user",
 			MultiContent: []other.ChatMessagePart{
-				{Type: other.ChatMessagePartTypeImageURL, ImageURL: &other.ChatMessageImageURL{URL: a.image}},
+				{Type: other.ChatMessagePartTypeImageURL, ImageURL: &other.ChatMessageImageURL{URL: c.image}},
 				{Type: other.ChatMessagePartTypeText, Text: question},
 			},
 		}}})
 	if err != nil {
 		return nil, err
 	}
-	_, err = a.other.CreateEmbeddings(ctx, other.EmbeddingRequest{Model: "nobody/nothing", Input: "a"})
+	_, err = c.other.CreateEmbeddings(ctx, other.EmbeddingRequest{Model: "nobody/nothing", Input: "a"})
 	var refused *other.APIError
 	if !errors.As(err, &refused) {
 		return nil, fmt.Errorf("%T: %w", err, err)

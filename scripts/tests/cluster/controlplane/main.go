@@ -1,6 +1,6 @@
 // Command controlplane is the control plane of a Kubernetes cluster in one binary: etcd, kube-apiserver and
-// kube-controller-manager as they are published, and an adapter of custom metrics. The first argument says which of
-// them runs; the others are its own flags.
+// kube-controller-manager as they are published, and an adapter of custom metrics. The first argument selects one; the
+// others are its flags.
 package main
 
 import (
@@ -39,7 +39,7 @@ func main() {
 	case "adapter":
 		err = metrics.Serve(ctx, os.Args)
 	default:
-		err = fmt.Errorf("the first argument has to be etcd, apiserver, controllers or adapter")
+		err = fmt.Errorf("the first argument must be etcd, apiserver, controllers or adapter")
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -47,7 +47,7 @@ func main() {
 	}
 }
 
-// etcd serves on port 2379 of this machine and keeps its data in a folder, which need not outlive a test.
+// etcd serves on port 2379 of this machine. Its data in folder need not outlive a test.
 func etcd(ctx context.Context, folder string) error {
 	config := embed.NewConfig()
 	config.Dir = folder

@@ -1,5 +1,5 @@
-// Package load is steady traffic of outside clients: embeddings, rankings and latent molecules over HTTP, each answer
-// checked. A client asks again only after its answer, and never repeats a request that failed.
+// Package load is steady traffic of outside clients, who request embeddings, rankings and latent molecules over HTTP
+// and check each answer. A client sends its next request after the answer, and never repeats a request that failed.
 package load
 
 import (
@@ -15,17 +15,18 @@ import (
 	"time"
 )
 
-// Kind is one kind of request and what its answer has to hold.
+// Kind is a kind of request with a check of its answer.
 type Kind struct {
 	Name, Path, Body string
 	Check            func(answer map[string]any) bool
 }
 
-// Kinds are the requests that the clients send in turns.
+// Kinds are the kinds of requests that the clients send in turns.
 var Kinds = []Kind{
 	{
 		Name: "embedding", Path: "/embedding/v1/embeddings",
-		Body:  `{"model":"retort/minilm-embedqa-v2","input":["What eases pain?","Aspirin is an analgesic."],"input_type":"query"}`,
+		Body: `{"model":"retort/minilm-embedqa-v2","input_type":"query",` +
+			`"input":["What eases pain?","Aspirin is an analgesic."]}`,
 		Check: func(a map[string]any) bool { return length(a["data"]) == 2 },
 	},
 	{
@@ -46,21 +47,21 @@ func length(list any) int {
 	return len(items)
 }
 
-// Result is one request.
+// Result is the outcome of a request.
 type Result struct {
 	Kind  string
-	Begun time.Time
+	Start time.Time
 	Took  time.Duration
 	Err   error
 }
 
-// Options are those of a group of clients.
+// Options describe a group of clients.
 type Options struct {
 	Address string // host:port
 	Clients int
-	// Pause is how long a client waits between an answer and its next request.
+	// Pause is the time between an answer and the client's next request.
 	Pause time.Duration
-	// Reuse is how many requests share a connection; 0: as many as the server lets.
+	// Reuse is the number of requests on a connection; 0: as many as the server allows.
 	Reuse int
 	Kinds []Kind
 }
@@ -73,16 +74,16 @@ type Load struct {
 	results []Result
 }
 
-// Start lets the clients begin. They end with ctx, or with Stop.
+// Start starts the clients. They end with ctx or Stop.
 func Start(ctx context.Context, o Options) *Load {
 	l := &Load{}
 	ctx, l.stop = context.WithCancel(ctx)
 	for i := range o.Clients {
 		l.running.Go(func() {
 			c := &client{options: o}
-			c.renew()
+			c.reconnect()
 			for n := i; ctx.Err() == nil; n++ {
-				l.add(c.ask(o.Kinds[n%len(o.Kinds)], n))
+				l.add(c.send(o.Kinds[n%len(o.Kinds)], n))
 				pause(ctx, o.Pause)
 			}
 		})
@@ -90,7 +91,7 @@ func Start(ctx context.Context, o Options) *Load {
 	return l
 }
 
-// Stop lets requests under way end.
+// Stop waits for the requests in flight.
 func (l *Load) Stop() {
 	l.stop()
 	l.running.Wait()
@@ -102,22 +103,22 @@ func (l *Load) add(r Result) {
 	l.results = append(l.results, r)
 }
 
-// Between returns the requests that were under way in any part of a time.
+// Between returns the requests that were in flight at any time of a period.
 func (l *Load) Between(from, to time.Time) (found []Result) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, r := range l.results {
-		if r.Begun.Before(to) && r.Begun.Add(r.Took).After(from) {
+		if r.Start.Before(to) && r.Start.Add(r.Took).After(from) {
 			found = append(found, r)
 		}
 	}
 	return found
 }
 
-func pause(ctx context.Context, long time.Duration) {
+func pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
-	case <-time.After(long):
+	case <-time.After(d):
 	}
 }
 
@@ -126,29 +127,31 @@ type client struct {
 	http    *http.Client
 }
 
-// renew takes a connection of its own for what follows.
-func (c *client) renew() {
+// reconnect makes the following requests use a new connection.
+func (c *client) reconnect() {
 	if c.http != nil {
 		c.http.CloseIdleConnections()
 	}
 	dialer := &net.Dialer{Timeout: 5 * time.Second}
-	c.http = &http.Client{Timeout: 60 * time.Second,
-		Transport: &http.Transport{DialContext: dialer.DialContext, MaxIdleConnsPerHost: 1}}
+	c.http = &http.Client{
+		Timeout:   60 * time.Second,
+		Transport: &http.Transport{DialContext: dialer.DialContext, MaxIdleConnsPerHost: 1},
+	}
 }
 
-// ask sends the n-th request of this client.
-func (c *client) ask(k Kind, n int) Result {
+// send sends the n-th request of this client.
+func (c *client) send(k Kind, n int) Result {
 	if c.options.Reuse > 0 && n%c.options.Reuse == 0 {
-		c.renew()
+		c.reconnect()
 	}
-	r := Result{Kind: k.Name, Begun: time.Now()}
+	r := Result{Kind: k.Name, Start: time.Now()}
 	r.Err = c.post(k)
-	r.Took = time.Since(r.Begun)
+	r.Took = time.Since(r.Start)
 	return r
 }
 
 func (c *client) post(k Kind) error {
-	// A context that never ends: a request that was begun is a request that counts.
+	// The request does not end with the load: every request that is started counts.
 	answer, err := c.http.Post("http://"+c.options.Address+k.Path, "application/json", bytes.NewBufferString(k.Body))
 	if err != nil {
 		return err
@@ -166,12 +169,12 @@ func (c *client) post(k Kind) error {
 		return err
 	}
 	if !k.Check(body) {
-		return fmt.Errorf("not the answer: %.200s", text)
+		return fmt.Errorf("wrong answer: %.200s", text)
 	}
 	return nil
 }
 
-// Failed returns the requests that were not answered well.
+// Failed returns the requests that failed or got a wrong answer.
 func Failed(results []Result) (failed []Result) {
 	for _, r := range results {
 		if r.Err != nil {
@@ -181,8 +184,8 @@ func Failed(results []Result) (failed []Result) {
 	return failed
 }
 
-// Quantile is a share of the times that requests took, such as 0.99.
-func Quantile(results []Result, share float64) time.Duration {
+// Quantile returns a quantile of the latencies, such as 0.99.
+func Quantile(results []Result, q float64) time.Duration {
 	if len(results) == 0 {
 		return 0
 	}
@@ -191,5 +194,5 @@ func Quantile(results []Result, share float64) time.Duration {
 		took[i] = r.Took
 	}
 	slices.Sort(took)
-	return took[min(int(share*float64(len(took))), len(took)-1)]
+	return took[min(int(q*float64(len(took))), len(took)-1)]
 }

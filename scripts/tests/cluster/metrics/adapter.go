@@ -1,5 +1,5 @@
-// Package metrics is an adapter of custom metrics for autoscalers. It has no Prometheus: asked for a metric of pods, it
-// reads the /metrics of each of them at that moment.
+// Package metrics is an adapter of custom metrics for autoscalers, without Prometheus: a request for a metric of pods
+// reads the /metrics of each of them.
 package metrics
 
 import (
@@ -35,7 +35,7 @@ func Serve(ctx context.Context, arguments []string) error {
 	if err != nil {
 		return err
 	}
-	base.WithCustomMetrics(&pods{client: client, mapper: mapper, seen: samples{last: map[string]sample{}}})
+	base.WithCustomMetrics(&pods{client: client, mapper: mapper, last: samples{byKey: map[string]sample{}}})
 	return base.Run(ctx)
 }
 
@@ -44,22 +44,24 @@ type pods struct {
 	defaults.DefaultCustomMetricsProvider
 	client dynamic.Interface
 	mapper meta.RESTMapper
-	seen   samples // counters
+	last   samples
 }
 
 var podResource = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 
-// GetMetricByName is the value of one pod.
-func (p *pods) GetMetricByName(ctx context.Context, name types.NamespacedName, info provider.CustomMetricInfo, metric labels.Selector) (*custom_metrics.MetricValue, error) {
+// GetMetricByName returns the value of one pod.
+func (p *pods) GetMetricByName(ctx context.Context, name types.NamespacedName, info provider.CustomMetricInfo,
+	_ labels.Selector) (*custom_metrics.MetricValue, error) {
 	object, err := p.client.Resource(podResource).Namespace(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
 	if err != nil {
 		return nil, err
 	}
-	return p.value(ctx, name, object.UnstructuredContent(), info, metric)
+	return p.value(ctx, name, object.UnstructuredContent(), info)
 }
 
-// GetMetricBySelector are the values of the pods that run; one that does not answer is left out.
-func (p *pods) GetMetricBySelector(ctx context.Context, namespace string, selector labels.Selector, info provider.CustomMetricInfo, metric labels.Selector) (*custom_metrics.MetricValueList, error) {
+// GetMetricBySelector returns the values of the running pods that answer.
+func (p *pods) GetMetricBySelector(ctx context.Context, namespace string, selector labels.Selector,
+	info provider.CustomMetricInfo, _ labels.Selector) (*custom_metrics.MetricValueList, error) {
 	if info.GroupResource.Resource != "pods" {
 		return nil, provider.NewMetricNotFoundError(info.GroupResource, info.Metric)
 	}
@@ -70,8 +72,8 @@ func (p *pods) GetMetricBySelector(ctx context.Context, namespace string, select
 	}
 	values := &custom_metrics.MetricValueList{}
 	for _, object := range found.Items {
-		value, err := p.value(ctx, types.NamespacedName{Namespace: namespace, Name: object.GetName()},
-			object.UnstructuredContent(), info, metric)
+		name := types.NamespacedName{Namespace: namespace, Name: object.GetName()}
+		value, err := p.value(ctx, name, object.UnstructuredContent(), info)
 		if err == nil {
 			values.Items = append(values.Items, *value)
 		}
@@ -82,15 +84,16 @@ func (p *pods) GetMetricBySelector(ctx context.Context, namespace string, select
 	return values, nil
 }
 
-// value reads a pod's metric.
-func (p *pods) value(ctx context.Context, name types.NamespacedName, object map[string]any, info provider.CustomMetricInfo, metric labels.Selector) (*custom_metrics.MetricValue, error) {
+// value reads a metric of a pod: one value, the sum of all its series.
+func (p *pods) value(ctx context.Context, name types.NamespacedName, object map[string]any,
+	info provider.CustomMetricInfo) (*custom_metrics.MetricValue, error) {
 	url, err := endpoint(object)
 	if err != nil {
 		return nil, err
 	}
 	within, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	number, err := p.seen.read(within, url, info.Metric)
+	number, err := p.last.read(within, url, info.Metric)
 	if err != nil {
 		return nil, fmt.Errorf("pod %s: %w", name.Name, err)
 	}
@@ -98,7 +101,6 @@ func (p *pods) value(ctx context.Context, name types.NamespacedName, object map[
 	if err != nil {
 		return nil, err
 	}
-	_ = metric // one value a pod: all its series are summed
 	return &custom_metrics.MetricValue{
 		DescribedObject: reference,
 		Metric:          custom_metrics.MetricIdentifier{Name: info.Metric},

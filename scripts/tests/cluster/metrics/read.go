@@ -14,69 +14,69 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// sample is what a pod's counters were at one moment, and the value drawn from them then.
+// sample has the values of a ratio's counters at one time, and the ratio since the sample before.
 type sample struct {
-	at    time.Time
-	first float64
-	later float64
-	value float64
+	at          time.Time
+	numerator   float64
+	denominator float64
+	ratio       float64
 }
 
-// samples are those last seen, by address and metric.
+// samples are the last ones, by address and metric.
 type samples struct {
-	mu   sync.Mutex
-	last map[string]sample
+	mu    sync.Mutex
+	byKey map[string]sample
 }
 
-// least is the time between two looks at counters: an earlier one repeats the value before.
-const least = time.Second
+// minInterval is the least time between two samples; until then the last ratio is repeated.
+const minInterval = time.Second
 
-// ratio is a metric made of two counters: how much one has grown for each step of the other, in another unit.
+// ratio is a metric computed from two counters: the increase of one divided by that of the other, times unit.
 type ratio struct {
-	above, below string
-	unit         float64
+	numerator, denominator string
+	unit                   float64
 }
 
-// ratios are the metrics of the chart's rules for prometheus-adapter (files/adapter-rules.yaml) that are no series.
+// ratios are the metrics of the chart's rules for prometheus-adapter (files/adapter-rules.yaml) that are not series.
 var ratios = map[string]ratio{
 	"nv_inference_queue_seconds": {"nv_inference_queue_duration_us", "nv_inference_request_success", 1e-6},
 }
 
-// read returns a metric of one pod: the sum of its series, or a ratio since the last look; 0 where that cannot be said.
+// read returns a metric of one pod: the sum of its series, or a ratio since the last sample, 0 if there is none.
 func (s *samples) read(ctx context.Context, url, name string) (float64, error) {
 	families, err := fetch(ctx, url)
 	if err != nil {
 		return 0, err
 	}
-	of, isRatio := ratios[name]
+	r, isRatio := ratios[name]
 	if !isRatio {
 		return sum(families, name)
 	}
-	first, err := sum(families, of.above)
+	numerator, err := sum(families, r.numerator)
 	if err != nil {
 		return 0, err
 	}
-	later, err := sum(families, of.below)
+	denominator, err := sum(families, r.denominator)
 	if err != nil {
 		return 0, err
 	}
-	return of.unit * s.grown(url+" "+name, first, later), nil
+	return r.unit * s.ratio(url+" "+name, numerator, denominator), nil
 }
 
-// grown is the growth of first for each step of later since the last look.
-func (s *samples) grown(key string, first, later float64) float64 {
+// ratio returns the increase of numerator divided by that of denominator since the last sample.
+func (s *samples) ratio(key string, numerator, denominator float64) float64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	old, known := s.last[key]
-	if known && time.Since(old.at) < least {
-		return old.value
+	old, known := s.byKey[key]
+	if known && time.Since(old.at) < minInterval {
+		return old.ratio
 	}
-	now := sample{at: time.Now(), first: first, later: later}
-	if known && later > old.later && first >= old.first {
-		now.value = (first - old.first) / (later - old.later)
+	now := sample{at: time.Now(), numerator: numerator, denominator: denominator}
+	if known && denominator > old.denominator && numerator >= old.numerator {
+		now.ratio = (numerator - old.numerator) / (denominator - old.denominator)
 	}
-	s.last[key] = now
-	return now.value
+	s.byKey[key] = now
+	return now.ratio
 }
 
 func fetch(ctx context.Context, url string) (map[string]*dto.MetricFamily, error) {
@@ -100,7 +100,7 @@ func fetch(ctx context.Context, url string) (map[string]*dto.MetricFamily, error
 func sum(families map[string]*dto.MetricFamily, name string) (total float64, err error) {
 	family := families[name]
 	if family == nil {
-		return 0, errors.New("there is no metric " + name)
+		return 0, fmt.Errorf("there is no metric %s", name)
 	}
 	for _, m := range family.Metric {
 		total += m.GetGauge().GetValue() + m.GetCounter().GetValue() + m.GetUntyped().GetValue()
@@ -108,7 +108,7 @@ func sum(families map[string]*dto.MetricFamily, name string) (total float64, err
 	return total, nil
 }
 
-// endpoint is where a pod's metrics are: as its annotations say, or the first of its ports called metrics or http.
+// endpoint returns the URL of a pod's metrics, at the port of its annotation or the first port with a usual name.
 func endpoint(pod map[string]any) (string, error) {
 	address := text(pod, "status", "podIP")
 	if address == "" || text(pod, "metadata", "deletionTimestamp") != "" {
@@ -117,7 +117,7 @@ func endpoint(pod map[string]any) (string, error) {
 	port := text(pod, "metadata", "annotations", "prometheus.io/port")
 	for _, wanted := range []string{"metrics", "http", "http-metrics"} {
 		if port == "" {
-			port = named(pod, wanted)
+			port = portNumber(pod, wanted)
 		}
 	}
 	if port == "" {
@@ -126,7 +126,7 @@ func endpoint(pod map[string]any) (string, error) {
 	return "http://" + address + ":" + port + "/metrics", nil
 }
 
-// text is the word at a path of an object, "" where there is none.
+// text returns the string at a path of an object, or "".
 func text(object any, path ...string) string {
 	for _, key := range path {
 		m, ok := object.(map[string]any)
@@ -135,12 +135,12 @@ func text(object any, path ...string) string {
 		}
 		object = m[key]
 	}
-	word, _ := object.(string)
-	return word
+	value, _ := object.(string)
+	return value
 }
 
-// named is the number of a container's port.
-func named(pod map[string]any, name string) string {
+// portNumber returns the number of a container's port by its name, or "".
+func portNumber(pod map[string]any, name string) string {
 	spec, _ := pod["spec"].(map[string]any)
 	containers, _ := spec["containers"].([]any)
 	for _, c := range containers {

@@ -10,15 +10,16 @@ import (
 	"k8s.io/client-go/informers"
 )
 
-// NewBalancer returns what outside clients come through, as through a load balancer or an ingress that passes
-// connections on: it follows the endpoints itself, and where a pod refuses a connection it tries the next one, as nginx
-// (proxy_next_upstream) and HAProxy (redispatch) do. It repeats no request.
+// NewBalancer returns the load balancer of outside clients. It follows the endpoints itself; if a pod refuses a
+// connection, it connects to the next one, as nginx (proxy_next_upstream) and HAProxy (redispatch) do. It never repeats
+// a request.
 func NewBalancer(ctx context.Context, factory informers.SharedInformerFactory) *Proxy {
-	return &Proxy{ctx: ctx, slices: factory.Discovery().V1().EndpointSlices().Lister(),
-		open: map[string]net.Listener{}, again: true}
+	p := newProxy(ctx, factory)
+	p.retry = true
+	return p
 }
 
-// Expose opens a port on address for one port of a service.
+// Expose forwards connections on address to one port of a service.
 func (p *Proxy) Expose(address string, s *core.Service, port string) error {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
@@ -43,11 +44,11 @@ func (p *Proxy) accept(listener net.Listener, s *core.Service, port string) {
 	}()
 }
 
-// dial connects to one of the pods in turns; nil where none takes the connection.
+// dial connects to one of the pods in turns, and returns nil if none takes the connection.
 func (p *Proxy) dial(s *core.Service, port string, turn uint64) *net.TCPConn {
 	targets := p.targets(s, port)
 	tries := min(len(targets), 1)
-	if p.again {
+	if p.retry {
 		tries = len(targets)
 	}
 	for i := range tries {

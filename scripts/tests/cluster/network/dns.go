@@ -1,11 +1,11 @@
-// Package network stands for a cluster's DNS and for kube-proxy: both follow the API as the real ones do.
+// Package network has a cluster's DNS and kube-proxy, and a load balancer for outside clients. All follow the API, as
+// the real ones do.
 package network
 
 import (
 	"context"
 	"net"
 	"strings"
-	"sync"
 
 	"github.com/miekg/dns"
 	core "k8s.io/api/core/v1"
@@ -16,45 +16,42 @@ import (
 	list "k8s.io/client-go/listers/discovery/v1"
 )
 
-// TTL is how long an answer may be kept, in seconds: that of CoreDNS's kubernetes plugin.
-const TTL = 5
+// ttl is the time to live of answers in seconds, as of CoreDNS's kubernetes plugin.
+const ttl = 5
 
-// zone is what the names of services end with.
+// zone is the suffix of the names of services.
 const zone = ".svc.cluster.local."
 
-// DNS answers for the names of services: the address of one that has an address, and those of the pods behind one that
-// has none (a headless service), ready ones only unless it publishes others too.
-type DNS struct {
+// server resolves the names of services: to the service's address or, if it is headless, to the addresses of its pods,
+// without those that are not ready unless the service publishes them.
+type server struct {
 	services corelist.ServiceLister
 	slices   list.EndpointSliceLister
-	mu       sync.Mutex
-	Queries  map[string]int // by name, for those that exist
 }
 
-// NewDNS serves on an address until ctx ends.
-func NewDNS(ctx context.Context, factory informers.SharedInformerFactory, address string) (*DNS, error) {
-	d := &DNS{
+// ServeDNS answers names on an address until ctx ends.
+func ServeDNS(ctx context.Context, factory informers.SharedInformerFactory, address string) error {
+	d := &server{
 		services: factory.Core().V1().Services().Lister(),
 		slices:   factory.Discovery().V1().EndpointSlices().Lister(),
-		Queries:  map[string]int{},
 	}
 	conn, err := net.ListenPacket("udp", address)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, server := range []*dns.Server{{PacketConn: conn, Handler: d}, {Listener: listener, Handler: d}} {
 		go func() { _ = server.ActivateAndServe() }()
 		context.AfterFunc(ctx, func() { _ = server.Shutdown() })
 	}
-	return d, nil
+	return nil
 }
 
 // ServeDNS answers one question.
-func (d *DNS) ServeDNS(w dns.ResponseWriter, question *dns.Msg) {
+func (d *server) ServeDNS(w dns.ResponseWriter, question *dns.Msg) {
 	answer := new(dns.Msg)
 	answer.SetReply(question)
 	answer.Authoritative = true
@@ -65,44 +62,36 @@ func (d *DNS) ServeDNS(w dns.ResponseWriter, question *dns.Msg) {
 	}
 	if q.Qtype == dns.TypeA {
 		for _, address := range addresses {
-			answer.Answer = append(answer.Answer, &dns.A{
-				Hdr: dns.RR_Header{Name: q.Name, Rrtype: dns.TypeA, Class: dns.ClassINET,
-					Ttl: TTL}, A: net.ParseIP(address),
-			})
+			header := dns.RR_Header{Name: q.Name, Rrtype: dns.TypeA, Class: dns.ClassINET, Ttl: ttl}
+			answer.Answer = append(answer.Answer, &dns.A{Hdr: header, A: net.ParseIP(address)})
 		}
 	}
 	_ = w.WriteMsg(answer)
 }
 
 // lookup returns the addresses of a name such as "triton.default.svc.cluster.local.".
-func (d *DNS) lookup(name string) (addresses []string, known bool) {
+func (d *server) lookup(name string) (addresses []string, known bool) {
 	service, ok := strings.CutSuffix(name, zone)
 	if !ok {
 		return nil, false
 	}
-	labelled := strings.Split(service, ".")
-	if len(labelled) != 2 {
-		return nil, false
-	}
-	s, err := d.services.Services(labelled[1]).Get(labelled[0])
+	service, namespace, _ := strings.Cut(service, ".")
+	s, err := d.services.Services(namespace).Get(service)
 	if err != nil {
 		return nil, false
 	}
-	d.mu.Lock()
-	d.Queries[service]++
-	d.mu.Unlock()
 	if s.Spec.ClusterIP != core.ClusterIPNone {
 		return []string{s.Spec.ClusterIP}, true
 	}
 	for _, e := range endpoints(d.slices, s) {
-		if s.Spec.PublishNotReadyAddresses || e.Conditions.Ready == nil || *e.Conditions.Ready {
+		if s.Spec.PublishNotReadyAddresses || isReady(e) {
 			addresses = append(addresses, e.Addresses...)
 		}
 	}
 	return addresses, len(addresses) > 0
 }
 
-// endpoints are all of a service's.
+// endpoints returns all endpoints of a service.
 func endpoints(slices list.EndpointSliceLister, s *core.Service) (all []discovery.Endpoint) {
 	found, err := slices.EndpointSlices(s.Namespace).List(selector(s.Name))
 	if err != nil {

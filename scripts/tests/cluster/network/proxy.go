@@ -16,32 +16,37 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Proxy stands for kube-proxy: whoever connects to the address of a service is connected to one of its ready pods, in
-// turns, as kube-proxy with IPVS does. A connection stays with its pod. Where no pod is ready, those that are ending
-// and still serve take connections, and where there is none at all the connection is refused.
+// Proxy stands for kube-proxy with IPVS: it forwards each connection to a service's address to one of its ready pods,
+// in turns. If no pod is ready, pods that are ending but still serve get the connection; without those it is refused.
 type Proxy struct {
 	ctx    context.Context
 	slices list.EndpointSliceLister
 	mu     sync.Mutex
 	open   map[string]net.Listener // by address and port
-	again  bool                    // a refused connection is tried with another pod
+	retry  bool                    // connects to another pod if one refuses
 }
 
-// NewProxy serves all services with addresses until ctx ends.
-func NewProxy(ctx context.Context, factory informers.SharedInformerFactory) (*Proxy, error) {
-	p := &Proxy{ctx: ctx, slices: factory.Discovery().V1().EndpointSlices().Lister(), open: map[string]net.Listener{}}
+// StartProxy serves all services with addresses until ctx ends.
+func StartProxy(ctx context.Context, factory informers.SharedInformerFactory) error {
+	p := newProxy(ctx, factory)
 	_, err := factory.Core().V1().Services().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: func(o any) { p.see(o.(*core.Service)) },
+		AddFunc: func(o any) { p.add(o.(*core.Service)) },
 		DeleteFunc: func(o any) {
 			if s, ok := o.(*core.Service); ok {
-				p.forget(s)
+				p.remove(s)
 			}
 		},
 	})
-	return p, err
+	return err
 }
 
-func (p *Proxy) see(s *core.Service) {
+func newProxy(ctx context.Context, factory informers.SharedInformerFactory) *Proxy {
+	return &Proxy{
+		ctx: ctx, slices: factory.Discovery().V1().EndpointSlices().Lister(), open: map[string]net.Listener{},
+	}
+}
+
+func (p *Proxy) add(s *core.Service) {
 	if s.Spec.ClusterIP == core.ClusterIPNone || s.Spec.ClusterIP == "" {
 		return
 	}
@@ -55,17 +60,17 @@ func (p *Proxy) see(s *core.Service) {
 	}
 }
 
-func at(s *core.Service, port core.ServicePort) string {
+func address(s *core.Service, port core.ServicePort) string {
 	return net.JoinHostPort(s.Spec.ClusterIP, strconv.Itoa(int(port.Port)))
 }
 
-func (p *Proxy) forget(s *core.Service) {
+func (p *Proxy) remove(s *core.Service) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, port := range s.Spec.Ports {
-		if listener := p.open[at(s, port)]; listener != nil {
+		if listener := p.open[address(s, port)]; listener != nil {
 			_ = listener.Close()
-			delete(p.open, at(s, port))
+			delete(p.open, address(s, port))
 		}
 	}
 }
@@ -73,20 +78,20 @@ func (p *Proxy) forget(s *core.Service) {
 func (p *Proxy) listen(s *core.Service, port core.ServicePort) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.open[at(s, port)] != nil {
+	if p.open[address(s, port)] != nil {
 		return nil
 	}
-	listener, err := net.Listen("tcp", at(s, port))
+	listener, err := net.Listen("tcp", address(s, port))
 	if err != nil {
 		return err
 	}
-	p.open[at(s, port)] = listener
+	p.open[address(s, port)] = listener
 	context.AfterFunc(p.ctx, func() { _ = listener.Close() })
 	p.accept(listener, s, port.Name)
 	return nil
 }
 
-// connect joins a client with a pod until both have said all, or either is reset.
+// connect forwards between a client and a pod until both have sent everything, or either is reset.
 func (p *Proxy) connect(client *net.TCPConn, s *core.Service, port string, turn uint64) {
 	defer client.Close()
 	pod := p.dial(s, port, turn)
@@ -96,13 +101,13 @@ func (p *Proxy) connect(client *net.TCPConn, s *core.Service, port string, turn 
 	}
 	defer pod.Close()
 	var both sync.WaitGroup
-	both.Go(func() { splice(pod, client) })
-	both.Go(func() { splice(client, pod) })
+	both.Go(func() { forward(pod, client) })
+	both.Go(func() { forward(client, pod) })
 	both.Wait()
 }
 
-// splice copies until the end; that of one side is the end for the other, and a reset is a reset.
-func splice(to, from *net.TCPConn) {
+// forward copies one direction, and passes on its end or reset.
+func forward(to, from *net.TCPConn) {
 	if _, err := io.Copy(to, from); err != nil {
 		reset(to)
 		reset(from)
@@ -111,13 +116,13 @@ func splice(to, from *net.TCPConn) {
 	_ = to.CloseWrite()
 }
 
-// reset closes with RST, which a client sees as a connection that was refused or reset.
+// reset closes with RST: the client sees a refused or reset connection.
 func reset(conn *net.TCPConn) {
 	_ = conn.SetLinger(0)
 	_ = conn.Close()
 }
 
-// targets are the addresses of the pods that take connections now.
+// targets returns the addresses of the pods that take connections now.
 func (p *Proxy) targets(s *core.Service, port string) []string {
 	slices, err := p.slices.EndpointSlices(s.Namespace).List(selector(s.Name))
 	if err != nil {
@@ -132,7 +137,7 @@ func (p *Proxy) targets(s *core.Service, port string) []string {
 		for _, e := range slice.Endpoints {
 			for _, address := range e.Addresses {
 				target := net.JoinHostPort(address, fmt.Sprint(number))
-				if holds(e.Conditions.Ready) {
+				if isReady(e) {
 					ready = append(ready, target)
 				} else if e.Conditions.Serving != nil && *e.Conditions.Serving {
 					serving = append(serving, target)
@@ -146,7 +151,7 @@ func (p *Proxy) targets(s *core.Service, port string) []string {
 	return serving
 }
 
-func holds(condition *bool) bool { return condition == nil || *condition }
+func isReady(e discovery.Endpoint) bool { return e.Conditions.Ready == nil || *e.Conditions.Ready }
 
 func portOf(slice *discovery.EndpointSlice, name string) int32 {
 	for _, port := range slice.Ports {

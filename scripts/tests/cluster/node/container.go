@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -18,40 +19,39 @@ import (
 	"retort-cluster-test/sandbox"
 )
 
-// container is one container of a pod, over all its restarts.
+// container is a container of a pod, across its restarts.
 type container struct {
 	pod  *pod
 	spec *core.Container
 
-	mu       sync.Mutex
-	process  *exec.Cmd // nil while none runs
-	exited   chan struct{}
-	begun    time.Time
-	started  bool // the startup probe has succeeded
-	ready    bool
-	restarts int32
-	last     *core.ContainerStateTerminated
+	mu        sync.Mutex
+	process   *exec.Cmd // nil while none runs
+	exited    chan struct{}
+	startedAt time.Time
+	started   bool // the startup probe has succeeded
+	ready     bool
+	restarts  int32
+	last      *core.ContainerStateTerminated
 }
 
-// Pauses between restarts, as a kubelet's but shorter: tests wait for them.
+// The back-off between restarts, shorter than a kubelet's, since tests wait for it.
 const (
-	firstPause = time.Second
-	mostPause  = 20 * time.Second
-	// longLife makes the pause short again.
-	longLife = time.Minute
+	minPause   = time.Second
+	maxPause   = 20 * time.Second
+	resetAfter = time.Minute // a container that ran this long is restarted after minPause
 )
 
-// live runs the container again and again until its pod has to go.
-func (c *container) live(ctx context.Context) {
-	pause := firstPause
+// keepRunning runs the container and restarts it until its pod ends.
+func (c *container) keepRunning(ctx context.Context) {
+	pause := minPause
 	for {
 		if err := c.start(ctx); err != nil {
 			log.Printf("pod %s, container %s: %v", c.pod.object.Name, c.spec.Name, err)
 		} else {
 			c.watch(ctx)
 		}
-		if c.begun.Add(longLife).Before(time.Now()) {
-			pause = firstPause
+		if c.startedAt.Add(resetAfter).Before(time.Now()) {
+			pause = minPause
 		}
 		select {
 		case <-ctx.Done():
@@ -60,11 +60,11 @@ func (c *container) live(ctx context.Context) {
 			return
 		case <-time.After(pause):
 		}
-		pause = min(2*pause, mostPause)
+		pause = min(2*pause, maxPause)
 	}
 }
 
-// watch probes a running container until it ends or its pod has to go.
+// watch probes a running container until it or its pod ends.
 func (c *container) watch(ctx context.Context) {
 	probing, stop := context.WithCancel(ctx)
 	var probes sync.WaitGroup
@@ -79,10 +79,10 @@ func (c *container) watch(ctx context.Context) {
 	<-c.exited
 	stop()
 	probes.Wait()
-	c.ended(ctx)
+	c.recordExit(ctx)
 }
 
-// start begins the container's process.
+// start starts the container's process.
 func (c *container) start(ctx context.Context) error {
 	box, err := c.sandbox(ctx)
 	if err != nil {
@@ -102,7 +102,7 @@ func (c *container) start(ctx context.Context) error {
 	c.mu.Lock()
 	c.process = process
 	c.exited = exited
-	c.begun = time.Now()
+	c.startedAt = time.Now()
 	c.started = c.spec.StartupProbe == nil
 	c.ready = c.started && c.spec.ReadinessProbe == nil
 	c.mu.Unlock()
@@ -110,12 +110,12 @@ func (c *container) start(ctx context.Context) error {
 		_ = process.Wait()
 		close(exited)
 	}()
-	c.pod.tell(ctx)
+	c.pod.report(ctx)
 	return nil
 }
 
-// once runs an init container.
-func (c *container) once(ctx context.Context) error {
+// runOnce runs an init container.
+func (c *container) runOnce(ctx context.Context) error {
 	if err := c.start(ctx); err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (c *container) once(ctx context.Context) error {
 	return nil
 }
 
-// sandbox describes the container for the package of that name.
+// sandbox describes the container for package sandbox.
 func (c *container) sandbox(ctx context.Context) (*sandbox.Container, error) {
 	image, err := c.pod.node.image(c.spec.Image)
 	if err != nil {
@@ -155,10 +155,10 @@ func (c *container) sandbox(ctx context.Context) (*sandbox.Container, error) {
 	}
 	box := &sandbox.Container{
 		Base: base, Network: c.pod.network.path(), Hostname: c.pod.object.Name,
-		Mounts:      append(append([]sandbox.Mount{}, image.Mounts...), volumes...),
+		Mounts:      slices.Concat(image.Mounts, volumes),
 		Files:       c.pod.files(),
 		Directory:   c.spec.WorkingDir,
-		Command:     append(append([]string{}, entrypoint...), expand(c.spec.Args, environment)...),
+		Command:     slices.Concat(entrypoint, expand(c.spec.Args, environment)),
 		Environment: environment,
 		User:        image.User, Group: image.User,
 	}
@@ -185,22 +185,23 @@ func set(number *int, value *int64) {
 	}
 }
 
-// files are those that a kubelet writes for all containers of a pod.
+// files returns the files that a kubelet writes for all containers of a pod.
 func (p *pod) files() map[string]string {
 	domain := p.object.Namespace + ".svc.cluster.local"
 	return map[string]string{
-		"/etc/hosts":       "127.0.0.1 localhost\n" + p.address + " " + p.object.Name + "\n",
-		"/etc/hostname":    p.object.Name + "\n",
-		"/etc/resolv.conf": "nameserver " + p.node.config.DNS + "\nsearch " + domain + " svc.cluster.local cluster.local\noptions ndots:5\n",
+		"/etc/hosts":    "127.0.0.1 localhost\n" + p.address + " " + p.object.Name + "\n",
+		"/etc/hostname": p.object.Name + "\n",
+		"/etc/resolv.conf": "nameserver " + p.node.config.DNS +
+			"\nsearch " + domain + " svc.cluster.local cluster.local\noptions ndots:5\n",
 	}
 }
 
-// terminate ends the container as a kubelet does: preStop, SIGTERM, and SIGKILL when the grace is over.
+// terminate ends the container as a kubelet does: preStop, SIGTERM, and SIGKILL after the grace period.
 func (c *container) terminate(ctx context.Context, grace time.Duration) {
 	deadline := time.Now().Add(grace)
 	if c.spec.Lifecycle != nil && c.spec.Lifecycle.PreStop != nil {
 		within, cancel := context.WithDeadline(ctx, deadline)
-		if err := c.act(within, c.spec.Lifecycle.PreStop); err != nil {
+		if err := c.runHook(within, c.spec.Lifecycle.PreStop); err != nil {
 			log.Printf("pod %s, container %s: preStop: %v", c.pod.object.Name, c.spec.Name, err)
 		}
 		cancel()
@@ -211,7 +212,7 @@ func (c *container) terminate(ctx context.Context, grace time.Duration) {
 	case <-ctx.Done():
 		_ = c.kill()
 	case <-time.After(max(time.Until(deadline), 2*time.Second)):
-		log.Printf("pod %s, container %s: killed, its grace of %v is over", c.pod.object.Name, c.spec.Name, grace)
+		log.Printf("pod %s, container %s: killed after its grace period of %v", c.pod.object.Name, c.spec.Name, grace)
 		_ = c.kill()
 	}
 }
@@ -228,17 +229,17 @@ func (c *container) kill() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.process == nil {
-		return errors.New("it does not run")
+		return errors.New("the container does not run")
 	}
 	return c.process.Process.Kill()
 }
 
-// ended notes the end of the process.
-func (c *container) ended(ctx context.Context) {
+// recordExit records how the process ended.
+func (c *container) recordExit(ctx context.Context) {
 	c.mu.Lock()
 	state := c.process.ProcessState
 	c.last = &core.ContainerStateTerminated{
-		ExitCode: int32(state.ExitCode()), StartedAt: meta.NewTime(c.begun), FinishedAt: meta.Now(), Reason: "Completed",
+		ExitCode: int32(state.ExitCode()), StartedAt: meta.NewTime(c.startedAt), FinishedAt: meta.Now(), Reason: "Completed",
 	}
 	if signal, ok := state.Sys().(syscall.WaitStatus); ok && signal.Signaled() {
 		c.last.Signal = int32(signal.Signal())
@@ -256,22 +257,23 @@ func (c *container) ended(ctx context.Context) {
 	for _, layer := range matches {
 		_ = os.RemoveAll(layer)
 	}
-	c.pod.tell(ctx)
+	c.pod.report(ctx)
 }
 
-// status is the container's as the API has it.
+// status returns the container's status for the API.
 func (c *container) status() core.ContainerStatus {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	started := c.started
 	s := core.ContainerStatus{
-		Name: c.spec.Name, Image: c.spec.Image, ImageID: c.spec.Image, Ready: c.ready, Started: &started, RestartCount: c.restarts,
+		Name: c.spec.Name, Image: c.spec.Image, ImageID: c.spec.Image,
+		Ready: c.ready, Started: &started, RestartCount: c.restarts,
 	}
 	if c.last != nil {
 		s.LastTerminationState.Terminated = c.last
 	}
 	if c.process != nil {
-		s.State.Running = &core.ContainerStateRunning{StartedAt: meta.NewTime(c.begun)}
+		s.State.Running = &core.ContainerStateRunning{StartedAt: meta.NewTime(c.startedAt)}
 	} else {
 		s.State.Waiting = &core.ContainerStateWaiting{Reason: "ContainerCreating"}
 	}

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// ticks is the unit of times in /proc/PID/stat, which Linux fixes at a hundredth of a second.
-const ticks = 10 * time.Millisecond
+// tick is the unit of processor time in /proc/PID/stat: a hundredth of a second on Linux.
+const tick = 10 * time.Millisecond
 
-// CPU is the processor time that the living processes of a pod have used.
+// CPU returns the processor time that the running processes of a pod have used.
 func (n *Node) CPU(name string) (total time.Duration, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -32,7 +32,7 @@ func (n *Node) CPU(name string) (total time.Duration, err error) {
 	return 0, fmt.Errorf("there is no pod %s", name)
 }
 
-// cpu sums over the processes of the container's process namespace.
+// cpu adds up the processes of the container's process namespace.
 func (c *container) cpu() (total time.Duration, err error) {
 	c.mu.Lock()
 	process := c.process
@@ -40,7 +40,7 @@ func (c *container) cpu() (total time.Duration, err error) {
 	if process == nil {
 		return 0, fmt.Errorf("container %s does not run", c.spec.Name)
 	}
-	own, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/pid", process.Process.Pid))
+	namespace, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/pid", process.Process.Pid))
 	if err != nil {
 		return 0, err
 	}
@@ -49,21 +49,21 @@ func (c *container) cpu() (total time.Duration, err error) {
 		return 0, err
 	}
 	for _, folder := range all {
-		if space, err := os.Readlink(filepath.Join(folder, "ns/pid")); err != nil || space != own {
+		if other, err := os.Readlink(filepath.Join(folder, "ns/pid")); err != nil || other != namespace {
 			continue
 		}
 		stat, err := os.ReadFile(filepath.Join(folder, "stat"))
 		if err != nil {
-			continue // it has ended
+			continue // the process has ended
 		}
 		_, rest, _ := strings.Cut(string(stat), ") ")
 		fields := strings.Fields(rest)
-		for _, field := range fields[11:13] { // in user mode, and in the kernel
+		for _, field := range fields[11:13] { // user and system time
 			count, err := strconv.ParseInt(field, 10, 64)
 			if err != nil {
 				return 0, err
 			}
-			total += time.Duration(count) * ticks
+			total += time.Duration(count) * tick
 		}
 	}
 	return total, nil

@@ -1,9 +1,9 @@
-// Package node is a small kubelet and a scheduler for tests: pods become processes of this machine (see the package
-// sandbox), each pod with a network namespace and an address of its own behind a bridge.
+// Package node is a small kubelet and scheduler for tests. It runs pods as processes of this machine (see package
+// sandbox); each pod has a network namespace and an address on a bridge.
 //
-// What it does as a kubelet: init containers, container environment (fieldRef, secretKeyRef, configMapKeyRef, whole
-// sources), volumes (emptyDir, hostPath, configMap, secret, downwardAPI, projected, persistent claims on hostPath),
-// startup, liveness and readiness probes, preStop, SIGTERM with the pod's grace, restarts with growing pauses, the
-// pod's conditions. What it does not: images are names of programs of this machine, resources are not limited, network
-// policies are not enforced.
+// Like a kubelet it does: init containers, the environment of containers (fieldRef, secretKeyRef, configMapKeyRef,
+// envFrom), volumes (emptyDir, hostPath, configMap, secret, downwardAPI, projected, persistent claims on hostPath),
+// startup, liveness and readiness probes, preStop, SIGTERM with the pod's grace period, restarts with back-off, the
+// pod's conditions. Unlike a kubelet it starts programs of this machine instead of images and does not enforce resource
+// limits or network policies.
 package node

@@ -1,8 +1,10 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"path"
 	"regexp"
 	"runtime"
 	"slices"
@@ -14,9 +16,9 @@ import (
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// image finds what stands for an image name: its last path element without tag or digest.
+// image returns the program for an image name, by its last path element without tag or digest.
 func (n *Node) image(name string) (Image, error) {
-	word := name[strings.LastIndexByte(name, '/')+1:]
+	word := path.Base(name)
 	word, _, _ = strings.Cut(word, "@")
 	word, _, _ = strings.Cut(word, ":")
 	image, known := n.config.Images[word]
@@ -26,7 +28,7 @@ func (n *Node) image(name string) (Image, error) {
 	return image, nil
 }
 
-// environment is the container's: that of the image, whole sources, then single variables.
+// environment returns the container's variables: of the image, of envFrom, then the single ones.
 func (c *container) environment(ctx context.Context, image Image) ([]string, error) {
 	values := slices.Clone(image.Environment)
 	for _, source := range c.spec.EnvFrom {
@@ -67,7 +69,7 @@ func (c *container) source(ctx context.Context, s core.EnvFromSource) (values []
 	return values, err
 }
 
-// from looks a variable's value up; one that is optional may not be there.
+// from looks up the value of a variable; an optional one may be missing.
 func (c *container) from(ctx context.Context, s *core.EnvVarSource) (value string, found bool, err error) {
 	var data map[string]string
 	var key string
@@ -113,7 +115,7 @@ func (p *pod) secret(ctx context.Context, name string, optional *bool) (map[stri
 	return data, nil
 }
 
-// field is one of the pod's own fields, as the downward API names them.
+// field returns a field of the pod by its name in the downward API.
 func (p *pod) field(path string) string {
 	if name, ok := strings.CutPrefix(path, "metadata.labels['"); ok {
 		return p.object.Labels[strings.TrimSuffix(name, "']")]
@@ -133,7 +135,7 @@ func (p *pod) field(path string) string {
 	}[path]
 }
 
-// resource is a limit or request of the container in units of its divisor, rounded up.
+// resource returns a limit or request of the container in units of its divisor, rounded up.
 func (c *container) resource(s *core.ResourceFieldSelector) string {
 	kind, name, _ := strings.Cut(s.Resource, ".")
 	list := c.spec.Resources.Limits
@@ -141,11 +143,8 @@ func (c *container) resource(s *core.ResourceFieldSelector) string {
 		list = c.spec.Resources.Requests
 	}
 	quantity, known := list[core.ResourceName(name)]
-	divisor := s.Divisor.MilliValue()
-	if divisor == 0 {
-		divisor = 1000
-	}
-	if !known { // the node's own, as the downward API has it
+	divisor := cmp.Or(s.Divisor.MilliValue(), 1000)
+	if !known { // the node's cores, as in the downward API
 		return strconv.Itoa(runtime.NumCPU())
 	}
 	return strconv.FormatInt((quantity.MilliValue()+divisor-1)/divisor, 10)
@@ -153,7 +152,7 @@ func (c *container) resource(s *core.ResourceFieldSelector) string {
 
 var reference = regexp.MustCompile(`\$\$|\$\([A-Za-z_][A-Za-z0-9_.-]*\)`)
 
-// expand puts variables in the place of $(NAME); unknown ones stay as they are.
+// expand replaces $(NAME) by the variable's value; unknown variables stay as they are.
 func expand(words, environment []string) []string {
 	expanded := make([]string, len(words))
 	for i, word := range words {

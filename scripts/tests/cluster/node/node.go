@@ -20,7 +20,7 @@ import (
 	"retort-cluster-test/sandbox"
 )
 
-// Image is what stands for a container image: files of this machine that it brings, and what it starts.
+// Image stands for a container image: files of this machine to mount, and the program to start.
 type Image struct {
 	Mounts      []sandbox.Mount
 	Environment []string
@@ -35,7 +35,7 @@ type Config struct {
 	Images  map[string]Image // by repository, without registry and tag
 	DNS     string           // address of the cluster's DNS
 	Gateway string           // address of this machine on the bridge
-	Bridge  string           // its name
+	Bridge  string           // name of the bridge
 }
 
 // Node runs the pods that are bound to it.
@@ -44,7 +44,7 @@ type Node struct {
 	client  kubernetes.Interface
 	mu      sync.Mutex
 	pods    map[types.UID]*pod
-	address int // the last part of the address given last
+	address int // the number of the last pod address
 }
 
 // New registers the node and starts to run pods until ctx ends.
@@ -56,8 +56,8 @@ func New(ctx context.Context, client kubernetes.Interface, c Config) (*Node, err
 	factory := informers.NewSharedInformerFactory(client, 0)
 	informer := factory.Core().V1().Pods().Informer()
 	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(o any) { n.see(ctx, o.(*core.Pod)) },
-		UpdateFunc: func(_, o any) { n.see(ctx, o.(*core.Pod)) },
+		AddFunc:    func(o any) { n.sync(ctx, o.(*core.Pod)) },
+		UpdateFunc: func(_, o any) { n.sync(ctx, o.(*core.Pod)) },
 	}); err != nil {
 		return nil, err
 	}
@@ -65,9 +65,9 @@ func New(ctx context.Context, client kubernetes.Interface, c Config) (*Node, err
 	return n, nil
 }
 
-// register makes the node object, ready and with room for everything.
+// register creates the node object, ready and with enough resources for everything.
 func (n *Node) register(ctx context.Context) error {
-	room := core.ResourceList{
+	resources := core.ResourceList{
 		core.ResourceCPU:    resource.MustParse("64"),
 		core.ResourceMemory: resource.MustParse("256Gi"),
 		core.ResourcePods:   resource.MustParse("110"),
@@ -76,22 +76,23 @@ func (n *Node) register(ctx context.Context) error {
 	object := &core.Node{ObjectMeta: meta.ObjectMeta{Name: n.config.Name, Labels: map[string]string{
 		core.LabelHostname: n.config.Name, core.LabelArchStable: "amd64", core.LabelOSStable: "linux",
 	}}}
-	made, err := n.client.CoreV1().Nodes().Create(ctx, object, meta.CreateOptions{})
+	created, err := n.client.CoreV1().Nodes().Create(ctx, object, meta.CreateOptions{})
 	if err != nil {
 		return err
 	}
-	made.Status.Capacity = room
-	made.Status.Allocatable = room
-	made.Status.Addresses = []core.NodeAddress{{Type: core.NodeInternalIP, Address: n.config.Gateway}}
-	made.Status.Conditions = []core.NodeCondition{{
-		Type: core.NodeReady, Status: core.ConditionTrue, Reason: "KubeletReady", LastHeartbeatTime: now, LastTransitionTime: now,
+	created.Status.Capacity = resources
+	created.Status.Allocatable = resources
+	created.Status.Addresses = []core.NodeAddress{{Type: core.NodeInternalIP, Address: n.config.Gateway}}
+	created.Status.Conditions = []core.NodeCondition{{
+		Type: core.NodeReady, Status: core.ConditionTrue, Reason: "KubeletReady",
+		LastHeartbeatTime: now, LastTransitionTime: now,
 	}}
-	_, err = n.client.CoreV1().Nodes().UpdateStatus(ctx, made, meta.UpdateOptions{})
+	_, err = n.client.CoreV1().Nodes().UpdateStatus(ctx, created, meta.UpdateOptions{})
 	return err
 }
 
-// see binds a pod that has no node, and starts or ends one of ours.
-func (n *Node) see(ctx context.Context, object *core.Pod) {
+// sync binds a pod that has no node, and starts or ends a pod of this node.
+func (n *Node) sync(ctx context.Context, object *core.Pod) {
 	if object.Spec.NodeName == "" {
 		go n.bind(ctx, object)
 		return
@@ -120,7 +121,7 @@ func (n *Node) see(ctx context.Context, object *core.Pod) {
 	p.end(object)
 }
 
-// bind is the scheduler: there is one node.
+// bind schedules a pod on this node, the only one.
 func (n *Node) bind(ctx context.Context, object *core.Pod) {
 	err := n.client.CoreV1().Pods(object.Namespace).Bind(ctx, &core.Binding{
 		ObjectMeta: meta.ObjectMeta{Name: object.Name, Namespace: object.Namespace, UID: object.UID},
@@ -131,7 +132,7 @@ func (n *Node) bind(ctx context.Context, object *core.Pod) {
 	}
 }
 
-// remove takes a pod whose containers have ended out of the API.
+// remove deletes a pod from the API after its containers have ended.
 func (n *Node) remove(ctx context.Context, object *core.Pod) {
 	var now int64
 	err := n.client.CoreV1().Pods(object.Namespace).Delete(ctx, object.Name, meta.DeleteOptions{
@@ -142,8 +143,8 @@ func (n *Node) remove(ctx context.Context, object *core.Pod) {
 	}
 }
 
-// Kill sends SIGKILL to the containers of a pod, as the kernel does for want of memory, and returns when they had
-// ended: until then a process accepts connections.
+// Kill sends SIGKILL to the containers of a pod, as the kernel does when memory is short. It returns the time at which
+// they had ended: until then a process accepts connections.
 func (n *Node) Kill(name string) (time.Time, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -163,7 +164,7 @@ func (n *Node) Kill(name string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("there is no pod %s", name)
 }
 
-// Output is the file with what a container of a pod has printed.
+// Output returns the file with the output of a container.
 func (n *Node) Output(pod, container string) string {
 	return filepath.Join(n.config.Folder, "logs", pod+"."+container+".log")
 }

@@ -25,12 +25,12 @@ type pod struct {
 	network    *network
 	containers []*container
 
-	ending chan struct{} // closed when the pod has to go
-	grace  time.Duration // for that, set before ending is closed
+	ending chan struct{} // closed when the pod must end
+	grace  time.Duration // grace period, set before ending is closed
 	once   sync.Once
 
-	telling sync.Mutex // one status at a time
-	initial bool       // the init containers have ended well
+	reporting   sync.Mutex // one status at a time
+	initialized bool       // the init containers have succeeded
 }
 
 func (n *Node) newPod(object *core.Pod, number int) *pod {
@@ -47,7 +47,7 @@ func (n *Node) newPod(object *core.Pod, number int) *pod {
 	return p
 }
 
-// end asks the pod to go, with the grace that the API gives it.
+// end ends the pod with the grace period that the API gives it.
 func (p *pod) end(object *core.Pod) {
 	p.once.Do(func() {
 		p.grace = 30 * time.Second
@@ -58,19 +58,19 @@ func (p *pod) end(object *core.Pod) {
 	})
 }
 
-// run is the pod's life.
+// run starts the pod, waits until it must end, and removes it.
 func (p *pod) run(ctx context.Context) {
-	if err := p.begin(ctx); err != nil {
+	if err := p.start(ctx); err != nil {
 		log.Printf("pod %s: %v", p.object.Name, err)
 		p.fail(ctx, err)
 		p.wait(ctx)
 	} else {
-		var living sync.WaitGroup
+		var running sync.WaitGroup
 		for _, c := range p.containers {
-			living.Go(func() { c.live(ctx) })
+			running.Go(func() { c.keepRunning(ctx) })
 		}
 		p.wait(ctx)
-		living.Wait()
+		running.Wait()
 	}
 	p.network.close()
 	_ = os.RemoveAll(p.folder)
@@ -86,8 +86,8 @@ func (p *pod) wait(ctx context.Context) {
 	}
 }
 
-// begin makes the pod's network and runs its init containers one after the other.
-func (p *pod) begin(ctx context.Context) (err error) {
+// start makes the pod's network and runs its init containers one after another.
+func (p *pod) start(ctx context.Context) (err error) {
 	for _, folder := range []string{p.folder, filepath.Join(p.node.config.Folder, "logs")} {
 		if err := os.MkdirAll(folder, 0o755); err != nil {
 			return err
@@ -98,24 +98,24 @@ func (p *pod) begin(ctx context.Context) (err error) {
 	}
 	for i := range p.object.Spec.InitContainers {
 		c := &container{pod: p, spec: &p.object.Spec.InitContainers[i]}
-		if err := c.once(ctx); err != nil {
+		if err := c.runOnce(ctx); err != nil {
 			return fmt.Errorf("init container %s: %w", c.spec.Name, err)
 		}
 	}
-	p.initial = true
-	p.tell(ctx)
+	p.initialized = true
+	p.report(ctx)
 	return nil
 }
 
-// fail notes that the pod could not begin.
+// fail reports that the pod could not start.
 func (p *pod) fail(ctx context.Context, reason error) {
 	p.patch(ctx, core.PodStatus{Phase: core.PodFailed, Message: reason.Error(), Reason: "Failed"})
 }
 
-// tell writes the state of the containers into the pod's status.
-func (p *pod) tell(ctx context.Context) {
-	p.telling.Lock()
-	defer p.telling.Unlock()
+// report writes the state of the containers into the pod's status.
+func (p *pod) report(ctx context.Context) {
+	p.reporting.Lock()
+	defer p.reporting.Unlock()
 	status := core.PodStatus{
 		Phase: core.PodRunning, HostIP: p.node.config.Gateway, PodIP: p.address, PodIPs: []core.PodIP{{IP: p.address}},
 	}
@@ -128,7 +128,7 @@ func (p *pod) tell(ctx context.Context) {
 	now := meta.Now()
 	status.StartTime = &now
 	for kind, holds := range map[core.PodConditionType]bool{
-		core.PodScheduled: true, core.PodInitialized: p.initial, core.ContainersReady: ready, core.PodReady: ready,
+		core.PodScheduled: true, core.PodInitialized: p.initialized, core.ContainersReady: ready, core.PodReady: ready,
 	} {
 		value := core.ConditionFalse
 		if holds {
@@ -149,6 +149,6 @@ func (p *pod) patch(ctx context.Context, status core.PodStatus) {
 	pods := p.node.client.CoreV1().Pods(p.object.Namespace)
 	_, err = pods.Patch(ctx, p.object.Name, types.StrategicMergePatchType, text, meta.PatchOptions{}, "status")
 	if err != nil && ctx.Err() == nil && !errors.IsNotFound(err) && !errors.IsConflict(err) {
-		log.Printf("pod %s: its status is not told: %v", p.object.Name, err)
+		log.Printf("pod %s: its status is not reported: %v", p.object.Name, err)
 	}
 }

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log"
@@ -9,6 +10,7 @@ import (
 	"os/exec"
 	"strconv"
 	"sync"
+	"syscall"
 	"time"
 
 	core "k8s.io/api/core/v1"
@@ -17,23 +19,26 @@ import (
 	"retort-cluster-test/sandbox"
 )
 
-// probe runs the container's probes until ctx ends: first the one for its start, then the other two.
+// probe runs the container's probes until ctx ends: first the startup probe, then the other two.
 func (c *container) probe(ctx context.Context) {
 	if p := c.spec.StartupProbe; p != nil {
-		c.repeat(ctx, p, func(well bool, failures int32) (done bool) {
-			if !well && failures >= threshold(p.FailureThreshold, 3) {
+		c.repeat(ctx, p, func(ok bool, failures int32) (done bool) {
+			if !ok && failures >= cmp.Or(p.FailureThreshold, 3) {
 				c.restart("startup")
 				return true
 			}
-			return well
+			return ok
 		})
-		c.become(ctx, func() { c.started = true; c.ready = c.spec.ReadinessProbe == nil })
+		c.update(ctx, func() {
+			c.started = true
+			c.ready = c.spec.ReadinessProbe == nil
+		})
 	}
 	var both sync.WaitGroup
 	if p := c.spec.LivenessProbe; p != nil {
 		both.Go(func() {
-			c.repeat(ctx, p, func(well bool, failures int32) bool {
-				if !well && failures >= threshold(p.FailureThreshold, 3) {
+			c.repeat(ctx, p, func(ok bool, failures int32) bool {
+				if !ok && failures >= cmp.Or(p.FailureThreshold, 3) {
 					c.restart("liveness")
 					return true
 				}
@@ -43,9 +48,9 @@ func (c *container) probe(ctx context.Context) {
 	}
 	if p := c.spec.ReadinessProbe; p != nil {
 		both.Go(func() {
-			c.repeat(ctx, p, func(well bool, failures int32) bool {
-				if well || failures >= threshold(p.FailureThreshold, 3) {
-					c.become(ctx, func() { c.ready = well })
+			c.repeat(ctx, p, func(ok bool, failures int32) bool {
+				if ok || failures >= cmp.Or(p.FailureThreshold, 3) {
+					c.update(ctx, func() { c.ready = ok })
 				}
 				return false
 			})
@@ -54,8 +59,8 @@ func (c *container) probe(ctx context.Context) {
 	both.Wait()
 }
 
-// become changes the state and tells of it, where it is another one.
-func (c *container) become(ctx context.Context, change func()) {
+// update changes the state of a running container and reports it if it differs.
+func (c *container) update(ctx context.Context, change func()) {
 	if ctx.Err() != nil {
 		return
 	}
@@ -68,34 +73,27 @@ func (c *container) become(ctx context.Context, change func()) {
 	changed := ready != c.ready || started != c.started
 	c.mu.Unlock()
 	if changed {
-		c.pod.tell(ctx)
+		c.pod.report(ctx)
 	}
 }
 
-// restart ends a container whose probe has failed; it is started again as after any end.
+// restart ends a container whose probe has failed; keepRunning starts it again.
 func (c *container) restart(probe string) {
 	select {
-	case <-c.pod.ending: // it ends anyway
+	case <-c.pod.ending: // the container ends anyway
 		return
 	default:
 	}
-	log.Printf("pod %s, container %s: its %s probe failed, it is started again", c.pod.object.Name, c.spec.Name, probe)
-	c.signal(15)
+	log.Printf("pod %s, container %s: its %s probe failed, it is restarted", c.pod.object.Name, c.spec.Name, probe)
+	c.signal(syscall.SIGTERM)
 	go func() {
 		time.Sleep(5 * time.Second)
 		_ = c.kill()
 	}()
 }
 
-func threshold(value, standard int32) int32 {
-	if value == 0 {
-		return standard
-	}
-	return value
-}
-
-// repeat asks a probe in its period until see says that this is enough or ctx ends. failures counts those in a row.
-func (c *container) repeat(ctx context.Context, p *core.Probe, see func(well bool, failures int32) (done bool)) {
+// repeat runs a probe periodically until handle returns true or ctx ends. failures is the number of failures in a row.
+func (c *container) repeat(ctx context.Context, p *core.Probe, handle func(ok bool, failures int32) (done bool)) {
 	pause := time.Duration(p.InitialDelaySeconds) * time.Second
 	var failures int32
 	for {
@@ -104,9 +102,9 @@ func (c *container) repeat(ctx context.Context, p *core.Probe, see func(well boo
 			return
 		case <-time.After(pause):
 		}
-		pause = time.Duration(threshold(p.PeriodSeconds, 10)) * time.Second
-		asking, cancel := context.WithTimeout(ctx, time.Duration(threshold(p.TimeoutSeconds, 1))*time.Second)
-		err := c.check(asking, p)
+		pause = time.Duration(cmp.Or(p.PeriodSeconds, 10)) * time.Second
+		within, cancel := context.WithTimeout(ctx, time.Duration(cmp.Or(p.TimeoutSeconds, 1))*time.Second)
+		err := c.check(within, p)
 		cancel()
 		if ctx.Err() != nil {
 			return
@@ -115,13 +113,13 @@ func (c *container) repeat(ctx context.Context, p *core.Probe, see func(well boo
 		if err == nil {
 			failures = 0
 		}
-		if see(err == nil, failures) {
+		if handle(err == nil, failures) {
 			return
 		}
 	}
 }
 
-// check asks once.
+// check runs a probe once.
 func (c *container) check(ctx context.Context, p *core.Probe) error {
 	switch {
 	case p.HTTPGet != nil:
@@ -135,11 +133,11 @@ func (c *container) check(ctx context.Context, p *core.Probe) error {
 	case p.Exec != nil:
 		return c.run(ctx, p.Exec.Command)
 	}
-	return fmt.Errorf("a kind of probe that this node does not know")
+	return fmt.Errorf("this node does not know the kind of probe")
 }
 
-// prober asks each time over a connection of its own, as a kubelet does.
-var prober = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+// probeClient opens a connection for each probe, as a kubelet does.
+var probeClient = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
 func (c *container) get(ctx context.Context, g *core.HTTPGetAction) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet,
@@ -150,7 +148,7 @@ func (c *container) get(ctx context.Context, g *core.HTTPGetAction) error {
 	for _, header := range g.HTTPHeaders {
 		request.Header.Set(header.Name, header.Value)
 	}
-	answer, err := prober.Do(request)
+	answer, err := probeClient.Do(request)
 	if err != nil {
 		return err
 	}
@@ -185,8 +183,8 @@ func (c *container) run(ctx context.Context, command []string) error {
 	return nil
 }
 
-// act does what a lifecycle hook asks for.
-func (c *container) act(ctx context.Context, hook *core.LifecycleHandler) error {
+// runHook runs a lifecycle hook.
+func (c *container) runHook(ctx context.Context, hook *core.LifecycleHandler) error {
 	switch {
 	case hook.Sleep != nil:
 		select {
@@ -200,5 +198,5 @@ func (c *container) act(ctx context.Context, hook *core.LifecycleHandler) error 
 	case hook.HTTPGet != nil:
 		return c.get(ctx, hook.HTTPGet)
 	}
-	return fmt.Errorf("a kind of hook that this node does not know")
+	return fmt.Errorf("this node does not know the kind of hook")
 }

@@ -13,7 +13,7 @@ import (
 	"retort-cluster-test/sandbox"
 )
 
-// volumes are the container's mounts.
+// volumes returns the container's mounts.
 func (c *container) volumes(ctx context.Context) (mounts []sandbox.Mount, err error) {
 	for _, m := range c.spec.VolumeMounts {
 		mount, err := c.pod.volume(ctx, m.Name)
@@ -36,10 +36,10 @@ func (p *pod) volume(ctx context.Context, name string) (sandbox.Mount, error) {
 			return p.source(ctx, &v)
 		}
 	}
-	return sandbox.Mount{}, fmt.Errorf("the pod has none of that name")
+	return sandbox.Mount{}, fmt.Errorf("the pod has no volume of that name")
 }
 
-// source makes the folder of a volume, or finds it.
+// source makes or finds the folder of a volume.
 func (p *pod) source(ctx context.Context, v *core.Volume) (mount sandbox.Mount, err error) {
 	folder := filepath.Join(p.folder, "volumes", v.Name)
 	mount.Source = folder
@@ -55,20 +55,20 @@ func (p *pod) source(ctx context.Context, v *core.Volume) (mount sandbox.Mount, 
 	case v.PersistentVolumeClaim != nil:
 		mount.Source, err = p.claim(ctx, v.PersistentVolumeClaim.ClaimName)
 	case v.ConfigMap != nil:
-		data, fault := p.configMap(ctx, v.ConfigMap.Name, v.ConfigMap.Optional)
-		err = write(folder, data, v.ConfigMap.Items, fault)
+		data, readErr := p.configMap(ctx, v.ConfigMap.Name, v.ConfigMap.Optional)
+		err = write(folder, data, v.ConfigMap.Items, readErr)
 	case v.Secret != nil:
-		data, fault := p.secret(ctx, v.Secret.SecretName, v.Secret.Optional)
-		err = write(folder, data, v.Secret.Items, fault)
+		data, readErr := p.secret(ctx, v.Secret.SecretName, v.Secret.Optional)
+		err = write(folder, data, v.Secret.Items, readErr)
 	case v.Projected != nil:
 		err = p.project(ctx, folder, v.Projected)
 	default:
-		err = fmt.Errorf("a kind that this node does not know")
+		err = fmt.Errorf("this node does not know the kind of volume")
 	}
 	return mount, err
 }
 
-// claim is the folder of a claim's volume, which has to be a hostPath.
+// claim returns the folder of a claim's volume, which must be a hostPath.
 func (p *pod) claim(ctx context.Context, name string) (string, error) {
 	claim, err := p.node.client.CoreV1().PersistentVolumeClaims(p.object.Namespace).Get(ctx, name, meta.GetOptions{})
 	if err != nil {
@@ -82,7 +82,7 @@ func (p *pod) claim(ctx context.Context, name string) (string, error) {
 		return "", err
 	}
 	if volume.Spec.HostPath == nil {
-		return "", fmt.Errorf("volume %s is no hostPath", volume.Name)
+		return "", fmt.Errorf("volume %s is not a hostPath", volume.Name)
 	}
 	return volume.Spec.HostPath.Path, nil
 }
@@ -93,18 +93,18 @@ func (p *pod) project(ctx context.Context, folder string, projected *core.Projec
 		var err error
 		switch {
 		case s.ConfigMap != nil:
-			data, fault := p.configMap(ctx, s.ConfigMap.Name, s.ConfigMap.Optional)
-			err = write(folder, data, s.ConfigMap.Items, fault)
+			data, readErr := p.configMap(ctx, s.ConfigMap.Name, s.ConfigMap.Optional)
+			err = write(folder, data, s.ConfigMap.Items, readErr)
 		case s.Secret != nil:
-			data, fault := p.secret(ctx, s.Secret.Name, s.Secret.Optional)
-			err = write(folder, data, s.Secret.Items, fault)
+			data, readErr := p.secret(ctx, s.Secret.Name, s.Secret.Optional)
+			err = write(folder, data, s.Secret.Items, readErr)
 		case s.ServiceAccountToken != nil:
 			err = p.token(ctx, filepath.Join(folder, s.ServiceAccountToken.Path), s.ServiceAccountToken.Audience)
 		case s.DownwardAPI != nil:
 			for _, item := range s.DownwardAPI.Items {
 				if item.FieldRef != nil {
-					err = os.WriteFile(filepath.Join(folder, item.Path), []byte(p.field(item.FieldRef.FieldPath)),
-						0o644)
+					value := p.field(item.FieldRef.FieldPath)
+					err = os.WriteFile(filepath.Join(folder, item.Path), []byte(value), 0o644)
 				}
 			}
 		}
@@ -115,7 +115,7 @@ func (p *pod) project(ctx context.Context, folder string, projected *core.Projec
 	return nil
 }
 
-// token asks the API for one of the pod's service account.
+// token writes a token of the pod's service account.
 func (p *pod) token(ctx context.Context, path, audience string) error {
 	request := &authentication.TokenRequest{}
 	if audience != "" {
@@ -129,11 +129,11 @@ func (p *pod) token(ctx context.Context, path, audience string) error {
 	return os.WriteFile(path, []byte(answer.Status.Token), 0o644)
 }
 
-// write writes values as files: all of them under their keys, or the items asked for. fault is how they could not be
-// had.
-func write(folder string, data map[string]string, items []core.KeyToPath, fault error) error {
-	if fault != nil {
-		return fault
+// write writes values as files: all under their keys, or only items. It returns readErr, the error of reading the
+// values.
+func write(folder string, data map[string]string, items []core.KeyToPath, readErr error) error {
+	if readErr != nil {
+		return readErr
 	}
 	if len(items) == 0 {
 		for key := range data {

@@ -8,10 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sharedMemory is the size of a container's /dev/shm where no volume is mounted there, as container engines have it.
+// sharedMemory is the size of a container's /dev/shm without a volume, as in container engines.
 const sharedMemory = "size=64m"
 
-// root makes the container's root file system and returns its folder.
+// root mounts the container's root file system and returns its folder.
 func (c *Container) root() (string, error) {
 	if err := unix.Mount("", "/", "", unix.MS_PRIVATE|unix.MS_REC, ""); err != nil {
 		return "", err
@@ -31,7 +31,7 @@ func (c *Container) root() (string, error) {
 	return root, nil
 }
 
-// layer lays a file system in memory over this machine's root.
+// layer mounts a layer in memory over this machine's root.
 func (c *Container) layer() (string, error) {
 	if err := unix.Mount("layer", c.Base, "tmpfs", 0, ""); err != nil {
 		return "", err
@@ -47,7 +47,7 @@ func (c *Container) layer() (string, error) {
 	return root, unix.Mount("overlay", root, "overlay", 0, "lowerdir=/,upperdir="+upper+",workdir="+work)
 }
 
-// system mounts what a container engine does: processes, devices, shared memory, an empty /tmp.
+// system mounts what a container engine mounts: processes, devices and shared memory.
 func system(root string) error {
 	at := func(name string) string { return filepath.Join(root, name) }
 	if err := unix.Mount("proc", at("proc"), "proc", 0, ""); err != nil {
@@ -64,11 +64,11 @@ func system(root string) error {
 	return nil
 }
 
-// files writes the files that the container has of its own.
+// files writes the container's files.
 func (c *Container) files(root string) error {
 	for name, text := range c.Files {
 		path := filepath.Join(root, name)
-		_ = os.Remove(path) // it may be a link to what is not there
+		_ = os.Remove(path) // it may be a broken link
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			return err
 		}
@@ -79,14 +79,14 @@ func (c *Container) files(root string) error {
 // volumes mounts the volumes in the order given.
 func (c *Container) volumes(root string) error {
 	for _, m := range c.Mounts {
-		if err := m.into(filepath.Join(root, m.Target)); err != nil {
+		if err := m.mount(filepath.Join(root, m.Target)); err != nil {
 			return fmt.Errorf("volume %s: %w", m.Target, err)
 		}
 	}
 	return nil
 }
 
-func (m Mount) into(target string) error {
+func (m Mount) mount(target string) error {
 	if m.Memory {
 		if err := os.MkdirAll(target, 0o755); err != nil {
 			return err
@@ -97,7 +97,7 @@ func (m Mount) into(target string) error {
 	if err != nil {
 		return err
 	}
-	if err := place(target, info.IsDir()); err != nil {
+	if err := makeTarget(target, info.IsDir()); err != nil {
 		return err
 	}
 	if err := unix.Mount(m.Source, target, "", unix.MS_BIND|unix.MS_REC, ""); err != nil || !m.ReadOnly {
@@ -106,8 +106,8 @@ func (m Mount) into(target string) error {
 	return unix.Mount("", target, "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY, "")
 }
 
-// place makes what a mount covers.
-func place(target string, folder bool) error {
+// makeTarget makes the folder or file that a mount covers.
+func makeTarget(target string, folder bool) error {
 	if folder {
 		return os.MkdirAll(target, 0o755)
 	}

@@ -1,9 +1,10 @@
-// Package sandbox runs one container of a pod as a process of this machine, with Linux namespaces of its own: files,
-// processes, host name, and the network of its pod. There is no image: the root is this machine's own file system under
-// a layer that keeps what the container writes, so a container's program has to be installed here or mounted.
+// Package sandbox runs one container of a pod as a process of this machine with its own Linux namespaces: files,
+// processes, host name, and the network of its pod. There are no images: the root is this machine's file system under a
+// layer for what the container writes, so a container's program must be installed here or mounted.
 package sandbox
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -20,34 +21,33 @@ import (
 type Mount struct {
 	Source, Target string
 	ReadOnly       bool
-	// Memory makes it a file system in memory instead of Source.
+	// Memory mounts a file system in memory instead of Source.
 	Memory bool
 }
 
-// Container is what to run and where.
+// Container is a program and its surroundings.
 type Container struct {
-	// Base is an empty folder for the container's own layer and its root.
+	// Base is an empty folder for the container's layer and root.
 	Base string
-	// Network is the file of the network namespace of its pod, such as /proc/123/ns/net.
+	// Network is the file of the pod's network namespace, such as /proc/123/ns/net.
 	Network  string
 	Hostname string
 	Mounts   []Mount
-	// Files are written into the root: its /etc/resolv.conf, for one.
+	// Files are written into the root, such as /etc/resolv.conf.
 	Files        map[string]string
 	ReadOnlyRoot bool
 	Directory    string
 	Command      []string
 	Environment  []string
-	// User and Group are whom the program runs as; only root can set them.
+	// User and Group own the process; only root can set them.
 	User, Group int
 }
 
-// Argument is the first argument by which a program that uses this package is started as the first process of a
-// container: it has to call Main then.
+// Argument is the first argument of a program that Start starts as the first process of a container: it must call Main.
 const Argument = "sandbox"
 
-// Start starts the container; output gets what it prints. The process ends with all that it has started, since it is
-// the first one of its process namespace.
+// Start starts the container, which prints to output. When its process ends, all others of the container end too, since
+// it is the first process of its namespace.
 func Start(c Container, output *os.File) (*exec.Cmd, error) {
 	text, err := json.Marshal(c)
 	if err != nil {
@@ -63,19 +63,19 @@ func Start(c Container, output *os.File) (*exec.Cmd, error) {
 	return command, command.Start()
 }
 
-// Inside is the command line that runs a command within a running container.
+// Inside returns the command line that runs a command in a running container.
 func Inside(pid int, command []string) []string {
 	return append([]string{"nsenter", "--target", fmt.Sprint(pid), "--mount", "--uts", "--ipc", "--net", "--pid",
 		"--root", "--wd", "--"}, command...)
 }
 
-// Main makes the container's surroundings and becomes its program. It returns only where that fails.
+// Main sets up the container and becomes its program. It returns only if that fails.
 func Main(text string) error {
 	var c Container
 	if err := json.Unmarshal([]byte(text), &c); err != nil {
 		return err
 	}
-	runtime.LockOSThread() // the network namespace is the thread's
+	runtime.LockOSThread() // the network namespace belongs to the thread
 	if err := join(c.Network); err != nil {
 		return fmt.Errorf("network: %w", err)
 	}
@@ -89,10 +89,10 @@ func Main(text string) error {
 	if err := unix.Chroot(root); err != nil {
 		return err
 	}
-	if err := os.Chdir(c.directory()); err != nil {
+	if err := os.Chdir(cmp.Or(c.Directory, "/")); err != nil {
 		return err
 	}
-	if err := c.become(); err != nil {
+	if err := c.setUser(); err != nil {
 		return err
 	}
 	program, err := c.program()
@@ -111,15 +111,8 @@ func join(network string) error {
 	return unix.Setns(int(file.Fd()), unix.CLONE_NEWNET)
 }
 
-func (c *Container) directory() string {
-	if c.Directory == "" {
-		return "/"
-	}
-	return c.Directory
-}
-
-// become takes on the user, where this process is root of the machine.
-func (c *Container) become() error {
+// setUser changes the user of this process, which must be root.
+func (c *Container) setUser() error {
 	if c.User == 0 {
 		return nil
 	}
@@ -132,7 +125,7 @@ func (c *Container) become() error {
 	return unix.Setresuid(c.User, c.User, c.User)
 }
 
-// program is the file of the command, looked up along the container's own PATH.
+// program returns the file of the command, looked up in the container's PATH.
 func (c *Container) program() (string, error) {
 	name := c.Command[0]
 	if strings.ContainsRune(name, '/') {
@@ -150,5 +143,5 @@ func (c *Container) program() (string, error) {
 			return file, nil
 		}
 	}
-	return "", fmt.Errorf("%s is not found along %s", name, path)
+	return "", fmt.Errorf("%s is not found in %s", name, path)
 }
