@@ -117,7 +117,7 @@ func TestAPanicInASearchIsAnError(t *testing.T) {
 	var request Generate
 	request.SetDefaults()
 	request.Smi.Smiles = []string{plain}
-	err := r.service.Watch(t.Context(), request, func(any) error { panic("no such client") })
+	err := r.service.Stream(t.Context(), request, func(any) error { panic("no such client") })
 	if err == nil || fault.KindOf(err) != fault.Internal || !strings.Contains(err.Error(), "no such client") {
 		t.Errorf("%v", err)
 	}

@@ -27,7 +27,7 @@ func TestConversations(t *testing.T) {
 
 // converse replays a file: blocks of "> METHOD path", the body, and the answer after "<". A block that begins with # is
 // a comment.
-func converse(t *testing.T, r *room, file string) {
+func converse(t *testing.T, r *harness, file string) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +58,7 @@ func converse(t *testing.T, r *room, file string) {
 }
 
 // send sends a request with a body and returns status and answer.
-func (r *room) send(method, path, body string) (int, string) {
+func (r *harness) send(method, path, body string) (int, string) {
 	if method == http.MethodPost {
 		return r.post(path, body)
 	}

@@ -35,7 +35,7 @@ func TestTheLargestRequestIsServed(t *testing.T) {
 }
 
 // decoderCalls counts the calls of the decoder. Only they take time here: the encoder answers at once.
-func decoderCalls(r *room) int {
+func decoderCalls(r *harness) int {
 	count := 0
 	for _, call := range r.triton.Calls() {
 		if call.Model == "latent_decoder" {

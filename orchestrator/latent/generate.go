@@ -13,8 +13,9 @@ func (s *Service) Generate(ctx context.Context, r Generate) (Generated, error) {
 	return s.generate(ctx, r, func(Progress) error { return nil })
 }
 
-// Watch is Generate as a stream: an event per iteration and seed, the answer last.
-func (s *Service) Watch(ctx context.Context, r Generate, send func(any) error) error {
+// Stream is Generate with progress: it sends a Progress per iteration and seed, then the Generated. An error of send ends
+// the searches.
+func (s *Service) Stream(ctx context.Context, r Generate, send func(any) error) error {
 	answer, err := s.generate(ctx, r, func(p Progress) error { return send(p) })
 	if err != nil {
 		return err

@@ -33,13 +33,11 @@ func (s *Service) Routes(r fiber.Router) {
 	r.Post("/decode", gateway.JSON(s.Decode, hiddens, mask))
 	r.Post("/sampling", gateway.JSON(s.Sampling, seeds))
 	isStream := func(r Generate) bool { return r.Stream }
-	r.Post("/generate", gateway.JSONOrStream(isStream, s.Generate, s.stream, smi, starts))
+	stream := func(ctx context.Context, r Generate, events *gateway.Events) error {
+		return s.Stream(ctx, r, events.Send)
+	}
+	r.Post("/generate", gateway.JSONOrStream(isStream, s.Generate, stream, smi, starts))
 	r.Get("/v1/models", gateway.Get(s.List))
-}
-
-// stream answers Generate with server-sent events.
-func (s *Service) stream(ctx context.Context, r Generate, events *gateway.Events) error {
-	return s.Watch(ctx, r, events.Send)
 }
 
 // Health returns the documented bodies.

@@ -26,11 +26,11 @@ const (
 
 type body = map[string]any
 
-type strings_ = struct {
+type stringAnswer = struct {
 	Generated []string `json:"generated"`
 }
 
-type scored = struct {
+type moleculeAnswer = struct {
 	Generated []Molecule `json:"generated"`
 }
 
@@ -192,7 +192,7 @@ func TestGenerateRaisesTheProperty(t *testing.T) {
 		{body{"name": "MW", "max": 280}, false, 0.2, 0.2, lightness},
 		{[]any{"QED", body{"name": "SA", "weight": -0.1}}, false, 0.3, 0.1, qedLessSA},
 	} {
-		answer := ask[scored](r, "/generate", body{
+		answer := ask[moleculeAnswer](r, "/generate", body{
 			"smi": seed.String(), "property_name": c.property, "minimize": c.minimize,
 			"min_similarity": c.minSimilarity, "iterations": 20, "num_molecules": 5, "include_scores": true, "seed": 3,
 		})
@@ -235,11 +235,11 @@ func TestGenerateRaisesTheProperty(t *testing.T) {
 func TestTheFormsOfAGeneratedAnswer(t *testing.T) {
 	r := start(t, standard, toyModels(t, 0)...)
 	// The documented defaults, from a seed with more than ten molecules within the default similarity of 0.7.
-	documented := ask[strings_](r, "/generate", body{"smi": toy.Molecule([4]int{5, 5, 5, 0}), "seed": 1})
+	documented := ask[stringAnswer](r, "/generate", body{"smi": toy.Molecule([4]int{5, 5, 5, 0}), "seed": 1})
 	if len(documented.Generated) != 10 {
 		t.Errorf("%d molecules by default", len(documented.Generated))
 	}
-	random := ask[strings_](r, "/generate", body{
+	random := ask[stringAnswer](r, "/generate", body{
 		"smi": plain, "algorithm": "none", "scaled_radius": 0.5, "num_molecules": 7,
 	})
 	if len(random.Generated) != 7 {
@@ -254,7 +254,7 @@ func TestTheFormsOfAGeneratedAnswer(t *testing.T) {
 	objects.Generated = "objects"
 	r = start(t, objects, toyModels(t, 0)...)
 	for _, algorithm := range []string{"CMA-ES", "none"} {
-		answer := ask[scored](r, "/generate", body{
+		answer := ask[moleculeAnswer](r, "/generate", body{
 			"smi": plain, "algorithm": algorithm, "num_molecules": 2, "min_similarity": 0.2, "seed": 7,
 		})
 		if len(answer.Generated) != 2 {
@@ -308,7 +308,7 @@ func TestConcurrentRequestsShareCalls(t *testing.T) {
 		}
 		return n, largest
 	}
-	ask[strings_](r, "/generate", request)
+	ask[stringAnswer](r, "/generate", request)
 	callsOfOne, largestOfOne := calls() // the same for every request, since each has the same seed
 	if callsOfOne != generations {
 		t.Errorf("%d calls for %d generations", callsOfOne, generations)
@@ -323,7 +323,7 @@ func TestConcurrentRequestsShareCalls(t *testing.T) {
 	gate.Store(&open)
 	var pending sync.WaitGroup
 	for range requests {
-		pending.Go(func() { ask[strings_](r, "/generate", request) })
+		pending.Go(func() { ask[stringAnswer](r, "/generate", request) })
 	}
 	<-decoderCalls // while this call lasts, other requests to the decoder wait for it
 	for seeds := int64(0); seeds < requests; {

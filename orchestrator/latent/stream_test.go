@@ -13,7 +13,7 @@ import (
 )
 
 // events posts a body to /generate and calls each with the data of every event until the stream ends.
-func (r *room) events(ctx context.Context, body string, each func(data string)) error {
+func (r *harness) events(ctx context.Context, body string, each func(data string)) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, r.url+"/generate", strings.NewReader(body))
 	if err != nil {
 		return err
@@ -38,7 +38,7 @@ func (r *room) events(ctx context.Context, body string, each func(data string)) 
 }
 
 // collect returns the data of every event.
-func (r *room) collect(body string) (data []string) {
+func (r *harness) collect(body string) (data []string) {
 	r.tb.Helper()
 	if err := r.events(r.tb.Context(), body, func(d string) { data = append(data, d) }); err != nil {
 		r.tb.Fatal(err)
@@ -130,9 +130,9 @@ func TestAStreamThatFails(t *testing.T) {
 	}
 }
 
-// When a client leaves, of a stream or a plain request, the current call to the model and all further work are
-// cancelled.
-func TestALeavingClientEndsTheWork(t *testing.T) {
+// If the client of a stream or of a plain request disconnects, the call to the model in flight is cancelled and no
+// more follow.
+func TestADisconnectEndsTheWork(t *testing.T) {
 	const answered = 4 // calls of the decoder before one hangs
 	for _, stream := range []string{"true", "false"} {
 		started := make(chan struct{}, 1)
@@ -143,10 +143,10 @@ func TestALeavingClientEndsTheWork(t *testing.T) {
 			ended <- struct{}{}
 			return ctx.Err()
 		})...)
-		ctx, leave := context.WithCancel(t.Context())
+		ctx, disconnect := context.WithCancel(t.Context())
 		go func() {
 			<-started
-			leave()
+			disconnect()
 		}()
 		body := `{"smi": "` + plain + `", "iterations": 1000, "stream": ` + stream + `}`
 		if stream == "true" {
@@ -155,13 +155,13 @@ func TestALeavingClientEndsTheWork(t *testing.T) {
 			request, _ := http.NewRequestWithContext(ctx, http.MethodPost, r.url+"/generate", strings.NewReader(body))
 			request.Header.Set("Content-Type", "application/json")
 			if _, err := http.DefaultClient.Do(request); err == nil {
-				t.Error("a request whose client had left was answered")
+				t.Error("a request whose client had disconnected was answered")
 			}
 		}
 		<-ended
 		r.drain()
 		if calls := decoderCalls(r); calls != answered+1 {
-			t.Errorf("stream %s: %d calls of the decoder, the client left during call %d", stream, calls, answered+1)
+			t.Errorf("stream %s: %d calls of the decoder, the client disconnected during call %d", stream, calls, answered+1)
 		}
 	}
 }

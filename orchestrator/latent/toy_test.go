@@ -195,21 +195,21 @@ parameters { key: "retort_api" value { string_value: "oracle" } }`),
 		}}
 }
 
-// room is the API on a free port, in front of the toy latent space.
-type room struct {
+// harness is the API on a free port, in front of the toy latent space.
+type harness struct {
 	tb      testing.TB
 	url     string
 	triton  *tritontest.Server
 	config  Config
 	service *Service
-	stop    func() // tells the gateway to end all work with the results so far
-	drain   func() // stops accepting requests and waits until all have ended
+	stop    func() // starts the shutdown: requests end early with their results so far
+	drain   func() // stops accepting requests and waits for those in flight
 }
 
 var standard = Config{MaxSequences: 100, MaxHiddens: 100, MaxSeeds: 20, Generated: "strings"}
 
 // start serves the API until the test ends.
-func start(tb testing.TB, config Config, models ...tritontest.Model) *room {
+func start(tb testing.TB, config Config, models ...tritontest.Model) *harness {
 	tb.Helper()
 	toy.Steps()
 	for i := range models {
@@ -240,7 +240,7 @@ func toyStatistics() string {
 	return string(text)
 }
 
-func serve(tb testing.TB, config Config, client *triton.Client, server *tritontest.Server, repository string) *room {
+func serve(tb testing.TB, config Config, client *triton.Client, server *tritontest.Server, repository string) *harness {
 	registry := discovery.NewRegistry(client, discovery.Config{Every: 50 * time.Millisecond, Repository: repository})
 	tb.Cleanup(registry.Close)
 	options := batching.Options{}
@@ -280,7 +280,7 @@ func serve(tb testing.TB, config Config, client *triton.Client, server *tritonte
 		}
 	})
 	tb.Cleanup(drain)
-	return &room{
+	return &harness{
 		tb:      tb,
 		url:     "http://" + listener.Addr().String(),
 		triton:  server,
@@ -292,7 +292,7 @@ func serve(tb testing.TB, config Config, client *triton.Client, server *tritonte
 }
 
 // post sends a body and returns status and answer.
-func (r *room) post(path, body string) (int, string) {
+func (r *harness) post(path, body string) (int, string) {
 	r.tb.Helper()
 	request, err := http.NewRequest(http.MethodPost, r.url+path, strings.NewReader(body))
 	if err != nil {
@@ -303,7 +303,7 @@ func (r *room) post(path, body string) (int, string) {
 }
 
 // answer sends a request and returns status and answer.
-func (r *room) answer(request *http.Request) (int, string) {
+func (r *harness) answer(request *http.Request) (int, string) {
 	r.tb.Helper()
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
@@ -318,7 +318,7 @@ func (r *room) answer(request *http.Request) (int, string) {
 }
 
 // refuse posts a body and returns the answer and its status.
-func (r *room) refuse(path string, body map[string]any) (string, int) {
+func (r *harness) refuse(path string, body map[string]any) (string, int) {
 	r.tb.Helper()
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -329,7 +329,7 @@ func (r *room) refuse(path string, body map[string]any) (string, int) {
 }
 
 // ask posts a body and decodes the answer, which must be 200.
-func ask[T any](r *room, path string, body map[string]any) T {
+func ask[T any](r *harness, path string, body map[string]any) T {
 	r.tb.Helper()
 	text, err := json.Marshal(body)
 	if err != nil {

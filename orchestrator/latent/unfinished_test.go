@@ -39,7 +39,7 @@ func withDecoder(tb testing.TB, calls int64, then func(context.Context) error) [
 }
 
 // generate posts to /generate and returns the status, the header and the answer.
-func (r *room) generate(body string) (status int, reason string, answer Generated, text string) {
+func (r *harness) generate(body string) (status int, reason string, answer Generated, text string) {
 	r.tb.Helper()
 	res, err := http.Post(r.url+"/generate", "application/json", strings.NewReader(body))
 	if err != nil {
@@ -57,7 +57,7 @@ func (r *room) generate(body string) (status int, reason string, answer Generate
 const long = `{"smi": "` + plain + `", "iterations": 1000, "particles": 20, "min_similarity": 0.1, "num_molecules": 5`
 
 // stopOnce stops the gateway once a model hangs.
-func (r *room) stopOnce(started <-chan struct{}) {
+func (r *harness) stopOnce(started <-chan struct{}) {
 	go func() {
 		<-started
 		r.stop()

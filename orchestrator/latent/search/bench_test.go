@@ -36,7 +36,7 @@ func BenchmarkSearch(b *testing.B) {
 	}
 	model := wide{toy.New(), space}
 	for b.Loop() {
-		s := from(b, model, "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 1)
+		s := searchFrom(b, model, "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 1)
 		s.Iterations, s.Goal.MinSimilarity = 50, 0.4
 		if err := s.OptimizeUncached(b.Context()); err != nil {
 			b.Fatal(err)

@@ -23,7 +23,7 @@ func (c *constant) Decode(_ context.Context, points []search.Point) ([]string, e
 // budget.
 func TestOptimizeByGraphEditsAlone(t *testing.T) {
 	model := &constant{toy.New(), toy.Broken}
-	s := from(t, model, toy.Molecule([4]int{3, 5, 4, 5}), 3)
+	s := searchFrom(t, model, toy.Molecule([4]int{3, 5, 4, 5}), 3)
 	s.Goal.MinSimilarity = 0.4
 	s.OnProgress = func(p search.Progress) error {
 		if p.Evaluations > p.Iteration*s.Particles {

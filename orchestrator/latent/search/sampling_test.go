@@ -14,7 +14,7 @@ import (
 )
 
 func TestAroundSortsByScore(t *testing.T) {
-	s := from(t, toy.New(), "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 7)
+	s := searchFrom(t, toy.New(), "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 7)
 	s.ScaledRadius, s.Molecules = 0.5, 20
 	rounds := 0
 	s.OnProgress = func(p search.Progress) error {
@@ -36,7 +36,7 @@ func TestAroundSortsByScore(t *testing.T) {
 // Around many seeds, the points are decoded in batches, and the result of a seed does not depend on the others.
 func TestSamplingAroundManySeeds(t *testing.T) {
 	model := toy.New()
-	one := from(t, model, "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 7).Seeds[0]
+	one := searchFrom(t, model, "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 7).Seeds[0]
 	draw := func(count int) ([][]string, error) {
 		s := search.Sampling{Model: model, Molecules: 10, ScaledRadius: 0.1, BeamSize: 1}
 		for range count {
@@ -77,7 +77,7 @@ func sampling(model search.Model, seed search.Seed, molecules int, radius float6
 // If the decoder writes nothing new, edits of the seed fill what is missing. If the seed has no edits, it is repeated.
 func TestSamplingFillsTheShortage(t *testing.T) {
 	model := &constant{Model: toy.New()}
-	seed := from(t, model, "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 7).Seeds[0]
+	seed := searchFrom(t, model, "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 7).Seeds[0]
 	draw := func(seed search.Seed, count int) []string {
 		s := sampling(model, seed, count, 0.1)
 		found, err := s.Draw(t.Context())
@@ -106,7 +106,7 @@ func TestSamplingFillsTheShortage(t *testing.T) {
 
 func TestALargerRadiusMeansLessSimilarity(t *testing.T) {
 	model := toy.New()
-	seed := from(t, model, toy.Molecule([4]int{3, 1, 4, 4}), 7).Seeds[0]
+	seed := searchFrom(t, model, toy.Molecule([4]int{3, 1, 4, 4}), 7).Seeds[0]
 	last := 1.0
 	for _, radius := range []float64{0.1, 0.7, 1.4, 2} {
 		s := sampling(model, seed, 20, radius)

@@ -39,8 +39,8 @@ func (s scoring) Score(ctx context.Context, molecules []*chem.Molecule) ([]float
 	return s(ctx, molecules)
 }
 
-// from returns a search from one molecule with the defaults of the API.
-func from(t testing.TB, model search.Model, smiles string, number uint64) search.Search {
+// searchFrom returns a search from one molecule with the defaults of the API.
+func searchFrom(t testing.TB, model search.Model, smiles string, number uint64) search.Search {
 	t.Helper()
 	m, err := chem.Parse(smiles)
 	if err != nil {
@@ -116,7 +116,7 @@ func TestTheDefaultsFindTenMolecules(t *testing.T) {
 		if i%150 != 0 {
 			continue
 		}
-		found, err := from(t, toy.New(), smiles, uint64(i)).Optimize(t.Context())
+		found, err := searchFrom(t, toy.New(), smiles, uint64(i)).Optimize(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,7 +138,7 @@ func TestTheDefaultsFindTenMolecules(t *testing.T) {
 // If fewer than ten molecules are similar enough, the search returns those, within its budget.
 func TestASeedWithFewSimilarMolecules(t *testing.T) {
 	for _, smiles := range []string{"c1ccccc1", "CCO", "C"} {
-		s := from(t, toy.New(), smiles, 1)
+		s := searchFrom(t, toy.New(), smiles, 1)
 		evaluations := 0
 		s.OnProgress = func(p search.Progress) error {
 			evaluations = p.Evaluations
@@ -153,7 +153,7 @@ func TestASeedWithFewSimilarMolecules(t *testing.T) {
 
 // A search with too small a budget exceeds it by at most two evaluations per missing result, and reports them.
 func TestFillingCostsAtMostTwoEvaluationsPerResult(t *testing.T) {
-	s := from(t, toy.New(), "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 5)
+	s := searchFrom(t, toy.New(), "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 5)
 	s.Particles, s.Iterations, s.Molecules, s.Goal.MinSimilarity = 2, 1, 25, 0.5
 	var events []search.Progress
 	s.OnProgress = func(p search.Progress) error {
@@ -171,7 +171,7 @@ func TestFillingCostsAtMostTwoEvaluationsPerResult(t *testing.T) {
 
 func TestALongSearchFindsTheBest(t *testing.T) {
 	for _, minSimilarity := range []float64{0.2, 0.6} {
-		s := from(t, toy.New(), "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 7)
+		s := searchFrom(t, toy.New(), "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 7)
 		s.Goal.MinSimilarity = minSimilarity
 		s.Iterations = 20
 		found, err := s.Optimize(t.Context())
@@ -187,7 +187,7 @@ func TestALongSearchFindsTheBest(t *testing.T) {
 
 func TestResultsAreDistinctSortedAndWithinTheConstraint(t *testing.T) {
 	for _, minimize := range []bool{false, true} {
-		s := from(t, toy.New(), toy.Molecule([4]int{3, 5, 4, 5}), 3)
+		s := searchFrom(t, toy.New(), toy.Molecule([4]int{3, 5, 4, 5}), 3)
 		s.Goal.Minimize, s.Goal.MinSimilarity = minimize, 0.3
 		found, err := s.Optimize(t.Context())
 		if err != nil {
@@ -209,7 +209,7 @@ func TestResultsAreDistinctSortedAndWithinTheConstraint(t *testing.T) {
 // Particles bounds the evaluations per iteration, and points are decoded in batches of at most 256.
 func TestASearchStaysWithinItsBudget(t *testing.T) {
 	model := toy.New()
-	s := from(t, model, "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 7)
+	s := searchFrom(t, model, "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 7)
 	s.Particles, s.Iterations = 100, 6
 	iterations := 0
 	s.OnProgress = func(p search.Progress) error {
@@ -230,7 +230,7 @@ func TestASearchStaysWithinItsBudget(t *testing.T) {
 
 func TestTheSameRandomNumbersGiveTheSameResult(t *testing.T) {
 	find := func(number uint64) []*search.Molecule {
-		s := from(t, toy.New(), "Cc1ccc(C)c(-c2ccc(C)cc2)c1", number)
+		s := searchFrom(t, toy.New(), "Cc1ccc(C)c(-c2ccc(C)cc2)c1", number)
 		s.Goal.MinSimilarity = 0.2
 		found, err := s.Optimize(t.Context())
 		if err != nil {
@@ -263,7 +263,7 @@ func TestAnErrorEndsTheSearch(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				model := toy.New()
-				s := from(t, model, "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 7)
+				s := searchFrom(t, model, "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 7)
 				s.Molecules = 100
 				batches := int64(-1) // decoded before the end
 				s.OnProgress = func(search.Progress) error {
@@ -295,7 +295,7 @@ var algorithms = map[string]func(search.Search, context.Context) ([]*search.Mole
 func TestAroundScoresInTheFinalContext(t *testing.T) {
 	for name, before := range map[string]int{"none is scored": 0, "three are scored": 3} {
 		t.Run(name, func(t *testing.T) {
-			s := from(t, toy.New(), "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 7)
+			s := searchFrom(t, toy.New(), "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 7)
 			s.FinalContext = t.Context()
 			ctx, end := context.WithCancel(t.Context())
 			defer end()
@@ -336,7 +336,7 @@ func TestAroundScoresInTheFinalContext(t *testing.T) {
 
 // An objective that fails is not called again for the same molecules.
 func TestAFailedObjectiveIsNotCalledAgain(t *testing.T) {
-	s := from(t, toy.New(), "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 7)
+	s := searchFrom(t, toy.New(), "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 7)
 	s.FinalContext = t.Context()
 	calls := 0
 	s.Goal.Objective = scoring(func(context.Context, []*chem.Molecule) ([]float64, error) {
@@ -350,7 +350,7 @@ func TestAFailedObjectiveIsNotCalledAgain(t *testing.T) {
 
 // A seed needs no score, and molecules without a score are no results.
 func TestMoleculesWithoutAScore(t *testing.T) {
-	s := from(t, toy.New(), "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 7)
+	s := searchFrom(t, toy.New(), "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 7)
 	s.Goal.MinSimilarity = 0
 	s.Goal.Objective = scoring(func(_ context.Context, molecules []*chem.Molecule) ([]float64, error) {
 		values := make([]float64, len(molecules))
@@ -377,9 +377,9 @@ func TestMoleculesWithoutAScore(t *testing.T) {
 // every molecule with a score.
 func TestOptimizeFromSeveralSeedsAndFromNone(t *testing.T) {
 	for _, seeds := range []int{0, 1, 4} {
-		s := from(t, toy.New(), "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 7)
+		s := searchFrom(t, toy.New(), "Cc1ccc(C)c(-c2ccc(C)cc2)c1", 7)
 		for i := range seeds - 1 {
-			s.Seeds = append(s.Seeds, from(t, toy.New(), toy.Molecule([4]int{i, 5, 4, 5}), 7).Seeds[0])
+			s.Seeds = append(s.Seeds, searchFrom(t, toy.New(), toy.Molecule([4]int{i, 5, 4, 5}), 7).Seeds[0])
 		}
 		s.Seeds = s.Seeds[:seeds]
 		s.KeepSeeds = true
