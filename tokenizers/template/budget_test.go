@@ -294,9 +294,9 @@ func measure(source string, values map[string]any, budget int) (steps, allocated
 		return 0, 0, err
 	}
 	var start, converted, end runtime.MemStats
-	r := newRun(budget)
+	r := &rendering{limit: budget}
 	runtime.ReadMemStats(&start)
-	if _, err := (&Template{}).render(newRun(0), values); err != nil { // the cost of the values themselves
+	if _, err := (&Template{}).render(&rendering{}, values); err != nil { // the cost of the values themselves
 		return 0, 0, err
 	}
 	runtime.ReadMemStats(&converted)

@@ -1,8 +1,6 @@
 package template
 
-import (
-	"strings"
-)
+import "strings"
 
 // arguments are the parsed arguments of a call, a filter or a test.
 type arguments struct {
@@ -12,9 +10,9 @@ type arguments struct {
 }
 
 func (p *parser) arguments() (a arguments) {
-	p.expect(operator, "(")
+	p.expect("(")
 	p.commaSeparated(")", func() {
-		if t := p.peek(); t.kind == name && p.tokens[p.at+1].kind == operator && p.tokens[p.at+1].value == "=" {
+		if t := p.peek(); t.kind == nameToken && p.tokens[p.at+1].is("=") {
 			p.at += 2
 			a.names = append(a.names, t.value)
 			a.named = append(a.named, p.expression())
@@ -34,7 +32,7 @@ type call struct {
 	caller any      // the body of the call block around this call
 }
 
-func (a arguments) call(line int, s *state) *call {
+func (a arguments) evaluate(line int, s *state) *call {
 	e := s.step(line)
 	e.charge(len(a.names))
 	c := &call{eval: e, args: evaluateAll(e, a.values, s), names: a.names}
@@ -64,7 +62,7 @@ func (p *parser) call(of expression) expression {
 	return func(s *state) any {
 		callee := of(s)
 		if loop, ok := callee.(*loopState); ok && loop.recurse != nil {
-			return loop.recurse(args.call(line, s).argument(0, "iterable", nil))
+			return loop.recurse(args.evaluate(line, s).argument(0, "iterable", nil))
 		}
 		function, ok := callee.(function)
 		if !ok {
@@ -72,8 +70,8 @@ func (p *parser) call(of expression) expression {
 			requireDefined(e, callee)
 			e.fail("'%s' object is not callable", typeName(callee))
 		}
-		c := args.call(line, s)
-		if caller, ok := s.vars.names[callerName]; ok {
+		c := args.evaluate(line, s)
+		if caller, ok := s.scope.names[callerName]; ok {
 			c.caller = caller
 		}
 		return function(c)
@@ -87,14 +85,14 @@ type parameters struct {
 }
 
 func (p *parser) parameters() (ps parameters) {
-	p.expect(operator, "(")
-	for !p.peekIs(operator, ")") {
+	p.expect("(")
+	for !p.peekIs(")") {
 		if len(ps.names) > 0 {
-			p.expect(operator, ",")
+			p.expect(",")
 		}
-		ps.names = append(ps.names, p.expect(name, "").value)
+		ps.names = append(ps.names, p.expectKind(nameToken).value)
 		var value expression
-		if p.accept(operator, "=") {
+		if p.accept("=") {
 			value = p.expression()
 		}
 		ps.defaults = append(ps.defaults, value)
@@ -104,15 +102,15 @@ func (p *parser) parameters() (ps parameters) {
 }
 
 func (p *parser) macro() statement {
-	macro := p.expect(name, "").value
+	macro := p.expectKind(nameToken).value
 	ps := p.parameters()
 	loops := p.loops
 	p.loops = 0
 	body := p.blockBody("endmacro")
 	p.loops = loops
-	return func(s *state) signal {
-		s.vars.names[macro] = ps.function(body, s)
-		return done
+	return func(s *state) completion {
+		s.scope.names[macro] = ps.function(body, s)
+		return normal
 	}
 }
 
@@ -123,7 +121,7 @@ func (ps parameters) function(body []statement, s *state) function {
 		defer c.leave()
 		var out strings.Builder
 		inner := s.inner(&out)
-		names := inner.vars.names
+		names := inner.scope.names
 		if c.caller != nil {
 			names["caller"] = c.caller
 		}
@@ -149,17 +147,17 @@ func (ps parameters) function(body []statement, s *state) function {
 // callBlock reads {% call macro(…) %}, whose body the macro renders with caller().
 func (p *parser) callBlock(line int) statement {
 	var ps parameters
-	if p.peekIs(operator, "(") {
+	if p.peekIs("(") {
 		ps = p.parameters()
 	}
 	call := p.expression()
 	body := p.blockBody("endcall")
-	return func(s *state) signal {
+	return func(s *state) completion {
 		inner := s.inner(s.out)
-		inner.vars.names[callerName] = ps.function(body, s)
+		inner.scope.names[callerName] = ps.function(body, s)
 		e := s.step(line)
 		s.write(line, str(e, call(inner)))
-		return done
+		return normal
 	}
 }
 

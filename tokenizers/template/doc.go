@@ -14,18 +14,12 @@
 // power that is a complex number in Python fails. testdata/numbers.txt holds ten thousand results of Jinja2
 // (scripts/golden/template_numbers.py).
 //
-// A rendering has a budget of steps (see eval). Work that grows with the size of a value is charged in proportion,
-// before it is done, so that neither a template nor a client's text can hold a request or much memory for long.
+// A rendering may take maxSteps steps, the unit of work (see eval). Work that grows with the size of a value is charged
+// in proportion, before it is done, so that neither a template nor a client's text can take much time or memory.
 //
 // [Parse] splits the source into tokens (lexer.go) and builds a tree of closures (parser.go for statements,
 // expressions.go and operands.go for expressions); [Template.Render] runs them. Filters, tests and global functions,
 // and the methods of strings, each have a table (filters.go, tests.go, strings.go).
 //
 // The language: https://jinja.palletsprojects.com/en/stable/templates/
-//
-// Terms:
-//   - step: the unit of work that a rendering is charged for.
-//   - run: one rendering, with the steps charged so far.
-//   - frame: one scope of names.
-//   - signal: how a statement ended: normally, by break, or by continue.
 package template

@@ -1,18 +1,16 @@
 package template
 
-import (
-	"slices"
-)
+import "slices"
 
 // expression reads an expression: "a if b else c", or one without a condition.
 func (p *parser) expression() expression {
 	value := p.or()
-	for p.peekIs(name, "if") {
+	for p.peekIs("if") {
 		line := p.next().line
 		then := value
 		test := p.or()
 		otherwise := constant(undefined{"the inline if-expression has no else section"})
-		if p.accept(name, "else") {
+		if p.accept("else") {
 			otherwise = p.expression()
 		}
 		value = func(s *state) any {
@@ -31,13 +29,13 @@ func (p *parser) tuple() expression { return p.tupleOfItems(p.expression) }
 
 func (p *parser) tupleOfItems(item func() expression) expression {
 	first := item()
-	if !p.peekIs(operator, ",") {
+	if !p.peekIs(",") {
 		return first
 	}
 	items := []expression{first}
-	for p.accept(operator, ",") {
+	for p.accept(",") {
 		t := p.peek()
-		if t.kind == blockEnd || t.kind == variableEnd || p.peekIs(operator, ")") || p.peekIs(operator, "=") {
+		if t.kind == blockEnd || t.kind == variableEnd || p.peekIs(")") || p.peekIs("=") {
 			break
 		}
 		items = append(items, item())
@@ -57,7 +55,7 @@ func evaluateAll(e eval, items []expression, s *state) []any {
 
 func (p *parser) or() expression {
 	left := p.and()
-	for p.peekIs(name, "or") {
+	for p.peekIs("or") {
 		line := p.next().line
 		a := left
 		b := p.and()
@@ -74,7 +72,7 @@ func (p *parser) or() expression {
 
 func (p *parser) and() expression {
 	left := p.not()
-	for p.peekIs(name, "and") {
+	for p.peekIs("and") {
 		line := p.next().line
 		a := left
 		b := p.not()
@@ -90,7 +88,7 @@ func (p *parser) and() expression {
 }
 
 func (p *parser) not() expression {
-	if p.peekIs(name, "not") {
+	if p.peekIs("not") {
 		line := p.next().line
 		v := p.not()
 		return func(s *state) any {
@@ -106,7 +104,7 @@ func (p *parser) binary(operand func() expression, ops ...string) expression {
 	left := operand()
 	for {
 		t := p.peek()
-		if t.kind != operator || !slices.Contains(ops, t.value) {
+		if t.kind != operatorToken || !slices.Contains(ops, t.value) {
 			return left
 		}
 		p.next()
@@ -137,7 +135,7 @@ func (p *parser) unary(filtered bool) expression {
 		fail(t.line, "the expression is nested too deeply")
 	}
 	defer func() { p.depth-- }()
-	if p.accept(operator, "-") || p.accept(operator, "+") {
+	if p.accept("-") || p.accept("+") {
 		v := p.unary(false)
 		value = func(s *state) any {
 			e := s.step(t.line)
@@ -165,12 +163,12 @@ func (p *parser) comparison() expression {
 	for {
 		t := p.peek()
 		switch {
-		case t.kind == operator && slices.Contains(comparisons, t.value):
+		case t.kind == operatorToken && slices.Contains(comparisons, t.value):
 			p.next()
 			ops = append(ops, t.value)
-		case p.accept(name, "in"):
+		case p.accept("in"):
 			ops = append(ops, "in")
-		case p.peekIs(name, "not") && p.tokens[p.at+1] == (token{name, "in", p.tokens[p.at+1].line}):
+		case p.peekIs("not") && p.tokens[p.at+1].is("in"):
 			p.at += 2
 			ops = append(ops, "not in")
 		case len(ops) == 0:

@@ -11,16 +11,16 @@ type kind uint8
 
 const (
 	endOfTemplate kind = iota
-	data
+	dataToken
 	blockBegin
 	blockEnd
 	variableBegin
 	variableEnd
-	name
-	text
-	integer
-	float
-	operator
+	nameToken
+	stringToken
+	integerToken
+	floatToken
+	operatorToken
 )
 
 var kindNames = [...]string{
@@ -34,8 +34,13 @@ type token struct {
 	line  int
 }
 
+// is reports whether a token is a name or operator.
+func (t token) is(word string) bool {
+	return (t.kind == nameToken || t.kind == operatorToken) && t.value == word
+}
+
 func (t token) String() string {
-	if t.value != "" && t.kind != data {
+	if t.value != "" && t.kind != dataToken {
 		return "'" + t.value + "'"
 	}
 	return kindNames[t.kind]
@@ -76,7 +81,7 @@ func (l *lexer) addAndAdvance(k kind, value string) {
 
 func (l *lexer) addData(s string) {
 	if s != "" {
-		l.add(data, s)
+		l.add(dataToken, s)
 	}
 }
 
@@ -278,7 +283,7 @@ func (l *lexer) expressionToken(rest string, open []byte) []byte {
 		if end < 0 {
 			end = len(rest)
 		}
-		l.addAndAdvance(name, rest[:end])
+		l.addAndAdvance(nameToken, rest[:end])
 		return open
 	}
 	i := slices.IndexFunc(operators, func(op string) bool { return strings.HasPrefix(rest, op) })
@@ -295,7 +300,7 @@ func (l *lexer) expressionToken(rest string, open []byte) []byte {
 		}
 		open = open[:len(open)-1]
 	}
-	l.addAndAdvance(operator, op)
+	l.addAndAdvance(operatorToken, op)
 	return open
 }
 
@@ -308,10 +313,10 @@ func (l *lexer) number(s string) {
 		return i
 	}
 	end := digits(0)
-	k := integer
+	k := integerToken
 	if end+1 < len(s) && s[end] == '.' && s[end+1] >= '0' && s[end+1] <= '9' {
 		end = digits(end + 1)
-		k = float
+		k = floatToken
 	}
 	if end+1 < len(s) && (s[end] == 'e' || s[end] == 'E') {
 		start := end + 1
@@ -320,7 +325,7 @@ func (l *lexer) number(s string) {
 		}
 		if exponentEnd := digits(start); exponentEnd > start {
 			end = exponentEnd
-			k = float
+			k = floatToken
 		}
 	}
 	l.addAndAdvance(k, s[:end])
@@ -332,7 +337,7 @@ func (l *lexer) quoted(s string) {
 		case '\\':
 			i++
 		case s[0]:
-			l.add(text, unescape(s[1:i]))
+			l.add(stringToken, unescape(s[1:i]))
 			l.at += i + 1
 			return
 		}

@@ -12,17 +12,17 @@ func constant(v any) expression { return func(*state) any { return v } }
 func (p *parser) primary() expression {
 	t := p.next()
 	switch t.kind {
-	case name:
+	case nameToken:
 		return p.nameOrConstant(t)
-	case text:
+	case stringToken:
 		values := []string{t.value}
-		for p.peek().kind == text {
+		for p.peek().kind == stringToken {
 			values = append(values, p.next().value)
 		}
 		return constant(strings.Join(values, ""))
-	case integer, float:
-		return number(t)
-	case operator:
+	case integerToken, floatToken:
+		return numberLiteral(t)
+	case operatorToken:
 		switch t.value {
 		case "(":
 			return p.parenthesis()
@@ -46,7 +46,7 @@ func (p *parser) nameOrConstant(t token) expression {
 		return constant(nil)
 	}
 	return func(s *state) any {
-		if v, ok := s.vars.find(t.value); ok {
+		if v, ok := s.scope.find(t.value); ok {
 			return v
 		}
 		if v, ok := globals[t.value]; ok {
@@ -56,9 +56,9 @@ func (p *parser) nameOrConstant(t token) expression {
 	}
 }
 
-func number(t token) expression {
+func numberLiteral(t token) expression {
 	digits := strings.ReplaceAll(t.value, "_", "")
-	if t.kind == integer {
+	if t.kind == integerToken {
 		n, err := strconv.Atoi(digits)
 		if err != nil {
 			fail(t.line, "integer overflow: %s is beyond 64 bits", t.value)
@@ -73,20 +73,20 @@ func number(t token) expression {
 }
 
 func (p *parser) parenthesis() expression {
-	if p.accept(operator, ")") {
+	if p.accept(")") {
 		return constant(tuple{})
 	}
 	value := p.tuple()
-	p.expect(operator, ")")
+	p.expect(")")
 	return value
 }
 
 // commaSeparated reads items up to a closing bracket, which it reads too. A comma may follow the last.
 func (p *parser) commaSeparated(closing string, item func()) {
-	for first := true; !p.accept(operator, closing); first = false {
+	for first := true; !p.accept(closing); first = false {
 		if !first {
-			p.expect(operator, ",")
-			if p.accept(operator, closing) {
+			p.expect(",")
+			if p.accept(closing) {
 				return
 			}
 		}
@@ -104,7 +104,7 @@ func (p *parser) dictLiteral(line int) expression {
 	var keys, values []expression
 	p.commaSeparated("}", func() {
 		keys = append(keys, p.expression())
-		p.expect(operator, ":")
+		p.expect(":")
 		values = append(values, p.expression())
 	})
 	return func(s *state) any {
@@ -123,11 +123,11 @@ func (p *parser) postfix(value expression) expression {
 	for {
 		t := p.peek()
 		switch {
-		case p.accept(operator, "."):
+		case p.accept("."):
 			value = p.attribute(value)
-		case p.accept(operator, "["):
+		case p.accept("["):
 			value = p.subscript(value, t.line)
-		case p.peekIs(operator, "("):
+		case p.peekIs("("):
 			value = p.call(value)
 		default:
 			return value
@@ -138,12 +138,12 @@ func (p *parser) postfix(value expression) expression {
 func (p *parser) attribute(of expression) expression {
 	t := p.next()
 	switch t.kind {
-	case name:
+	case nameToken:
 		return func(s *state) any {
 			e := s.step(t.line)
 			return attribute(e, of(s), t.value)
 		}
-	case integer:
+	case integerToken:
 		if n, err := strconv.Atoi(t.value); err == nil {
 			return func(s *state) any {
 				e := s.step(t.line)
@@ -159,16 +159,16 @@ func (p *parser) attribute(of expression) expression {
 func (p *parser) subscript(of expression, line int) expression {
 	var bounds [3]expression
 	slice := false
-	for i := 0; i < 3 && !p.peekIs(operator, "]"); i++ {
-		if !p.peekIs(operator, ":") {
+	for i := 0; i < 3 && !p.peekIs("]"); i++ {
+		if !p.peekIs(":") {
 			bounds[i] = p.expression()
 		}
-		if !p.accept(operator, ":") {
+		if !p.accept(":") {
 			break
 		}
 		slice = true
 	}
-	p.expect(operator, "]")
+	p.expect("]")
 	if !slice {
 		key := bounds[0]
 		if key == nil {
@@ -196,13 +196,13 @@ func (p *parser) subscript(of expression, line int) expression {
 func (p *parser) filtersAndTests(value expression) expression {
 	for {
 		switch {
-		case p.peekIs(operator, "|"):
+		case p.peekIs("|"):
 			inner := value
 			filter := p.filter()
 			value = func(s *state) any { return filter(s, inner(s)) }
-		case p.accept(name, "is"):
+		case p.accept("is"):
 			value = p.test(value)
-		case p.peekIs(operator, "("):
+		case p.peekIs("("):
 			value = p.call(value)
 		default:
 			return value
@@ -213,7 +213,7 @@ func (p *parser) filtersAndTests(value expression) expression {
 // filterChain reads any number of "| filter".
 func (p *parser) filterChain() func(*state, any) any {
 	chain := func(_ *state, v any) any { return v }
-	for p.peekIs(operator, "|") {
+	for p.peekIs("|") {
 		inner := chain
 		filter := p.filter()
 		chain = func(s *state, v any) any { return filter(s, inner(s, v)) }
@@ -222,37 +222,37 @@ func (p *parser) filterChain() func(*state, any) any {
 }
 
 func (p *parser) filter() func(*state, any) any {
-	p.expect(operator, "|")
-	t := p.expect(name, "")
+	p.expect("|")
+	t := p.expectKind(nameToken)
 	apply, known := filters[t.value]
 	if !known {
 		fail(t.line, "No filter named %s.", t)
 	}
 	var args arguments
-	if p.peekIs(operator, "(") {
+	if p.peekIs("(") {
 		args = p.arguments()
 	}
-	return func(s *state, v any) any { return apply(args.call(t.line, s), v) }
+	return func(s *state, v any) any { return apply(args.evaluate(t.line, s), v) }
 }
 
 // test reads the test that follows "is". A single argument needs no brackets.
 func (p *parser) test(value expression) expression {
-	negated := p.accept(name, "not")
-	t := p.expect(name, "")
+	negated := p.accept("not")
+	t := p.expectKind(nameToken)
 	apply, known := tests[t.value]
 	if !known {
 		fail(t.line, "No test named %s.", t)
 	}
 	var args arguments
 	switch next := p.peek(); {
-	case p.peekIs(operator, "("):
+	case p.peekIs("("):
 		args = p.arguments()
-	case next.kind == text || next.kind == integer || next.kind == float,
-		next.kind == operator && (next.value == "[" || next.value == "{"),
-		next.kind == name && !endsTest[next.value]:
+	case next.kind == stringToken || next.kind == integerToken || next.kind == floatToken,
+		next.is("["), next.is("{"),
+		next.kind == nameToken && !endsTest[next.value]:
 		args.values = []expression{p.postfix(p.primary())}
 	}
-	return func(s *state) any { return apply(args.call(t.line, s), value(s)) != negated }
+	return func(s *state) any { return apply(args.evaluate(t.line, s), value(s)) != negated }
 }
 
 // endsTest has the names that cannot be an argument of a test.

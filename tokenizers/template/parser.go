@@ -23,26 +23,30 @@ func (p *parser) next() token {
 	return t
 }
 
-// peekIs reports whether the next token is of a kind and has a value.
-func (p *parser) peekIs(k kind, value string) bool {
-	t := p.peek()
-	return t.kind == k && t.value == value
-}
+// peekIs reports whether the next token is a name or operator.
+func (p *parser) peekIs(word string) bool { return p.peek().is(word) }
 
-// accept reads the next token if it is of a kind and has a value.
-func (p *parser) accept(k kind, value string) bool {
-	if p.peekIs(k, value) {
+// accept reads the next token if it is a name or operator.
+func (p *parser) accept(word string) bool {
+	if p.peekIs(word) {
 		p.at++
 		return true
 	}
 	return false
 }
 
-// expect reads a token of a kind, and of a value if one is given; any other token is an error.
-func (p *parser) expect(k kind, value string) token {
+// expect reads a name or operator; any other token is an error.
+func (p *parser) expect(word string) {
+	if t := p.next(); !t.is(word) {
+		fail(t.line, "unexpected %s, expected '%s'", t, word)
+	}
+}
+
+// expectKind reads a token of a kind; any other token is an error.
+func (p *parser) expectKind(k kind) token {
 	t := p.next()
-	if t.kind != k || value != "" && t.value != value {
-		fail(t.line, "unexpected %s, expected %s", t, token{kind: k, value: value})
+	if t.kind != k {
+		fail(t.line, "unexpected %s, expected %s", t, token{kind: k})
 	}
 	return t
 }
@@ -66,18 +70,18 @@ func (p *parser) statementsUntil(ends ...string) (body []statement) {
 				fail(t.line, "unexpected end of template, expected %s", strings.Join(ends, " or "))
 			}
 			return body
-		case data:
-			body = append(body, func(s *state) signal {
+		case dataToken:
+			body = append(body, func(s *state) completion {
 				s.write(t.line, t.value)
-				return done
+				return normal
 			})
 		case variableBegin:
 			value := p.tuple()
-			p.expect(variableEnd, "")
-			body = append(body, func(s *state) signal {
+			p.expectKind(variableEnd)
+			body = append(body, func(s *state) completion {
 				e := s.step(t.line)
 				s.write(t.line, str(e, value(s)))
-				return done
+				return normal
 			})
 		case blockBegin:
 			if tag := p.peek(); slices.Contains(ends, tag.value) {
@@ -92,15 +96,15 @@ func (p *parser) statementsUntil(ends ...string) (body []statement) {
 
 // blockBody reads the rest of a block's tag, its body, and its end tag.
 func (p *parser) blockBody(end string) []statement {
-	p.expect(blockEnd, "")
+	p.expectKind(blockEnd)
 	body := p.statementsUntil(end)
 	p.next()
-	p.expect(blockEnd, "")
+	p.expectKind(blockEnd)
 	return body
 }
 
 func (p *parser) statement() statement {
-	t := p.expect(name, "")
+	t := p.expectKind(nameToken)
 	switch t.value {
 	case "if":
 		return p.conditional(t.line)
@@ -118,17 +122,17 @@ func (p *parser) statement() statement {
 		return p.with()
 	case "generation":
 		body := p.blockBody("endgeneration")
-		return func(s *state) signal { return execute(body, s.inner(s.out)) }
+		return func(s *state) completion { return execute(body, s.inner(s.out)) }
 	case "break", "continue":
 		if p.loops == 0 {
 			fail(t.line, "'%s' outside of a loop", t.value)
 		}
-		p.expect(blockEnd, "")
-		sig := breaking
+		p.expectKind(blockEnd)
+		sig := breakLoop
 		if t.value == "continue" {
-			sig = continuing
+			sig = continueLoop
 		}
-		return func(*state) signal { return sig }
+		return func(*state) completion { return sig }
 	}
 	fail(t.line, "Encountered unknown tag %s", t)
 	return nil
@@ -136,7 +140,7 @@ func (p *parser) statement() statement {
 
 func (p *parser) conditional(line int) statement {
 	test := p.tuple()
-	p.expect(blockEnd, "")
+	p.expectKind(blockEnd)
 	then := p.statementsUntil("elif", "else", "endif")
 	var otherwise []statement
 	switch t := p.next(); t.value {
@@ -145,9 +149,9 @@ func (p *parser) conditional(line int) statement {
 	case "else":
 		otherwise = p.blockBody("endif")
 	default:
-		p.expect(blockEnd, "")
+		p.expectKind(blockEnd)
 	}
-	return func(s *state) signal {
+	return func(s *state) completion {
 		s.step(line)
 		if truth(test(s)) {
 			return execute(then, s)
@@ -160,15 +164,15 @@ func (p *parser) conditional(line int) statement {
 // may be the attribute of a namespace.
 func (p *parser) target(attributes bool) func(*state, any) {
 	var targets []func(*state, any)
-	bracketed := p.accept(operator, "(")
+	bracketed := p.accept("(")
 	several := false
 	for {
-		t := p.expect(name, "")
-		set := func(s *state, v any) { s.vars.names[t.value] = v }
-		if attributes && p.accept(operator, ".") {
-			attribute := p.expect(name, "").value
+		t := p.expectKind(nameToken)
+		set := func(s *state, v any) { s.scope.names[t.value] = v }
+		if attributes && p.accept(".") {
+			attribute := p.expectKind(nameToken).value
 			set = func(s *state, v any) {
-				value, _ := s.vars.find(t.value)
+				value, _ := s.scope.find(t.value)
 				ns, ok := value.(*namespace)
 				if !ok {
 					fail(t.line, "cannot assign attribute on non-namespace object")
@@ -177,13 +181,13 @@ func (p *parser) target(attributes bool) func(*state, any) {
 			}
 		}
 		targets = append(targets, set)
-		if !p.accept(operator, ",") || p.peek().kind != name || p.peekIs(name, "in") {
+		if !p.accept(",") || p.peek().kind != nameToken || p.peekIs("in") {
 			break
 		}
 		several = true
 	}
 	if bracketed {
-		p.expect(operator, ")")
+		p.expect(")")
 	}
 	if !several {
 		return targets[0]
@@ -203,33 +207,33 @@ func (p *parser) target(attributes bool) func(*state, any) {
 
 func (p *parser) assignment(line int) statement {
 	set := p.target(true)
-	if p.accept(operator, "=") {
+	if p.accept("=") {
 		value := p.tuple()
-		p.expect(blockEnd, "")
-		return func(s *state) signal {
+		p.expectKind(blockEnd)
+		return func(s *state) completion {
 			s.step(line)
 			set(s, value(s))
-			return done
+			return normal
 		}
 	}
 	filter := p.filterChain()
 	body := p.blockBody("endset")
-	return func(s *state) signal {
+	return func(s *state) completion {
 		s.step(line)
 		set(s, filter(s, capture(body, s)))
-		return done
+		return normal
 	}
 }
 
 func (p *parser) filterBlock(line int) statement {
-	p.tokens[p.at-1] = token{operator, "|", line} // so that filterChain reads "| name …"
+	p.tokens[p.at-1] = token{operatorToken, "|", line} // so that filterChain reads "| name …"
 	p.at--
 	filter := p.filterChain()
 	body := p.blockBody("endfilter")
-	return func(s *state) signal {
+	return func(s *state) completion {
 		e := s.step(line)
 		s.write(line, str(e, filter(s, capture(body, s))))
-		return done
+		return normal
 	}
 }
 
@@ -244,15 +248,15 @@ func (p *parser) with() statement {
 	var sets []func(outer, inner *state)
 	for p.peek().kind != blockEnd {
 		if len(sets) > 0 {
-			p.expect(operator, ",")
+			p.expect(",")
 		}
 		set := p.target(false)
-		p.expect(operator, "=")
+		p.expect("=")
 		value := p.expression()
 		sets = append(sets, func(outer, inner *state) { set(inner, value(outer)) })
 	}
 	body := p.blockBody("endwith")
-	return func(s *state) signal {
+	return func(s *state) completion {
 		inner := s.inner(s.out)
 		for _, set := range sets {
 			set(s, inner)
@@ -264,24 +268,24 @@ func (p *parser) with() statement {
 // loop reads a for statement.
 func (p *parser) loop(line int) statement {
 	f := &loopStatement{line: line, set: p.target(false)}
-	p.expect(name, "in")
+	p.expect("in")
 	f.items = p.tupleOfItems(p.or)
-	if p.accept(name, "if") {
+	if p.accept("if") {
 		f.test = p.expression()
 	}
-	f.recursive = p.accept(name, "recursive")
-	p.expect(blockEnd, "")
+	f.recursive = p.accept("recursive")
+	p.expectKind(blockEnd)
 	p.loops++
 	f.body = p.statementsUntil("else", "endfor")
 	p.loops--
 	if p.next().value == "else" {
 		f.otherwise = p.blockBody("endfor")
 	} else {
-		p.expect(blockEnd, "")
+		p.expectKind(blockEnd)
 	}
-	return func(s *state) signal {
+	return func(s *state) completion {
 		f.run(s, f.items(s), 1)
-		return done
+		return normal
 	}
 }
 
@@ -315,9 +319,9 @@ func (f *loopStatement) run(s *state, over any, depth int) {
 		loop.recurse = func(over any) string {
 			e.enter()
 			defer e.leave()
-			inner := func(s *state) signal {
+			inner := func(s *state) completion {
 				f.run(s, over, depth+1)
-				return done
+				return normal
 			}
 			return capture([]statement{inner}, s)
 		}
@@ -326,9 +330,9 @@ func (f *loopStatement) run(s *state, over any, depth int) {
 		s.step(f.line)
 		loop.at = i
 		inner := s.inner(s.out)
-		inner.vars.names["loop"] = loop
+		inner.scope.names["loop"] = loop
 		f.set(inner, item)
-		if execute(f.body, inner) == breaking {
+		if execute(f.body, inner) == breakLoop {
 			return
 		}
 	}
@@ -393,9 +397,9 @@ func (l *loopState) attribute(name string) any {
 
 // enter and leave bound the depth of calls.
 func (e eval) enter() {
-	if e.run.depth++; e.run.depth > maxDepth {
+	if e.rendering.depth++; e.rendering.depth > maxDepth {
 		e.fail("calls are nested too deeply")
 	}
 }
 
-func (e eval) leave() { e.run.depth-- }
+func (e eval) leave() { e.rendering.depth-- }

@@ -22,10 +22,10 @@ func (e *Error) Error() string {
 // Limits of a template and of one rendering.
 const (
 	maxSteps  = 10_000_000 // see eval
-	maxOutput = 64 << 20   // bytes written
+	maxOutput = 64 << 20   // bytes
 	maxRange  = 100_000    // elements of range(), as in Jinja's sandbox
 	maxDepth  = 200        // of macro calls, nested values and nested expressions
-	maxSource = 1 << 20    // bytes of a template; also bounds the nesting of statements
+	maxSource = 1 << 20    // bytes of a template; this bounds the nesting of statements too
 )
 
 // Prices of work. maxSteps pay for 320 MB of text.
@@ -52,15 +52,15 @@ func Parse(source string) (t *Template, err error) {
 // Render runs the template with variables, which shadow the global functions. Maps among them become dicts with sorted
 // keys, and a func(string) string becomes a function. The error is an *Error.
 func (t *Template) Render(variables map[string]any) (text string, err error) {
-	return t.render(newRun(maxSteps), variables)
+	return t.render(&rendering{limit: maxSteps}, variables)
 }
 
-func (t *Template) render(r *run, variables map[string]any) (text string, err error) {
+func (t *Template) render(r *rendering, variables map[string]any) (text string, err error) {
 	defer catch(&err)
 	var out strings.Builder
-	s := &state{out: &out, run: r, vars: &frame{names: map[string]any{}}}
+	s := &state{out: &out, rendering: r, scope: &scope{names: map[string]any{}}}
 	for name, value := range variables {
-		s.vars.names[name] = fromGo(value)
+		s.scope.names[name] = fromGo(value)
 	}
 	execute(t.body, s)
 	return out.String(), nil
@@ -78,29 +78,27 @@ func catch(err *error) {
 	}
 }
 
-// run is one rendering: the work that all its scopes share.
-type run struct {
+// rendering counts the work of one call of Render.
+type rendering struct {
 	steps int // charged so far
 	limit int // of steps
 	depth int // of macro calls and recursive loops
 }
 
-func newRun(limit int) *run { return &run{limit: limit} }
-
-// eval is the evaluation of one statement or expression: the rendering that is charged for it, and its line for errors.
+// eval is the evaluation of one statement or expression: the rendering to charge, and the line for errors.
 //
-// Each costs one step. Work that grows with the size of a value costs more, charged before it is done: a step for each
-// element of a list or dict, and for every bytesPerStep bytes of text, that it reads or creates.
+// It costs one step. Work that grows with the size of a value costs more, and is charged before it is done: a step for
+// each element of a list or dict, and for every bytesPerStep bytes of text, that it reads or creates.
 type eval struct {
-	run  *run
-	line int
+	rendering *rendering
+	line      int
 }
 
 func (e eval) charge(steps int) {
-	if steps > e.run.limit-e.run.steps {
+	if steps > e.rendering.limit-e.rendering.steps {
 		e.fail("the template runs too long")
 	}
-	e.run.steps += steps
+	e.rendering.steps += steps
 }
 
 func (e eval) chargeText(bytes int) { e.charge(bytes / bytesPerStep) }
@@ -123,36 +121,36 @@ func (e eval) checkDepth(depth int) {
 	}
 }
 
-// state is what a statement runs with: its output and its scope.
+// state is what a statement runs with: its rendering, its output and its scope.
 type state struct {
-	out  *strings.Builder
-	run  *run
-	vars *frame
+	out       *strings.Builder
+	rendering *rendering
+	scope     *scope
 }
 
-// frame is one scope of names.
-type frame struct {
+// scope has the variables of a statement. Those of the scopes around it are visible too.
+type scope struct {
 	names  map[string]any
-	parent *frame
+	parent *scope
 }
 
-func (f *frame) find(name string) (any, bool) {
-	for ; f != nil; f = f.parent {
-		if v, ok := f.names[name]; ok {
+func (s *scope) find(name string) (any, bool) {
+	for ; s != nil; s = s.parent {
+		if v, ok := s.names[name]; ok {
 			return v, true
 		}
 	}
 	return nil, false
 }
 
-// inner returns a state with a new scope inside s, writing to out.
+// inner returns a state with a new scope inside that of s. Its statements write to out.
 func (s *state) inner(out *strings.Builder) *state {
-	return &state{out: out, run: s.run, vars: &frame{names: map[string]any{}, parent: s.vars}}
+	return &state{out: out, rendering: s.rendering, scope: &scope{names: map[string]any{}, parent: s.scope}}
 }
 
-// step charges for a statement or expression and returns its eval.
+// step starts the evaluation of a statement or expression: it charges one step.
 func (s *state) step(line int) eval {
-	e := eval{s.run, line}
+	e := eval{s.rendering, line}
 	e.charge(1)
 	return e
 }
@@ -170,25 +168,25 @@ func fail(line int, format string, args ...any) {
 	panic(&Error{Line: line, Message: fmt.Sprintf(format, args...)})
 }
 
-// signal is how a statement ended.
-type signal uint8
+// completion is how a statement ended.
+type completion uint8
 
 const (
-	done signal = iota
-	breaking
-	continuing
+	normal completion = iota
+	breakLoop
+	continueLoop
 )
 
 type (
-	statement  func(*state) signal
+	statement  func(*state) completion
 	expression func(*state) any
 )
 
-func execute(body []statement, s *state) signal {
+func execute(body []statement, s *state) completion {
 	for _, run := range body {
-		if sig := run(s); sig != done {
-			return sig
+		if c := run(s); c != normal {
+			return c
 		}
 	}
-	return done
+	return normal
 }
