@@ -53,32 +53,20 @@ func evaluateAll(e eval, items []expression, s *state) []any {
 	return values
 }
 
-func (p *parser) or() expression {
-	left := p.and()
-	for p.peekIs("or") {
-		line := p.next().line
-		a := left
-		b := p.and()
-		left = func(s *state) any {
-			s.step(line)
-			if v := a(s); truth(v) {
-				return v
-			}
-			return b(s)
-		}
-	}
-	return left
-}
+func (p *parser) or() expression { return p.shortCircuit("or", p.and, true) }
 
-func (p *parser) and() expression {
-	left := p.not()
-	for p.peekIs("and") {
+func (p *parser) and() expression { return p.shortCircuit("and", p.not, false) }
+
+// shortCircuit reads a chain of or, or of and, which ends at the first value whose truth decides the result.
+func (p *parser) shortCircuit(word string, operand func() expression, decisive bool) expression {
+	left := operand()
+	for p.peekIs(word) {
 		line := p.next().line
 		a := left
-		b := p.not()
+		b := operand()
 		left = func(s *state) any {
 			s.step(line)
-			if v := a(s); !truth(v) {
+			if v := a(s); truth(v) == decisive {
 				return v
 			}
 			return b(s)
@@ -158,7 +146,7 @@ var comparisons = []string{"==", "!=", "<", "<=", ">", ">="}
 func (p *parser) comparison() expression {
 	first := p.sum()
 	var ops []string
-	var rest []expression
+	var operands []expression // after the first
 	line := p.peek().line
 	for {
 		t := p.peek()
@@ -178,7 +166,7 @@ func (p *parser) comparison() expression {
 				e := s.step(line)
 				left := first(s)
 				for i, op := range ops {
-					right := rest[i](s)
+					right := operands[i](s)
 					if !compare(e, op, left, right) {
 						return false
 					}
@@ -187,6 +175,6 @@ func (p *parser) comparison() expression {
 				return true
 			}
 		}
-		rest = append(rest, p.sum())
+		operands = append(operands, p.sum())
 	}
 }

@@ -133,7 +133,7 @@ func (c conversion) convert(v any) string {
 			layout += ".6"
 		}
 		if math.IsInf(f, 0) || math.IsNaN(f) {
-			return c.formatNonFinite(f, flags, c.width)
+			return c.formatNonFinite(f)
 		}
 		return fmt.Sprintf("%"+flags+layout+string(c.verb), f)
 	}
@@ -142,7 +142,7 @@ func (c conversion) convert(v any) string {
 }
 
 // formatNonFinite formats an infinity or NaN.
-func (c conversion) formatNonFinite(f float64, flags, width string) string {
+func (c conversion) formatNonFinite(f float64) string {
 	text := formatFloat(math.Abs(f))
 	if strings.IndexByte("EG", c.verb) >= 0 {
 		text = strings.ToUpper(text)
@@ -151,17 +151,17 @@ func (c conversion) formatNonFinite(f float64, flags, width string) string {
 	switch {
 	case math.IsInf(f, -1):
 		sign = "-"
-	case strings.Contains(flags, "+"):
+	case strings.Contains(c.flags, "+"):
 		sign = "+"
-	case strings.Contains(flags, " "):
+	case strings.Contains(c.flags, " "):
 		sign = " "
 	}
-	n, _ := strconv.Atoi(width)
+	n, _ := strconv.Atoi(c.width)
 	missing := max(0, n-len(sign)-len(text))
 	switch {
-	case strings.Contains(flags, "-"):
+	case strings.Contains(c.flags, "-"):
 		return sign + text + strings.Repeat(" ", missing)
-	case strings.Contains(flags, "0"):
+	case strings.Contains(c.flags, "0"):
 		return sign + strings.Repeat("0", missing) + text
 	}
 	return strings.Repeat(" ", missing) + sign + text

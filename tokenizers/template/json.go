@@ -1,6 +1,7 @@
 package template
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -142,7 +143,7 @@ func (w *jsonWriter) text(s string) {
 		case r < ' ' || w.ascii && r > '~':
 			w.charge(1)
 			for _, unit := range utf16.Encode([]rune{r}) {
-				w.WriteString(`\u` + hex(rune(unit), 4))
+				fmt.Fprintf(w, `\u%04x`, unit)
 			}
 		default:
 			w.WriteRune(r)

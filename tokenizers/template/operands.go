@@ -196,7 +196,7 @@ func (p *parser) subscript(of expression, line int) expression {
 func (p *parser) filtersAndTests(value expression) expression {
 	for {
 		switch {
-		case p.peekIs("|"):
+		case p.accept("|"):
 			inner := value
 			filter := p.filter()
 			value = func(s *state) any { return filter(s, inner(s)) }
@@ -213,7 +213,7 @@ func (p *parser) filtersAndTests(value expression) expression {
 // filterChain reads any number of "| filter".
 func (p *parser) filterChain() func(*state, any) any {
 	chain := func(_ *state, v any) any { return v }
-	for p.peekIs("|") {
+	for p.accept("|") {
 		inner := chain
 		filter := p.filter()
 		chain = func(s *state, v any) any { return filter(s, inner(s, v)) }
@@ -221,8 +221,8 @@ func (p *parser) filterChain() func(*state, any) any {
 	return chain
 }
 
+// filter reads the name and the arguments that follow a "|".
 func (p *parser) filter() func(*state, any) any {
-	p.expect("|")
 	t := p.expectKind(nameToken)
 	apply, known := filters[t.value]
 	if !known {

@@ -94,7 +94,7 @@ func (p *parser) statementsUntil(ends ...string) (body []statement) {
 	}
 }
 
-// blockBody reads the rest of a block's tag, its body, and its end tag.
+// blockBody reads the end of a block's first tag, its body, and its last tag.
 func (p *parser) blockBody(end string) []statement {
 	p.expectKind(blockEnd)
 	body := p.statementsUntil(end)
@@ -128,11 +128,11 @@ func (p *parser) statement() statement {
 			fail(t.line, "'%s' outside of a loop", t.value)
 		}
 		p.expectKind(blockEnd)
-		sig := breakLoop
+		c := breakLoop
 		if t.value == "continue" {
-			sig = continueLoop
+			c = continueLoop
 		}
-		return func(*state) completion { return sig }
+		return func(*state) completion { return c }
 	}
 	fail(t.line, "Encountered unknown tag %s", t)
 	return nil
@@ -226,13 +226,12 @@ func (p *parser) assignment(line int) statement {
 }
 
 func (p *parser) filterBlock(line int) statement {
-	p.tokens[p.at-1] = token{operatorToken, "|", line} // so that filterChain reads "| name …"
-	p.at--
-	filter := p.filterChain()
+	first := p.filter()
+	others := p.filterChain()
 	body := p.blockBody("endfilter")
 	return func(s *state) completion {
 		e := s.step(line)
-		s.write(line, str(e, filter(s, capture(body, s))))
+		s.write(line, str(e, others(s, first(s, capture(body, s)))))
 		return normal
 	}
 }
@@ -392,7 +391,7 @@ func (l *loopState) attribute(name string) any {
 			return !same
 		})
 	}
-	return missingAttribute("loop", name)
+	return undefined{"'loop' has no attribute '" + name + "'"}
 }
 
 // enter and leave bound the depth of calls.

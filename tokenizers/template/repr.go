@@ -1,6 +1,7 @@
 package template
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -171,18 +172,13 @@ func reprString(s string) string {
 		case r == ' ' || unicode.IsPrint(r):
 			b.WriteRune(r)
 		case r < 0x100:
-			b.WriteString(`\x` + hex(r, 2))
+			fmt.Fprintf(&b, `\x%02x`, r)
 		case r < 0x10000:
-			b.WriteString(`\u` + hex(r, 4))
+			fmt.Fprintf(&b, `\u%04x`, r)
 		default:
-			b.WriteString(`\U` + hex(r, 8))
+			fmt.Fprintf(&b, `\U%08x`, r)
 		}
 	}
 	b.WriteByte(quote)
 	return b.String()
-}
-
-func hex(r rune, width int) string {
-	digits := strconv.FormatInt(int64(r), 16)
-	return strings.Repeat("0", width-len(digits)) + digits
 }

@@ -76,9 +76,6 @@ func typeName(v any) string {
 
 // missingAttribute is the value of an attribute that does not exist.
 func missingAttribute(of any, name string) undefined {
-	if s, ok := of.(string); ok && s == "loop" {
-		return undefined{"'loop' has no attribute '" + name + "'"}
-	}
 	return undefined{"'" + typeName(of) + " object' has no attribute '" + name + "'"}
 }
 
