@@ -21,10 +21,10 @@ type addedToken struct {
 
 // matcher finds the leftmost added token, and the longest of those that start there. A nil matcher finds none.
 type matcher struct {
-	tokens map[int32]*addedToken
-	words  *trie
-	firsts [256]bool
-	only   int // the first byte of all tokens if it is the same, or -1
+	tokens      map[int32]*addedToken
+	words       *trie
+	firstBytes  [256]bool
+	commonFirst int // the first byte of all tokens if it is the same, or -1
 }
 
 // newMatcher returns a matcher for the forms of tokens.
@@ -32,7 +32,7 @@ func newMatcher(tokens []*addedToken) (*matcher, error) {
 	if len(tokens) == 0 {
 		return nil, nil
 	}
-	m := &matcher{tokens: map[int32]*addedToken{}, only: int(tokens[0].form[0])}
+	m := &matcher{tokens: map[int32]*addedToken{}, commonFirst: int(tokens[0].form[0])}
 	seen := map[string]bool{}
 	var keys []key
 	for _, t := range tokens {
@@ -42,9 +42,9 @@ func newMatcher(tokens []*addedToken) (*matcher, error) {
 		seen[t.form] = true
 		keys = append(keys, key{t.form, t.ID})
 		m.tokens[t.ID] = t
-		m.firsts[t.form[0]] = true
-		if int(t.form[0]) != m.only {
-			m.only = -1
+		m.firstBytes[t.form[0]] = true
+		if int(t.form[0]) != m.commonFirst {
+			m.commonFirst = -1
 		}
 	}
 	m.words = newTrie(keys)
@@ -80,13 +80,13 @@ func (m *matcher) apply(p *pass) {
 // next finds the first token at or after i: its position, id and length, or length 0.
 func (m *matcher) next(b []byte, i int) (at int, id int32, n int) {
 	for ; i < len(b); i++ {
-		if m.only >= 0 {
-			skip := bytes.IndexByte(b[i:], byte(m.only))
+		if m.commonFirst >= 0 {
+			skip := bytes.IndexByte(b[i:], byte(m.commonFirst))
 			if skip < 0 {
 				break
 			}
 			i += skip
-		} else if !m.firsts[b[i]] {
+		} else if !m.firstBytes[b[i]] {
 			continue
 		}
 		if id, n = m.words.longest(0, b[i:]); n > 0 {

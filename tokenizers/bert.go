@@ -5,7 +5,7 @@ import "unicode/utf8"
 // bertNormalizer cleans the text, puts spaces around ideographs, strips accents and lowercases, like BERT's tokenizer
 // (https://github.com/google-research/bert, tokenization.py).
 type bertNormalizer struct {
-	head
+	component
 	Clean      bool  `json:"clean_text"`
 	Ideographs bool  `json:"handle_chinese_chars"`
 	Accents    *bool `json:"strip_accents"` // null: as Lower
@@ -88,14 +88,14 @@ func (n *bertNormalizer) rewriteFast(p *pass, b []byte) bool {
 
 // rewriteRune rewrites one character. It returns false under the same condition as rewriteFast.
 func (n *bertNormalizer) rewriteRune(p *pass, u *unicodeData, c rune) bool {
-	what := u.of(c)
-	if n.Clean && what&(isControl|isWhitespace) != 0 {
-		if what&isControl == 0 {
+	properties := u.of(c)
+	if n.Clean && properties&(isControl|isWhitespace) != 0 {
+		if properties&isControl == 0 {
 			p.out = append(p.out, ' ')
 		}
 		return true
 	}
-	spaced := n.Ideographs && what&isIdeograph != 0
+	spaced := n.Ideographs && properties&isIdeograph != 0
 	if spaced {
 		p.out = append(p.out, ' ')
 	}
@@ -132,12 +132,12 @@ func (n *bertNormalizer) rewriteExact(p *pass, b []byte) {
 	u := codepoints()
 	var cleaned []byte
 	for _, r := range string(b) {
-		what := u.of(r)
+		properties := u.of(r)
 		switch {
-		case n.Clean && what&isControl != 0:
-		case n.Clean && what&isWhitespace != 0:
+		case n.Clean && properties&isControl != 0:
+		case n.Clean && properties&isWhitespace != 0:
 			cleaned = append(cleaned, ' ')
-		case n.Ideographs && what&isIdeograph != 0:
+		case n.Ideographs && properties&isIdeograph != 0:
 			cleaned = append(cleaned, ' ')
 			cleaned = utf8.AppendRune(cleaned, r)
 			cleaned = append(cleaned, ' ')
@@ -166,11 +166,11 @@ func (bertSplit) apply(p *pass) {
 				r, size = utf8.DecodeRune(p.text[i:hi])
 			}
 			end := i + int32(size)
-			switch what := u.of(r); {
-			case what&isWhitespace != 0:
+			switch properties := u.of(r); {
+			case properties&isWhitespace != 0:
 				p.cut(word, i)
 				word = end
-			case what&isPunctuation != 0:
+			case properties&isPunctuation != 0:
 				p.cut(word, i)
 				p.cut(i, end)
 				word = end

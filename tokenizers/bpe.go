@@ -12,9 +12,9 @@ import (
 // arXiv:1508.07909).
 type bpe struct {
 	vocabulary
-	raw          map[string]int32 // by the text of the token; for a byte-level vocabulary, by its bytes
-	merges       map[uint64]merge // by pairKey of the two ids
-	bytes        [256]int32       // tokens of single bytes, for a byte-level vocabulary
+	raw          map[string]int32   // by the text of the token; for a byte-level vocabulary, by its bytes
+	merges       map[[2]int32]merge // by the two ids
+	bytes        [256]int32         // tokens of single bytes, for a byte-level vocabulary
 	byteLevel    bool
 	fallback     *[256]int32 // tokens <0x00> … <0xFF> for unknown characters
 	unknown      int32       // or noToken: unknown characters are dropped
@@ -22,13 +22,12 @@ type bpe struct {
 	ignoreMerges bool // a word that is a token is not split
 }
 
+// merge is the token that replaces two others. Merges with a lower rank come first.
 type merge struct{ rank, id int32 }
 
-func pairKey(a, b int32) uint64 { return uint64(uint32(a))<<32 | uint64(uint32(b)) }
-
 const (
-	maxCacheBytes = 1 << 20 // of a pass, in bytes
-	maxCachedWord = 64      // in bytes
+	maxCacheBytes = 1 << 20 // memory of the cache of a pass
+	maxCachedWord = 64      // bytes of a word
 )
 
 func (m *bpe) tokenize(p *pass, word []byte, ids []int32) []int32 {
@@ -105,7 +104,7 @@ func newBPE(v vocabulary, merges []mergeRule, byteLevel bool) (*bpe, error) {
 		raw:        v,
 		byteLevel:  byteLevel,
 		unknown:    noToken,
-		merges:     make(map[uint64]merge, len(merges)),
+		merges:     make(map[[2]int32]merge, len(merges)),
 	}
 	for rank, parts := range merges {
 		a, okA := v[parts.left]
@@ -114,7 +113,7 @@ func newBPE(v vocabulary, merges []mergeRule, byteLevel bool) (*bpe, error) {
 		if !okA || !okB || !ok {
 			return nil, fmt.Errorf("BPE: merge %d of %q and %q is not in the vocabulary", rank, parts.left, parts.right)
 		}
-		m.merges[pairKey(a, b)] = merge{rank: int32(rank), id: both}
+		m.merges[[2]int32{a, b}] = merge{rank: int32(rank), id: both}
 	}
 	if !byteLevel {
 		return m, nil
@@ -142,7 +141,7 @@ func (m *bpe) findBytes() error {
 
 func parseBPE(raw json.RawMessage, byteLevel bool) (model, error) {
 	var c struct {
-		head
+		component
 		Dropout      *float64    `json:"dropout,omitempty"`
 		Unknown      *string     `json:"unk_token,omitempty"`
 		Prefix       *string     `json:"continuing_subword_prefix,omitempty"`
@@ -153,7 +152,7 @@ func parseBPE(raw json.RawMessage, byteLevel bool) (model, error) {
 		Vocab        vocabulary  `json:"vocab"`
 		Merges       []mergeRule `json:"merges"`
 	}
-	if err := strict(raw, &c); err != nil {
+	if err := decodeComponent(raw, &c); err != nil {
 		return nil, err
 	}
 	switch {
@@ -174,7 +173,7 @@ func parseBPE(raw json.RawMessage, byteLevel bool) (model, error) {
 	m.fuseUnknown = c.FuseUnknown
 	m.ignoreMerges = c.IgnoreMerges
 	if c.Fallback {
-		m.fallback = c.Vocab.fallback()
+		m.fallback = c.Vocab.byteTokens()
 	}
 	if c.Unknown != nil {
 		id, ok := c.Vocab.id(*c.Unknown)

@@ -34,7 +34,7 @@ func fromByteLevel(token string) (raw string, ok bool) {
 // byteLevelSplit splits into words by the GPT-2 pattern. It does not rewrite the text in the byte-level alphabet;
 // instead, the model's vocabulary is decoded to bytes.
 type byteLevelSplit struct {
-	head
+	component
 	Prefix bool `json:"add_prefix_space"` // add a space before every piece without one
 	Trim   bool `json:"trim_offsets"`     // for offsets only
 	Regex  bool `json:"use_regex,omitempty"`

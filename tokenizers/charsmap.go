@@ -23,10 +23,10 @@ type charsmap struct {
 
 func parsePrecompiled(raw json.RawMessage) (*charsmap, error) {
 	var c struct {
-		head
+		component
 		Map string `json:"precompiled_charsmap"`
 	}
-	if err := strict(raw, &c); err != nil {
+	if err := decodeComponent(raw, &c); err != nil {
 		return nil, err
 	}
 	data, err := base64.StdEncoding.DecodeString(c.Map)

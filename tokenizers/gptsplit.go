@@ -59,8 +59,8 @@ func classOf(p property) class {
 	return other
 }
 
-// at returns the class and length of the first character, or length 0 at the end.
-func at(u *unicodeData, b []byte) (class, int) {
+// firstClass returns the class and length of the first character, or length 0 firstClass the end.
+func firstClass(u *unicodeData, b []byte) (class, int) {
 	if len(b) == 0 {
 		return space, 0
 	}
@@ -71,11 +71,11 @@ func at(u *unicodeData, b []byte) (class, int) {
 	return classOf(u.of(r)), n
 }
 
-// run returns the length of the longest prefix of b with at most limit characters, all of class c.
-func run(u *unicodeData, b []byte, c class, limit int) int {
+// prefixLength returns the length of the longest prefix of b with at most limit characters, all of class c.
+func prefixLength(u *unicodeData, b []byte, c class, limit int) int {
 	i := 0
 	for ; limit > 0; limit-- {
-		current, n := at(u, b[i:])
+		current, n := firstClass(u, b[i:])
 		if n == 0 || current != c {
 			break
 		}
@@ -94,15 +94,15 @@ func gpt2Word(u *unicodeData, b []byte) int {
 	if b[0] == ' ' {
 		skip = 1
 	}
-	if c, n := at(u, b[skip:]); n > 0 && c != space {
-		return skip + run(u, b[skip:], c, noLimit)
+	if c, n := firstClass(u, b[skip:]); n > 0 && c != space {
+		return skip + prefixLength(u, b[skip:], c, noLimit)
 	}
 	return spaces(u, b)
 }
 
 // spaces matches \s+(?!\S)|\s+ : a run of white space, without its last character before a word.
 func spaces(u *unicodeData, b []byte) int {
-	n := run(u, b, space, noLimit)
+	n := prefixLength(u, b, space, noLimit)
 	if n < len(b) {
 		if _, last := utf8.DecodeLastRune(b[:n]); last < n {
 			return n - last
@@ -115,15 +115,15 @@ func cl100kWord(u *unicodeData, b []byte, digits int) int {
 	if n := contraction(b, true); n > 0 {
 		return n
 	}
-	c, first := at(u, b)
+	c, first := firstClass(u, b)
 	if c == letter {
-		return run(u, b, letter, noLimit)
+		return prefixLength(u, b, letter, noLimit)
 	}
 	if c == number {
-		return run(u, b, number, digits)
+		return prefixLength(u, b, number, digits)
 	}
 	if b[0] != '\r' && b[0] != '\n' {
-		if n := run(u, b[first:], letter, noLimit); n > 0 {
+		if n := prefixLength(u, b[first:], letter, noLimit); n > 0 {
 			return first + n
 		}
 	}
@@ -131,10 +131,10 @@ func cl100kWord(u *unicodeData, b []byte, digits int) int {
 	if b[0] == ' ' {
 		skip = 1
 	}
-	if n := run(u, b[skip:], other, noLimit); n > 0 {
+	if n := prefixLength(u, b[skip:], other, noLimit); n > 0 {
 		return skip + n + lineEnds(b[skip+n:])
 	}
-	n := run(u, b, space, noLimit)
+	n := prefixLength(u, b, space, noLimit)
 	for i := n; i > 0; i-- {
 		if b[i-1] == '\r' || b[i-1] == '\n' {
 			return i

@@ -37,7 +37,7 @@ func (m *bpe) merge(w *merging) {
 			if int(next) >= len(w.symbols) {
 				break
 			}
-			if found, ok := m.merges[pairKey(w.symbols[i].id, w.symbols[next].id)]; ok && found.rank < best.rank {
+			if found, ok := m.merges[[2]int32{w.symbols[i].id, w.symbols[next].id}]; ok && found.rank < best.rank {
 				best = found
 				at = i
 			}
@@ -82,7 +82,7 @@ func (m *bpe) mergeQueued(w *merging) {
 		if left.id == noToken || int(left.next) >= len(w.symbols) {
 			continue
 		}
-		now, ok := m.merges[pairKey(left.id, w.symbols[left.next].id)]
+		now, ok := m.merges[[2]int32{left.id, w.symbols[left.next].id}]
 		if !ok || now.id != top.id {
 			continue
 		}
@@ -100,7 +100,7 @@ func (m *bpe) enqueue(w *merging, i int32) {
 	if int(next) >= len(w.symbols) {
 		return
 	}
-	if found, ok := m.merges[pairKey(w.symbols[i].id, w.symbols[next].id)]; ok {
+	if found, ok := m.merges[[2]int32{w.symbols[i].id, w.symbols[next].id}]; ok {
 		w.push(queuedMerge{found, i})
 	}
 }

@@ -9,10 +9,10 @@ import (
 
 // parseModel reads the model. Old files do not name its type; it is then guessed from the members.
 func parseModel(raw json.RawMessage, byteLevel bool) (model, error) {
-	if absent(raw) {
+	if isAbsent(raw) {
 		return nil, errors.New("missing")
 	}
-	name, err := kind(raw)
+	name, err := componentType(raw)
 	if err != nil {
 		return nil, err
 	}
@@ -96,8 +96,8 @@ func (v vocabulary) id(token string) (int32, bool) {
 
 func (v vocabulary) size() int { return len(v) }
 
-// fallback returns the tokens <0x00> … <0xFF>, or nil if one is missing.
-func (v vocabulary) fallback() *[256]int32 {
+// byteTokens returns the tokens <0x00> … <0xFF>, or nil if one is missing.
+func (v vocabulary) byteTokens() *[256]int32 {
 	var all [256]int32
 	for c := range all {
 		id, ok := v[fmt.Sprintf("<0x%02X>", c)]

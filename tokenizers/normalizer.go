@@ -10,30 +10,30 @@ import (
 
 // parseNormalizer reads the normalizer, the stages that rewrite the text before it is split.
 func parseNormalizer(raw json.RawMessage) ([]stage, error) {
-	if absent(raw) {
+	if isAbsent(raw) {
 		return nil, nil
 	}
-	name, err := kind(raw)
+	name, err := componentType(raw)
 	if err != nil {
 		return nil, err
 	}
 	if st, ok := plainNormalizers[name]; ok {
-		return []stage{st}, strict(raw, &head{})
+		return []stage{st}, decodeComponent(raw, &component{})
 	}
 	switch name {
 	case "Sequence":
 		return parseSequence(raw, "normalizers", parseNormalizer)
 	case "BertNormalizer":
 		n := &bertNormalizer{}
-		err := strict(raw, n)
+		err := decodeComponent(raw, n)
 		n.prepare()
 		return []stage{n}, err
 	case "Strip":
 		n := &strip{}
-		return []stage{n}, strict(raw, n)
+		return []stage{n}, decodeComponent(raw, n)
 	case "Prepend":
 		n := &prepend{}
-		return []stage{n}, strict(raw, n)
+		return []stage{n}, decodeComponent(raw, n)
 	case "Replace":
 		n, err := parseReplace(raw)
 		return []stage{n}, err
@@ -127,7 +127,7 @@ func nmt(_ *unicodeData, out []byte, r rune) []byte {
 
 // strip removes white space from the ends.
 type strip struct {
-	head
+	component
 	Left  bool `json:"strip_left"`
 	Right bool `json:"strip_right"`
 }
@@ -151,7 +151,7 @@ func (n *strip) apply(p *pass) {
 
 // prepend puts a text before each piece.
 type prepend struct {
-	head
+	component
 	Text string `json:"prepend"`
 }
 
@@ -179,11 +179,11 @@ const twoSpaces = " {2,}"
 
 func parseReplace(raw json.RawMessage) (*replace, error) {
 	var c struct {
-		head
+		component
 		Pattern pattern `json:"pattern"`
 		Content string  `json:"content"`
 	}
-	if err := strict(raw, &c); err != nil {
+	if err := decodeComponent(raw, &c); err != nil {
 		return nil, err
 	}
 	switch {

@@ -121,11 +121,11 @@ func (t *Tokenizer) normalized(s string) string {
 	return string(p.text)
 }
 
-// absent reports whether a section is missing or null.
-func absent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
+// isAbsent reports whether a section is missing or null.
+func isAbsent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
-// kind returns the "type" of a component.
-func kind(raw json.RawMessage) (string, error) {
+// componentType returns the "type" of a component.
+func componentType(raw json.RawMessage) (string, error) {
 	var head struct {
 		Type string `json:"type"`
 	}
@@ -135,14 +135,14 @@ func kind(raw json.RawMessage) (string, error) {
 	return head.Type, nil
 }
 
-// head has the member that all components have.
-type head struct {
+// component has the member that all components have.
+type component struct {
 	Type string `json:"type,omitempty"`
 }
 
-// strict decodes a component into v, a pointer to a struct. Every member must have a field, and every field without
+// decodeComponent decodes a component into v, a pointer to a struct. Every member must have a field, and every field without
 // omitempty a member.
-func strict(raw json.RawMessage, v any) error {
+func decodeComponent(raw json.RawMessage, v any) error {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &members); err != nil {
 		return err

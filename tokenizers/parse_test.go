@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// small is a tokenizer.json, of which tests change a part.
+// small is a tokenizer.json. Tests change parts of it.
 const small = `{
 "version":"1.0",
 "truncation":{"max_length":2,"strategy":"LongestFirst","stride":0},

@@ -7,10 +7,10 @@ import (
 
 // parsePostProcessor reads the post-processor.
 func parsePostProcessor(raw json.RawMessage) (postProcessor, error) {
-	if absent(raw) {
+	if isAbsent(raw) {
 		return plainPostProcessor(), nil
 	}
-	name, err := kind(raw)
+	name, err := componentType(raw)
 	if err != nil {
 		return postProcessor{}, err
 	}
@@ -22,7 +22,7 @@ func parsePostProcessor(raw json.RawMessage) (postProcessor, error) {
 	case "RobertaProcessing":
 		return parseRobertaProcessing(raw)
 	case "ByteLevel":
-		return plainPostProcessor(), strict(raw, &byteLevelSplit{})
+		return plainPostProcessor(), decodeComponent(raw, &byteLevelSplit{})
 	case "Sequence":
 		return parseProcessors(raw)
 	}
@@ -49,12 +49,12 @@ type specialToken struct {
 
 func parseTemplate(raw json.RawMessage) (postProcessor, error) {
 	var c struct {
-		head
+		component
 		Single  []templatePiece         `json:"single"`
 		Pair    []templatePiece         `json:"pair"`
 		Special map[string]specialToken `json:"special_tokens"`
 	}
-	if err := strict(raw, &c); err != nil {
+	if err := decodeComponent(raw, &c); err != nil {
 		return postProcessor{}, err
 	}
 	single, err := slots(c.Single, c.Special, "A")
@@ -109,11 +109,11 @@ func (n *namedID) UnmarshalJSON(b []byte) error { return parseTuple(b, &n.name, 
 // parseBertProcessing reads the older form of the template [CLS] A [SEP] B [SEP].
 func parseBertProcessing(raw json.RawMessage) (postProcessor, error) {
 	var c struct {
-		head
+		component
 		Sep namedID `json:"sep"`
 		Cls namedID `json:"cls"`
 	}
-	err := strict(raw, &c)
+	err := decodeComponent(raw, &c)
 	cls := slot{specialSource, c.Cls.id, 0}
 	sep := slot{specialSource, c.Sep.id, 0}
 	sep1 := slot{specialSource, c.Sep.id, 1}
@@ -126,13 +126,13 @@ func parseBertProcessing(raw json.RawMessage) (postProcessor, error) {
 // parseRobertaProcessing reads the template <s> A </s></s> B </s>, in which every segment id is 0.
 func parseRobertaProcessing(raw json.RawMessage) (postProcessor, error) {
 	var c struct {
-		head
+		component
 		Sep    namedID `json:"sep"`
 		Cls    namedID `json:"cls"`
 		Trim   bool    `json:"trim_offsets"`
 		Prefix bool    `json:"add_prefix_space"`
 	}
-	err := strict(raw, &c)
+	err := decodeComponent(raw, &c)
 	cls := slot{source: specialSource, id: c.Cls.id}
 	sep := slot{source: specialSource, id: c.Sep.id}
 	return postProcessor{
@@ -149,7 +149,7 @@ func parseProcessors(raw json.RawMessage) (postProcessor, error) {
 	}
 	last := plainPostProcessor()
 	for i, part := range parts {
-		name, err := kind(part)
+		name, err := componentType(part)
 		if err != nil {
 			return postProcessor{}, err
 		}

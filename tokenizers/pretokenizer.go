@@ -24,10 +24,10 @@ func parsePreTokenizer(raw json.RawMessage) (stages []stage, byteLevel bool, err
 }
 
 func parseSplits(raw json.RawMessage) ([]stage, error) {
-	if absent(raw) {
+	if isAbsent(raw) {
 		return nil, nil
 	}
-	name, err := kind(raw)
+	name, err := componentType(raw)
 	if err != nil {
 		return nil, err
 	}
@@ -35,11 +35,11 @@ func parseSplits(raw json.RawMessage) ([]stage, error) {
 	case "Sequence":
 		return parseSequence(raw, "pretokenizers", parseSplits)
 	case "BertPreTokenizer":
-		return []stage{bertSplit{}}, strict(raw, &head{})
+		return []stage{bertSplit{}}, decodeComponent(raw, &component{})
 	case "WhitespaceSplit":
-		return []stage{&propertySplit{what: isWhitespace, how: removed}}, strict(raw, &head{})
+		return []stage{&propertySplit{property: isWhitespace, behavior: removed}}, decodeComponent(raw, &component{})
 	case "Whitespace":
-		return []stage{wordSplit{}}, strict(raw, &head{})
+		return []stage{wordSplit{}}, decodeComponent(raw, &component{})
 	case "Punctuation":
 		return parsePunctuation(raw)
 	case "Digits":
@@ -51,42 +51,42 @@ func parseSplits(raw json.RawMessage) ([]stage, error) {
 		return []stage{m}, err
 	case "ByteLevel":
 		s := &byteLevelSplit{Regex: true}
-		return []stage{s}, strict(raw, s)
+		return []stage{s}, decodeComponent(raw, s)
 	}
 	return nil, unsupported(name)
 }
 
 func parsePunctuation(raw json.RawMessage) ([]stage, error) {
 	c := struct {
-		head
+		component
 		How behavior `json:"behavior,omitempty"`
 	}{How: isolated}
-	err := strict(raw, &c)
-	return []stage{&propertySplit{what: isPunctuation, how: c.How}}, err
+	err := decodeComponent(raw, &c)
+	return []stage{&propertySplit{property: isPunctuation, behavior: c.How}}, err
 }
 
 func parseDigits(raw json.RawMessage) ([]stage, error) {
 	var c struct {
-		head
+		component
 		Individual bool `json:"individual_digits"`
 	}
-	err := strict(raw, &c)
+	err := decodeComponent(raw, &c)
 	how := contiguous
 	if c.Individual {
 		how = isolated
 	}
-	return []stage{&propertySplit{what: isDigit, how: how}}, err
+	return []stage{&propertySplit{property: isDigit, behavior: how}}, err
 }
 
 // parseSplit supports the patterns of [gptPatterns], whose matches cover the text, and single texts.
 func parseSplit(raw json.RawMessage) ([]stage, error) {
 	var c struct {
-		head
+		component
 		Pattern pattern  `json:"pattern"`
 		How     behavior `json:"behavior"`
 		Invert  bool     `json:"invert"`
 	}
-	if err := strict(raw, &c); err != nil {
+	if err := decodeComponent(raw, &c); err != nil {
 		return nil, err
 	}
 	switch {
@@ -110,14 +110,14 @@ func parseSplit(raw json.RawMessage) ([]stage, error) {
 // never.
 func parseMetaspace(raw json.RawMessage) (*metaspace, error) {
 	c := struct {
-		head
+		component
 		Replacement string `json:"replacement"`
 		StrRep      string `json:"str_rep,omitempty"`
 		Prefix      *bool  `json:"add_prefix_space,omitempty"`
 		Scheme      string `json:"prepend_scheme,omitempty"`
 		Split       *bool  `json:"split,omitempty"`
 	}{Scheme: "always"}
-	if err := strict(raw, &c); err != nil {
+	if err := decodeComponent(raw, &c); err != nil {
 		return nil, err
 	}
 	m := &metaspace{replacement: c.Replacement, words: c.Split == nil || *c.Split}

@@ -11,7 +11,7 @@ type part struct {
 	delimiter bool
 }
 
-// cutParts splits a piece, of which parts are all parts, at its delimiters.
+// cutParts splits a piece that consists of parts at its delimiters.
 func (p *pass) cutParts(parts []part, how behavior) {
 	for i := 0; i < len(parts); {
 		end := i + 1
@@ -35,8 +35,8 @@ func (p *pass) cutParts(parts []part, how behavior) {
 
 // propertySplit splits at characters with a property.
 type propertySplit struct {
-	what property
-	how  behavior
+	property property
+	behavior behavior
 }
 
 func (s *propertySplit) apply(p *pass) {
@@ -47,7 +47,7 @@ func (s *propertySplit) apply(p *pass) {
 		for i := lo; i < hi; {
 			r, n := utf8.DecodeRune(p.text[i:hi])
 			end := i + int32(n)
-			if u.is(r, s.what) {
+			if u.is(r, s.property) {
 				p.appendBetween(start, i)
 				p.parts = append(p.parts, part{i, end, true})
 				start = end
@@ -55,7 +55,7 @@ func (s *propertySplit) apply(p *pass) {
 			i = end
 		}
 		p.appendBetween(start, hi)
-		p.cutParts(p.parts, s.how)
+		p.cutParts(p.parts, s.behavior)
 	})
 }
 
@@ -123,12 +123,12 @@ func (wordSplit) apply(p *pass) {
 	})
 }
 
-// metaspace replaces spaces with a visible character, and may start a piece at each.
+// metaspace replaces spaces with a visible character, the replacement.
 type metaspace struct {
 	replacement string
-	always      bool // add one before every piece without one
-	first       bool // add one before the first piece
-	words       bool // start a piece at each
+	always      bool // add a replacement before every piece without one
+	first       bool // add a replacement before a piece at the start of the input
+	words       bool // start a piece at each replacement
 }
 
 func (m *metaspace) apply(p *pass) {

@@ -171,12 +171,12 @@ func parseScore(number string) (float64, error) {
 // parseUnigram refuses a file without unk_id, with which the reference fails at the first unknown character.
 func parseUnigram(raw json.RawMessage) (model, error) {
 	var c struct {
-		head
+		component
 		Unknown  *int32      `json:"unk_id"`
 		Vocab    []scoredRow `json:"vocab"`
 		Fallback bool        `json:"byte_fallback,omitempty"`
 	}
-	if err := strict(raw, &c); err != nil {
+	if err := decodeComponent(raw, &c); err != nil {
 		return nil, err
 	}
 	if c.Unknown == nil || len(c.Vocab) == 0 {
@@ -193,7 +193,7 @@ func parseUnigram(raw json.RawMessage) (model, error) {
 		return nil, err
 	}
 	if c.Fallback {
-		m.fallback = m.vocabulary.fallback()
+		m.fallback = m.vocabulary.byteTokens()
 	}
 	return m, nil
 }

@@ -39,13 +39,13 @@ func (m *wordPiece) tokenize(_ *pass, word []byte, ids []int32) []int32 {
 
 func parseWordPiece(raw json.RawMessage) (model, error) {
 	var c struct {
-		head
+		component
 		Unknown  string     `json:"unk_token"`
 		Prefix   string     `json:"continuing_subword_prefix"`
 		MaxChars int        `json:"max_input_chars_per_word"`
 		Vocab    vocabulary `json:"vocab"`
 	}
-	if err := strict(raw, &c); err != nil {
+	if err := decodeComponent(raw, &c); err != nil {
 		return nil, err
 	}
 	unknown, ok := c.Vocab[c.Unknown]

@@ -84,15 +84,15 @@ func (c coder) endOfPart(text string, at int) int {
 	return t.End
 }
 
-// run looks up the parts between two cuts.
-func (c coder) run(text string, cuts []int, first, end int) (id int32, ok bool) {
+// lookUp looks up the parts between two cuts.
+func (c coder) lookUp(text string, cuts []int, first, end int) (id int32, ok bool) {
 	id, ok = c.ids[text[cuts[first]:cuts[end]]]
 	return id, ok
 }
 
-// single looks up one part. The error is a [*TokenError].
-func (c coder) single(text string, cuts []int, at int) (int32, error) {
-	id, ok := c.run(text, cuts, at, at+1)
+// lookUpPart looks up one part. The error is a [*TokenError].
+func (c coder) lookUpPart(text string, cuts []int, at int) (int32, error) {
+	id, ok := c.lookUp(text, cuts, at, at+1)
 	if !ok || c.isSpecial[id] && id != c.special {
 		return 0, &TokenError{Token: text[cuts[at]:cuts[at+1]], Position: cuts[at], Known: true}
 	}

@@ -15,11 +15,11 @@ func NewSAFE(v *Vocabulary) (*SAFE, error) {
 	return &SAFE{newCoder(v, true, v.MASK)}, nil
 }
 
-// step is the first token of the best split of a text from some cut on.
-type step struct {
-	id     int32
-	next   int // index of the cut at the end of the token
-	tokens int // in the split
+// split is the best split of the end of a text, from some cut on.
+type split struct {
+	id     int32 // of its first token
+	next   int   // index of the cut at the end of the first token
+	tokens int   // how many it has
 }
 
 // Encode returns the ids of a text, without [BOS] and [EOS]. Every part must be in the vocabulary. The error is a
@@ -30,27 +30,27 @@ func (s *SAFE) Encode(text string) ([]int32, error) {
 		return nil, err
 	}
 	last := len(cuts) - 1
-	steps := make([]step, len(cuts)) // by cut
+	splits := make([]split, len(cuts)) // by cut
 	for at := range last {
-		if steps[at].id, err = s.single(text, cuts, at); err != nil {
+		if splits[at].id, err = s.lookUpPart(text, cuts, at); err != nil {
 			return nil, err
 		}
 	}
 	for at := last - 1; at >= 0; at-- {
-		steps[at].next = at + 1
-		steps[at].tokens = steps[at+1].tokens + 1
+		splits[at].next = at + 1
+		splits[at].tokens = splits[at+1].tokens + 1
 		for end := at + 2; end <= min(last, at+s.longest); end++ {
-			if steps[end].tokens+1 > steps[at].tokens {
+			if splits[end].tokens+1 > splits[at].tokens {
 				continue
 			}
-			if id, ok := s.run(text, cuts, at, end); ok {
-				steps[at] = step{id: id, next: end, tokens: steps[end].tokens + 1}
+			if id, ok := s.lookUp(text, cuts, at, end); ok {
+				splits[at] = split{id: id, next: end, tokens: splits[end].tokens + 1}
 			}
 		}
 	}
-	ids := make([]int32, 0, steps[0].tokens)
-	for at := 0; at < last; at = steps[at].next {
-		ids = append(ids, steps[at].id)
+	ids := make([]int32, 0, splits[0].tokens)
+	for at := 0; at < last; at = splits[at].next {
+		ids = append(ids, splits[at].id)
 	}
 	return ids, nil
 }

@@ -33,10 +33,10 @@ func (s *SMILES) Encode(text string) ([]int32, error) {
 // longestRun finds the longest token of the vocabulary that starts at cut first, and the cut at its end.
 func (s *SMILES) longestRun(text string, cuts []int, first int) (id int32, end int, err error) {
 	for end = min(first+s.longest, len(cuts)-1); end > first+1; end-- {
-		if id, ok := s.run(text, cuts, first, end); ok {
+		if id, ok := s.lookUp(text, cuts, first, end); ok {
 			return id, end, nil
 		}
 	}
-	id, err = s.single(text, cuts, first)
+	id, err = s.lookUpPart(text, cuts, first)
 	return id, first + 1, err
 }

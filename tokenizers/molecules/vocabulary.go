@@ -8,19 +8,19 @@ import (
 )
 
 // Vocabulary is a vocab.txt with one token per line. The id of a token is its line number, from 0. The special tokens
-// are [PAD], [BOS], [EOS], [MASK] and [UNK], all optional. Some models have more special tokens, which condition the
-// molecule: [QUALITY] and, for several n, [LENGTH n].
+// are [PAD], [BOS], [EOS], [MASK] and [UNK], all optional. Some models have more special tokens, which condition what
+// they generate: [QUALITY] and, for several n, [LENGTH n].
 type Vocabulary struct {
-	PAD, BOS, EOS, MASK, UNK int32    // ids of special tokens; -1 if absent
-	QUALITY                  int32    // likewise
-	Lengths                  []Length // by ascending N
+	PAD, BOS, EOS, MASK int32    // ids of special tokens; -1 if absent
+	QUALITY             int32    // likewise
+	Lengths             []Length // by ascending N
 
 	tokens    []string
 	ids       map[string]int32
 	isSpecial []bool
 }
 
-// Length is a special token for the length of a molecule: at least N, and less than N of the next token.
+// Length is a special token for molecules of at least N tokens, and fewer than N of the next Length.
 type Length struct {
 	N  int
 	ID int32
@@ -58,7 +58,7 @@ func ParseVocabulary(text string) (*Vocabulary, error) {
 	v.BOS = v.special("[BOS]")
 	v.EOS = v.special("[EOS]")
 	v.MASK = v.special("[MASK]")
-	v.UNK = v.special("[UNK]")
+	v.special("[UNK]")
 	v.QUALITY = v.special("[QUALITY]")
 	for i, line := range lines {
 		var n int
