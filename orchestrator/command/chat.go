@@ -13,11 +13,10 @@ import (
 	"retort/orchestrator/client"
 )
 
-// Chat is retort chat.
-type Chat struct {
+type chatCommand struct {
 	Question []string `arg:"" optional:"" help:"Question to ask. Without one, it is read from standard input; on a terminal, every line is a question."`
 
-	Service `embed:"" group:"Service"`
+	serviceFlags `embed:"" group:"Service"`
 
 	Image       []string `short:"i" env:"-" type:"existingfile" placeholder:"FILE" help:"Image to ask about (PNG, JPEG, WebP or GIF). May be repeated."`
 	Model       string   `env:"-" placeholder:"ID" help:"Model to use; by default the first one of the service or, with images, the first one that takes images."`
@@ -26,10 +25,8 @@ type Chat struct {
 	System      string   `env:"-" placeholder:"TEXT" help:"System message, which precedes the conversation."`
 }
 
-// Help returns the longer text of --help.
-func (Chat) Help() string {
-	return "Asks a question, also about images, and prints the answer while it arrives.\n\n" +
-		"  retort chat 'Which molecule is this?' --image drawing.png"
+func (chatCommand) Help() string {
+	return "Example:\n\n  retort chat 'Which molecule is this?' --image drawing.png"
 }
 
 // message is one message of a conversation.
@@ -45,7 +42,7 @@ const (
 )
 
 // Run asks one question or, on a terminal without a question, holds a conversation.
-func (c *Chat) Run(p *Process) error {
+func (c *chatCommand) Run(p *Process) error {
 	s, err := c.client(p)
 	if err != nil {
 		return err
@@ -80,7 +77,7 @@ func (c *Chat) Run(p *Process) error {
 }
 
 // converse asks a question a line, each with the conversation so far. The pictures belong to the first question.
-func (c *Chat) converse(p *Process, s *client.Service, model string, messages []message, pictures []any) error {
+func (c *chatCommand) converse(p *Process, s *client.Service, model string, messages []message, pictures []any) error {
 	lines := bufio.NewScanner(p.Stdin)
 	for {
 		fmt.Fprint(p.Stderr, "> ")
@@ -121,7 +118,7 @@ func readPictures(files []string) ([]any, error) {
 }
 
 // ask prints the answer while it arrives, and returns it.
-func (c *Chat) ask(p *Process, s *client.Service, model string, messages []message) (string, error) {
+func (c *chatCommand) ask(p *Process, s *client.Service, model string, messages []message) (string, error) {
 	body := map[string]any{"model": model, "messages": messages, "stream": true}
 	if c.MaxTokens > 0 {
 		body["max_tokens"] = c.MaxTokens

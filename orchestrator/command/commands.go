@@ -16,15 +16,15 @@ import "github.com/alecthomas/kong"
 
 // Commands are the commands that read rows or ask a question.
 type Commands struct {
-	Optimize  Optimize  `cmd:"" group:"Molecules" help:"Search for better molecules near given ones."`
-	Sample    Sample    `cmd:"" group:"Molecules" help:"Sample molecules around given ones."`
-	Embed     Embed     `cmd:"" group:"Molecules" help:"Compute vectors or hidden states of molecules."`
-	Decode    Decode    `cmd:"" group:"Molecules" help:"Decode hidden states to molecules."`
-	Fill      Fill      `cmd:"" group:"Molecules" help:"Fill the masks of templates."`
-	Describe  Describe  `cmd:"" group:"Molecules" help:"Compute properties of molecules, without a service."`
-	EmbedText EmbedText `cmd:"" group:"Texts and images" help:"Compute vectors of texts."`
-	Rank      Rank      `cmd:"" group:"Texts and images" help:"Rank passages by relevance to a query."`
-	Chat      Chat      `cmd:"" group:"Texts and images" help:"Ask questions, also about images."`
+	Optimize  optimizeCommand  `cmd:"" group:"Molecules" help:"Search for better molecules near given ones."`
+	Sample    sampleCommand    `cmd:"" group:"Molecules" help:"Sample molecules around given ones in latent space."`
+	Embed     embedCommand     `cmd:"" group:"Molecules" help:"Compute vectors or hidden states of molecules."`
+	Decode    decodeCommand    `cmd:"" group:"Molecules" help:"Decode hidden states to molecules."`
+	Fill      fillCommand      `cmd:"" group:"Molecules" help:"Fill the masks of templates."`
+	Describe  describeCommand  `cmd:"" group:"Molecules" help:"Compute properties of molecules, without a service."`
+	EmbedText embedTextCommand `cmd:"" group:"Texts and images" help:"Compute vectors of texts."`
+	Rank      rankCommand      `cmd:"" group:"Texts and images" help:"Rank passages by relevance to a query."`
+	Chat      chatCommand      `cmd:"" group:"Texts and images" help:"Ask questions, also about images."`
 }
 
 // settingsCommands are the commands whose --help lists the gateway's settings, which are more than a hundred.

@@ -7,16 +7,14 @@ import (
 	"errors"
 )
 
-// Decode is retort decode.
-type Decode struct {
+type decodeCommand struct {
 	States []string `arg:"" optional:"" name:"file" help:"File of hidden states: JSONL with the members hidden and mask, as retort embed --hidden writes it. Without one, standard input is read."`
 
 	rowFlags `embed:""`
 }
 
-// Help returns the longer text of --help.
-func (Decode) Help() string {
-	return "Decodes hidden states to molecules.\n\n  retort embed --hidden CCO c1ccccc1 | retort decode --format csv"
+func (decodeCommand) Help() string {
+	return "Example:\n\n  retort embed --hidden CCO c1ccccc1 | retort decode --format csv"
 }
 
 // hiddenState is a row of the input.
@@ -44,13 +42,12 @@ var hiddenStateRows = rowKind{
 	},
 }
 
-// Run decodes.
-func (c *Decode) Run(p *Process) error {
+func (c *decodeCommand) Run(p *Process) error {
 	s, err := c.client(p)
 	if err != nil {
 		return err
 	}
-	pipe := newPipeline(p, c.Input, c.Output, hiddenStateRows, c.States)
+	pipe := newPipeline(p, c.inputFlags, c.outputFlags, hiddenStateRows, c.States)
 	pipe.activity = "decoding"
 	pipe.smilesField = "smiles"
 	pipe.request = func(ctx context.Context, rows []inputRow) ([]answer, error) {

@@ -6,18 +6,15 @@ import (
 	"retort/chem"
 )
 
-// Describe is retort describe. It needs no service: package chem computes the properties.
-type Describe struct {
+type describeCommand struct {
 	Molecules []string `arg:"" optional:"" name:"molecule" help:"SMILES, or a file of them."`
 
-	Input  `embed:"" group:"Input"`
-	Output `embed:"" group:"Output"`
+	inputFlags  `embed:"" group:"Input"`
+	outputFlags `embed:"" group:"Output"`
 }
 
-// Help returns the longer text of --help.
-func (Describe) Help() string {
-	return "Prints the canonical SMILES and properties of molecules, as RDKit defines them. " +
-		"It needs no service.\n\n" +
+func (describeCommand) Help() string {
+	return "The properties are those of RDKit.\n\n" +
 		"  retort describe 'CC(=O)Oc1ccccc1C(=O)O'\n  retort describe library.sdf --format csv"
 }
 
@@ -33,8 +30,7 @@ var counts = []struct {
 	{"heavy_atoms", chem.HeavyAtomCount},
 }
 
-// Run describes.
-func (c *Describe) Run(p *Process) error {
+func (c *describeCommand) Run(p *Process) error {
 	measures := make([]chem.Measure, len(counts))
 	for i, count := range counts {
 		measures[i].Kind = count.kind
@@ -43,7 +39,7 @@ func (c *Describe) Run(p *Process) error {
 	if err != nil {
 		return err
 	}
-	pipe := newPipeline(p, c.Input, c.Output, moleculeRows, c.Molecules)
+	pipe := newPipeline(p, c.inputFlags, c.outputFlags, moleculeRows, c.Molecules)
 	pipe.kind.check = nil // describe parses the molecules
 	pipe.activity = "describing"
 	pipe.smilesField = "smiles"

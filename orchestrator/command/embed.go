@@ -5,8 +5,7 @@ import (
 	"encoding/json"
 )
 
-// Embed is retort embed.
-type Embed struct {
+type embedCommand struct {
 	Molecules []string `arg:"" optional:"" name:"molecule" help:"SMILES, or a file of them."`
 
 	rowFlags `embed:""`
@@ -14,19 +13,17 @@ type Embed struct {
 	Hidden bool `env:"-" help:"Return hidden states, which retort decode turns into molecules again, instead of one vector per molecule."`
 }
 
-// Help returns the longer text of --help.
-func (Embed) Help() string {
-	return "Computes the vector of each molecule in the latent space of the model.\n\n" +
-		"  retort embed molecules.csv -o vectors.jsonl\n  retort embed --hidden molecules.smi | retort decode"
+func (embedCommand) Help() string {
+	return "Examples:\n\n  retort embed molecules.csv -o vectors.jsonl\n" +
+		"  retort embed --hidden molecules.smi | retort decode"
 }
 
-// Run embeds.
-func (c *Embed) Run(p *Process) error {
+func (c *embedCommand) Run(p *Process) error {
 	s, err := c.client(p)
 	if err != nil {
 		return err
 	}
-	pipe := newPipeline(p, c.Input, c.Output, moleculeRows, c.Molecules)
+	pipe := newPipeline(p, c.inputFlags, c.outputFlags, moleculeRows, c.Molecules)
 	pipe.activity = "embedding"
 	pipe.batchSize = 64
 	pipe.request = func(ctx context.Context, rows []inputRow) ([]answer, error) {

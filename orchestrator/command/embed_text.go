@@ -5,8 +5,7 @@ import (
 	"encoding/json"
 )
 
-// EmbedText is retort embed-text.
-type EmbedText struct {
+type embedTextCommand struct {
 	Texts []string `arg:"" optional:"" name:"text" help:"Texts, or a file of them."`
 
 	rowFlags `embed:""`
@@ -17,14 +16,12 @@ type EmbedText struct {
 	Truncate   string `env:"-" enum:"NONE,START,END" default:"NONE" help:"How to treat texts that are too long: NONE refuses them, START and END cut off that end."`
 }
 
-// Help returns the longer text of --help.
-func (EmbedText) Help() string {
-	return "Computes the vector of each text.\n\n" +
-		"  retort embed-text passages.txt -o vectors.jsonl\n  retort embed-text 'What eases pain?' --type query"
+func (embedTextCommand) Help() string {
+	return "Examples:\n\n  retort embed-text passages.txt -o vectors.jsonl\n" +
+		"  retort embed-text 'What eases pain?' --type query"
 }
 
-// Run embeds.
-func (c *EmbedText) Run(p *Process) error {
+func (c *embedTextCommand) Run(p *Process) error {
 	s, err := c.client(p)
 	if err != nil {
 		return err
@@ -33,7 +30,7 @@ func (c *EmbedText) Run(p *Process) error {
 	if err != nil {
 		return err
 	}
-	pipe := newPipeline(p, c.Input, c.Output, textRows, c.Texts)
+	pipe := newPipeline(p, c.inputFlags, c.outputFlags, textRows, c.Texts)
 	pipe.activity = "embedding"
 	pipe.batchSize = 64
 	pipe.request = func(ctx context.Context, rows []inputRow) ([]answer, error) {

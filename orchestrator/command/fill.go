@@ -7,8 +7,7 @@ import (
 	"retort/orchestrator/client"
 )
 
-// Fill is retort fill.
-type Fill struct {
+type fillCommand struct {
 	Templates []string `arg:"" optional:"" name:"template" help:"SAFE or SMILES with masks, such as 'c1ccccc1.[*{5-10}]', or a file of them."`
 
 	rowFlags `embed:""`
@@ -22,15 +21,13 @@ type Fill struct {
 	Seed        *int64  `env:"-" placeholder:"N" help:"Seed of the random numbers, to get the same molecules again."`
 }
 
-// Help returns the longer text of --help.
-func (Fill) Help() string {
-	return "Fills the masks of templates and keeps the given fragments.\n\n" +
+func (fillCommand) Help() string {
+	return "The given fragments of a template stay.\n\n" +
 		"  retort fill 'C124CN3C1.S3(=O)(=O)CC.C4C#N.[*{20-20}]' --count 5\n" +
 		"  retort fill '[*{20-30}]' -n 100 -o new.sdf"
 }
 
-// Run fills.
-func (c *Fill) Run(p *Process) error {
+func (c *fillCommand) Run(p *Process) error {
 	objective, err := parseObjective(c.Objective)
 	if err != nil {
 		return err
@@ -39,7 +36,7 @@ func (c *Fill) Run(p *Process) error {
 	if err != nil {
 		return err
 	}
-	pipe := newPipeline(p, c.Input, c.Output, templateRows, c.Templates)
+	pipe := newPipeline(p, c.inputFlags, c.outputFlags, templateRows, c.Templates)
 	pipe.activity = "filling"
 	pipe.smilesField = "smiles"
 	pipe.batchSize = 1
@@ -50,7 +47,7 @@ func (c *Fill) Run(p *Process) error {
 	return pipe.run()
 }
 
-func (c *Fill) fill(ctx context.Context, s *client.Service, objective any, row inputRow) (answer, error) {
+func (c *fillCommand) fill(ctx context.Context, s *client.Service, objective any, row inputRow) (answer, error) {
 	body := map[string]any{
 		"smiles": row.text, "objective": objective, "num_molecules": c.Count, "rounds": c.Rounds,
 		"temperature": c.Temperature, "noise": c.Noise, "unique": c.Unique, "seed": c.Seed, "scores": true,

@@ -43,8 +43,8 @@ func texts(rows []inputRow) []string {
 	return all
 }
 
-// Input says where rows come from.
-type Input struct {
+// inputFlags are the flags of the input.
+type inputFlags struct {
 	File        string   `name:"input" short:"i" env:"-" placeholder:"FILE" help:"Input file; - for standard input. A file may also be given in place of a molecule or text."`
 	InputFormat string   `name:"input-format" env:"-" enum:"auto,smi,csv,tsv,jsonl,sdf,lines" default:"auto" help:"Format of the input: smi (SMILES, then a name), csv or tsv (with a header), jsonl, sdf, or lines (one text per line). auto chooses by the name of the file, or else by its content."`
 	Column      string   `env:"-" placeholder:"NAME" help:"Column of a table, or member of JSONL, with the molecules or texts; by default one with a usual name, such as smiles or text."`
@@ -113,7 +113,7 @@ var errNoInput = errors.New(
 // source is where rows come from. It can be read more than once, unless it is standard input.
 type source struct {
 	kind      rowKind
-	input     Input
+	input     inputFlags
 	format    string // "" to detect it
 	arguments []string
 	file      string // "" for arguments, "-" for standard input
@@ -122,7 +122,7 @@ type source struct {
 
 // source chooses where rows come from: the file of --input, a single argument that is a file, the arguments or, if it
 // is not a terminal, standard input.
-func (in Input) source(p *Process, kind rowKind, arguments []string) (*source, error) {
+func (in inputFlags) source(p *Process, kind rowKind, arguments []string) (*source, error) {
 	s := &source{kind: kind, input: in, arguments: arguments, file: in.File, stdin: p.Stdin}
 	if in.File != "" && len(arguments) > 0 {
 		return nil, errors.New("--input and arguments exclude each other")

@@ -17,7 +17,7 @@ type Jobs struct {
 }
 
 type listJobs struct {
-	Remote `embed:"" group:"Service"`
+	remoteFlags `embed:"" group:"Service"`
 
 	Limit  int    `default:"100" env:"-" help:"Most jobs to list."`
 	Format string `short:"f" enum:"auto,table,jsonl" default:"auto" env:"-" help:"table or jsonl; auto is table on a terminal and jsonl elsewhere."`
@@ -52,7 +52,7 @@ func (c listJobs) Run(p *Process) error {
 
 // jobFlags name one job of a service.
 type jobFlags struct {
-	Remote `embed:"" group:"Service"`
+	remoteFlags `embed:"" group:"Service"`
 
 	ID string `arg:"" help:"Id of the job."`
 }

@@ -12,7 +12,7 @@ import (
 const keepAll = "all"
 
 // checkKeep reports whether --keep makes sense for a format.
-func (in Input) checkKeep(format string) error {
+func (in inputFlags) checkKeep(format string) error {
 	if len(in.Keep) == 0 {
 		return nil
 	}
@@ -30,7 +30,7 @@ func (in Input) checkKeep(format string) error {
 }
 
 // keptColumns returns the indices of the kept columns. All columns are those other than text and name.
-func (in Input) keptColumns(header []string, text, name int) ([]int, error) {
+func (in inputFlags) keptColumns(header []string, text, name int) ([]int, error) {
 	if slices.Contains(in.Keep, keepAll) {
 		var indices []int
 		for i := range header {
@@ -64,7 +64,7 @@ func keptCells(header, record []string, indices []int) []field {
 }
 
 // keptMembers returns the kept members of an object: strings as text, all others as JSON.
-func (in Input) keptMembers(object map[string]json.RawMessage) []field {
+func (in inputFlags) keptMembers(object map[string]json.RawMessage) []field {
 	var fields []field
 	for _, name := range in.Keep {
 		f := field{name: name}

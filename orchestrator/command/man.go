@@ -19,7 +19,7 @@ type Man struct {
 
 // Help returns the examples of --help.
 func (Man) Help() string {
-	return "  retort man optimize | man -l -\n  retort man --folder ~/.local/share/man/man1"
+	return "Examples:\n\n  retort man optimize | man -l -\n  retort man --folder ~/.local/share/man/man1"
 }
 
 // Run prints one page, or writes all pages to a folder.
@@ -66,11 +66,7 @@ func ManPages(app *kong.Application) map[string]string {
 func manPage(node *kong.Node, name string) string {
 	summary, _, _ := strings.Cut(node.Help, ". ")
 	page := mango.NewManPage(1, name, strings.TrimSuffix(summary, "."))
-	text := node.Help
-	if node.Detail != "" {
-		text = node.Detail
-	}
-	page = page.WithLongDescription(text)
+	page = page.WithLongDescription(strings.TrimSpace(node.Help + "\n\n" + node.Detail))
 	for _, group := range node.AllFlags(true) {
 		for _, flag := range group {
 			short := ""

@@ -8,8 +8,7 @@ import (
 	"retort/orchestrator/client"
 )
 
-// Optimize is retort optimize.
-type Optimize struct {
+type optimizeCommand struct {
 	Molecules []string `arg:"" optional:"" name:"molecule" help:"SMILES to start from, or a file of them; each starts a search of its own."`
 
 	rowFlags `embed:""`
@@ -25,15 +24,13 @@ type Optimize struct {
 	FromNothing   bool     `env:"-" help:"Start from molecules that the model samples, without input."`
 }
 
-// Help returns the longer text of --help.
-func (Optimize) Help() string {
-	return "Searches for better molecules near each given one, and shows the best score during the search.\n\n" +
+func (optimizeCommand) Help() string {
+	return "The progress bar shows the best score so far.\n\n" +
 		"  retort optimize 'CC(C)Cc1ccc(C(C)C(=O)O)cc1' --min-similarity 0.4\n" +
 		"  retort optimize seeds.smi --objective goal.json --iterations 50 -o better.sdf"
 }
 
-// Run searches.
-func (c *Optimize) Run(p *Process) error {
+func (c *optimizeCommand) Run(p *Process) error {
 	objective, err := parseObjective(c.Objective)
 	if err != nil {
 		return err
@@ -42,9 +39,9 @@ func (c *Optimize) Run(p *Process) error {
 	if err != nil {
 		return err
 	}
-	pipe := newPipeline(p, c.Input, c.Output, moleculeRows, c.Molecules)
+	pipe := newPipeline(p, c.inputFlags, c.outputFlags, moleculeRows, c.Molecules)
 	if c.FromNothing {
-		if len(c.Molecules) > 0 || c.Input.File != "" {
+		if len(c.Molecules) > 0 || c.inputFlags.File != "" {
 			return errors.New("--from-nothing takes no molecules")
 		}
 		pipe.kind = rowKind{noun: "search"}
@@ -106,7 +103,7 @@ func (r searchResult) answer(row inputRow) answer {
 }
 
 // search follows a search to its end. It calls onGeneration with each generation and the best score so far.
-func (c *Optimize) search(
+func (c *optimizeCommand) search(
 	ctx context.Context, s *client.Service, objective any, row inputRow, onGeneration func(int, float64),
 ) (result searchResult, err error) {
 	body := map[string]any{

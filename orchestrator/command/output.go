@@ -8,8 +8,8 @@ import (
 	"os"
 )
 
-// Output has the flags of the output.
-type Output struct {
+// outputFlags are the flags of the output.
+type outputFlags struct {
 	Format string `short:"f" env:"-" enum:"auto,table,csv,jsonl,sdf" default:"auto" help:"Format of the output: table, csv, jsonl or sdf (molecules with 2D coordinates, everything else as data fields). auto chooses by the name of the output file; without one, it is table on a terminal and jsonl elsewhere."`
 	File   string `name:"output" short:"o" env:"-" placeholder:"FILE" help:"Output file; by default standard output."`
 	Resume bool   `env:"-" help:"Continue an interrupted run with the same input after the last complete row of the output file. Without such a file, start from the beginning."`
@@ -32,7 +32,7 @@ type sink struct {
 }
 
 // open opens the output. smilesField has the molecule of an SDF; "" if the records have none.
-func (o Output) open(p *Process, smilesField string) (*sink, error) {
+func (o outputFlags) open(p *Process, smilesField string) (*sink, error) {
 	format := o.format(p)
 	switch {
 	case format == "sdf" && smilesField == "":
@@ -70,7 +70,7 @@ func (o Output) open(p *Process, smilesField string) (*sink, error) {
 }
 
 // format returns the format of the records.
-func (o Output) format(p *Process) string {
+func (o outputFlags) format(p *Process) string {
 	if o.Format != "auto" && o.Format != "" {
 		return o.Format
 	}
@@ -86,7 +86,7 @@ func (o Output) format(p *Process) string {
 	return "jsonl"
 }
 
-func (o Output) create() (*os.File, error) {
+func (o outputFlags) create() (*os.File, error) {
 	flags := os.O_RDWR | os.O_CREATE
 	switch {
 	case o.Resume:

@@ -14,8 +14,8 @@ import (
 // pipeline answers the rows of an input in batches, some at once, and writes the records in the order of the rows.
 type pipeline struct {
 	process   *Process
-	input     Input
-	output    Output
+	input     inputFlags
+	output    outputFlags
 	kind      rowKind
 	arguments []string
 
@@ -55,7 +55,7 @@ type batch struct {
 // errStopped stops the reading of rows.
 var errStopped = errors.New("no more rows")
 
-func newPipeline(p *Process, in Input, out Output, kind rowKind, arguments []string) *pipeline {
+func newPipeline(p *Process, in inputFlags, out outputFlags, kind rowKind, arguments []string) *pipeline {
 	return &pipeline{
 		process: p, input: in, output: out, kind: kind, arguments: arguments, batchSize: 32, concurrency: 5,
 	}

@@ -10,8 +10,7 @@ import (
 	"retort/orchestrator/client"
 )
 
-// Rank is retort rank.
-type Rank struct {
+type rankCommand struct {
 	Query    string   `arg:"" help:"Query to rank the passages for."`
 	Passages []string `arg:"" optional:"" name:"passage" help:"Texts, or a file of them."`
 
@@ -23,14 +22,12 @@ type Rank struct {
 	KeepOrder bool   `env:"-" help:"Write passages in the order of the input as they are scored, which --resume requires. By default the best come first, once all are scored."`
 }
 
-// Help returns the longer text of --help.
-func (Rank) Help() string {
-	return "Ranks passages by how well they answer a query. The logit is unbounded; higher is better.\n\n" +
+func (rankCommand) Help() string {
+	return "The logit of a passage is unbounded; higher is better.\n\n" +
 		"  retort rank 'What eases pain?' passages.txt --top 5"
 }
 
-// Run ranks.
-func (c *Rank) Run(p *Process) error {
+func (c *rankCommand) Run(p *Process) error {
 	s, err := c.client(p)
 	if err != nil {
 		return err
@@ -42,7 +39,7 @@ func (c *Rank) Run(p *Process) error {
 	if err != nil {
 		return err
 	}
-	pipe := newPipeline(p, c.Input, c.Output, textRows, c.Passages)
+	pipe := newPipeline(p, c.inputFlags, c.outputFlags, textRows, c.Passages)
 	pipe.activity = "ranking"
 	pipe.batchSize = 64
 	if !c.KeepOrder {
@@ -54,7 +51,7 @@ func (c *Rank) Run(p *Process) error {
 	return pipe.run()
 }
 
-func (c *Rank) rank(ctx context.Context, s *client.Service, model string, rows []inputRow) ([]answer, error) {
+func (c *rankCommand) rank(ctx context.Context, s *client.Service, model string, rows []inputRow) ([]answer, error) {
 	type text struct {
 		Text string `json:"text"`
 	}

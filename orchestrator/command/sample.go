@@ -6,8 +6,7 @@ import (
 	"retort/chem"
 )
 
-// Sample is retort sample.
-type Sample struct {
+type sampleCommand struct {
 	Molecules []string `arg:"" optional:"" name:"molecule" help:"SMILES, or a file of them."`
 
 	rowFlags `embed:""`
@@ -18,20 +17,17 @@ type Sample struct {
 	Seed   *int64  `env:"-" placeholder:"N" help:"Seed of the random numbers, to get the same molecules again."`
 }
 
-// Help returns the longer text of --help.
-func (Sample) Help() string {
-	return "Samples molecules around each given one in the latent space of the model, " +
-		"and adds their Tanimoto similarity to it (Morgan, radius 2).\n\n" +
+func (sampleCommand) Help() string {
+	return "Each molecule has its Tanimoto similarity to the given one (Morgan, radius 2).\n\n" +
 		"  retort sample CCOc1ccccc1 --count 5\n  retort sample seeds.smi -o around.sdf"
 }
 
-// Run samples.
-func (c *Sample) Run(p *Process) error {
+func (c *sampleCommand) Run(p *Process) error {
 	s, err := c.client(p)
 	if err != nil {
 		return err
 	}
-	pipe := newPipeline(p, c.Input, c.Output, moleculeRows, c.Molecules)
+	pipe := newPipeline(p, c.inputFlags, c.outputFlags, moleculeRows, c.Molecules)
 	pipe.activity = "sampling"
 	pipe.smilesField = "smiles"
 	pipe.batchSize = 16

@@ -14,31 +14,31 @@ import (
 	"retort/orchestrator/client"
 )
 
-// Remote has the flags of the service's address and key.
-type Remote struct {
+// remoteFlags are the flags of the service's address and key.
+type remoteFlags struct {
 	URL     string `name:"url" env:"RETORT_URL" default:"http://127.0.0.1:8000" help:"Address of the main port of the service."`
 	KeyFile string `name:"api-key-file" env:"RETORT_API_KEY_FILE" type:"path" placeholder:"FILE" help:"File with the API key, if the service requires one."`
 	Key     string `name:"api-key" env:"RETORT_API_KEY" placeholder:"KEY" help:"The API key itself. Other users of the machine can see it on the command line, but not in the environment or a file."`
 }
 
-// Service has the flags of commands whose requests are retried.
-type Service struct {
-	Remote   `embed:""`
-	Attempts uint `env:"-" default:"8" help:"How often to send a request while the service is overloaded or unreachable."`
+// serviceFlags are the flags of commands whose requests are retried.
+type serviceFlags struct {
+	remoteFlags `embed:""`
+	Attempts    uint `env:"-" default:"8" help:"How often to send a request while the service is overloaded or unreachable."`
 }
 
 // rowFlags are the flags of the commands that answer rows with a service.
 type rowFlags struct {
-	Input   `embed:"" group:"Input"`
-	Output  `embed:"" group:"Output"`
-	Service `embed:"" group:"Service"`
+	inputFlags   `embed:"" group:"Input"`
+	outputFlags  `embed:"" group:"Output"`
+	serviceFlags `embed:"" group:"Service"`
 }
 
 // maxKey bounds a file with a key, in bytes.
 const maxKey = 64 << 10
 
 // secret returns the key; "" for none.
-func (r Remote) secret() (string, error) {
+func (r remoteFlags) secret() (string, error) {
 	if r.KeyFile == "" || r.Key != "" {
 		return r.Key, nil
 	}
@@ -72,14 +72,14 @@ func readFile(name string, limit int) ([]byte, error) {
 const requestTimeout = time.Minute
 
 // client returns a client that sends each request once.
-func (r Remote) client() (*client.Service, error) {
+func (r remoteFlags) client() (*client.Service, error) {
 	key, err := r.secret()
 	return &client.Service{URL: r.URL, Key: key, HTTP: &http.Client{Timeout: requestTimeout}, Attempts: 1}, err
 }
 
 // client returns a client that retries requests and reports why it waits.
-func (s Service) client(p *Process) (*client.Service, error) {
-	c, err := s.Remote.client()
+func (s serviceFlags) client(p *Process) (*client.Service, error) {
+	c, err := s.remoteFlags.client()
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 16
 	c.HTTP = &http.Client{Transport: transport}
