@@ -3,30 +3,30 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
-# Where Go's own archive is unpacked: some shells do not have it on their path.
+# Where Go's installation archive is unpacked, which some shells lack in PATH.
 export PATH := $(PATH):/usr/local/go/bin
 
-# Debian packages the build and the local Triton need.
+# Debian packages of the build and of the local Triton.
 PACKAGES := g++ librdkit-dev libboost-dev libgoogle-perftools-dev python3-venv libpython3.11
-# What only the tests need: the browser for the page, and a font for it.
+# Debian packages of the tests only: a browser for the page, and a font for it.
 TEST_PACKAGES := chromium fonts-dejavu-core
 
 GO ?= go
-# The first Python that Triton and the tests can use (looked up when used: `deps` may have just installed it).
+# The first Python that Triton and the tests can use. Looked up on each use, since `deps` may have just installed it.
 PYTHON = $(or $(RETORT_PYTHON),$(shell for p in /usr/bin/python3 python3 python3.11 python3.12; do \
 	$$p -c 'import sys, venv, ensurepip; sys.exit(sys.version_info[:2] not in ((3, 11), (3, 12)))' 2>/dev/null && echo $$p && break; done))
 TRITON = $(or $(PYTHON),python3) scripts/triton/serve.py
-# How long all Go tests and all Python tests may take, each; what is reached only by a test that hangs. The stacks of all threads are
-# printed then: go test does so by itself, pytest when it is sent SIGABRT.
+# Time limit of all Go tests, and of all Python tests, which only a hanging test exceeds. Then the stacks of all threads
+# are printed: go test does so by itself, pytest on SIGABRT.
 TEST_LIMIT ?= 40m
 LIMITED := timeout --foreground --signal=ABRT --kill-after=60 $(TEST_LIMIT)
 PYTEST := $(LIMITED) .venv-tests/bin/python -m pytest --timeout=1200
-# Clients that need other versions of packages than the tests themselves or each other, by the requirements-NAME.txt in scripts/tests.
+# Environments of clients whose package versions conflict with the tests' or each other's: scripts/tests/requirements-*.txt.
 CLIENTS := .venv-stack-0.0.41/stamp .venv-stack-0.2.12/stamp .venv-rerank/stamp .venv-openai/stamp .venv-newest/stamp .venv-aiperf/stamp
 JAVASCRIPT := .venv-javascript/stamp
-# Other Pythons and NumPys under which our Python code in Triton has to run: test_pythons.py.
+# Other versions of Python and NumPy that our Python code in Triton must run on: test_pythons.py.
 PYTHONS := .venv-numpy2/stamp .venv-python312/stamp
-# The Python version of the image retort-triton, if this machine has it.
+# A Python of the version in the image retort-triton, if this machine has one.
 PYTHON312 = $(shell for p in python3.12 /usr/bin/python3.12 $$HOME/.pyenv/versions/3.12.*/bin/python3.12; do \
 	$$p -c 'import sys, venv, ensurepip; sys.exit(sys.version_info[:2] != (3, 12))' 2>/dev/null && echo $$p && break; done)
 
@@ -67,7 +67,7 @@ test-python: test-deps bin/retort .venv-tests/stamp $(CLIENTS) $(JAVASCRIPT) $(P
 test-engine: bin/retort .venv-tests/stamp .venv-engine/stamp ## the chat API in front of vLLM's CPU build (5.9 GB, installed once); no part of `make test`
 	@$(PYTEST) -q scripts/tests/engine
 
-# What test-cluster builds once: the control plane (about 8 minutes on two cores) and helm, which test-deploy uses too.
+# test-cluster builds once: the control plane (about 8 minutes on two cores) and helm, which test-deploy also uses.
 CLUSTER := scripts/tests/cluster
 HELM_VERSION := v3.22.0
 
@@ -90,11 +90,11 @@ DEPLOY_PACKAGES := prometheus mmdebstrap bubblewrap
 DEPLOY_TOOLS := .cache/cluster/helm .cache/deploy/kube-score .cache/deploy/compose
 
 .PHONY: test-chart
-test-chart: tools .venv-tests/stamp .venv-deploy/stamp $(DEPLOY_TOOLS) ## the parts of test-deploy that need no server: chart, Dockerfile, compose file, locked packages (a minute; two more to build its tools once)
+test-chart: tools .venv-tests/stamp .venv-deploy/stamp $(DEPLOY_TOOLS) ## the part of test-deploy without servers: chart, Dockerfile, compose file, locked packages (a minute; two more to build its tools once)
 	@$(PYTEST) -q scripts/tests/deploy/test_chart.py scripts/tests/deploy/test_images.py
 
 .PHONY: test-deploy
-test-deploy: bin/retort .venv-tests/stamp .venv-deploy/stamp $(DEPLOY_TOOLS) ## chart, images, package, dashboard and alerts of scripts/deploy, with the tools of their own (built once); no part of `make test`
+test-deploy: bin/retort .venv-tests/stamp .venv-deploy/stamp $(DEPLOY_TOOLS) ## chart, images, package, dashboard and alerts of scripts/deploy, with their own tools (built once); no part of `make test`
 	@$(MAKE) deps PACKAGES='$(DEPLOY_PACKAGES)'
 	@$(PYTEST) -q scripts/tests/deploy
 
@@ -148,7 +148,7 @@ test-train: .venv-train/stamp ## tests of the training scripts, which need torch
 	@$(LIMITED) .venv-train/bin/python -m pytest -q --noconftest scripts/tests/train
 
 .PHONY: generate
-generate: tools ## make generated code again
+generate: tools ## regenerate the generated code
 	@$(GO) generate ./...
 
 .PHONY: fmt
@@ -157,7 +157,7 @@ fmt: tools .venv-lint/stamp ## format the Go and Python code
 	@.venv-lint/bin/ruff format --quiet --config scripts/pyproject.toml scripts model_repository
 
 .PHONY: lint
-lint: deps tools .venv-lint/stamp ## what must be clean before a commit: gofmt, go vet, staticcheck, deadcode, ruff (format and check), mypy, vulture, the manifest of the models
+lint: deps tools .venv-lint/stamp ## checks before a commit: gofmt, go vet, staticcheck, deadcode, ruff (format and check), mypy, vulture, the manifest of the models
 	@test -z "$$(gofmt -l chem orchestrator scripts tokenizers)" || { echo 'not formatted:'; gofmt -l chem orchestrator scripts tokenizers; exit 1; }
 	@$(GO) vet -trimpath ./...
 	@GOFLAGS=-trimpath $(GO) tool staticcheck ./...
@@ -169,13 +169,13 @@ lint: deps tools .venv-lint/stamp ## what must be clean before a commit: gofmt, 
 	@.venv-lint/bin/python -m scripts.lint.manifest
 
 .PHONY: models
-models: ## make the plain MiniLM embedding model again from its published weights
+models: ## rebuild the plain MiniLM embedding model from its published weights
 	@$(PYTHON) -m venv .venv-convert
 	@.venv-convert/bin/pip install -q --no-deps --require-hashes --only-binary :all: -r scripts/convert/requirements.txt
 	@.venv-convert/bin/python scripts/convert/embedding.py --reference scripts/tests/testdata/minilm.json model_repository/minilm_embed
 
 .PHONY: lock
-lock: ## pin the Python packages again, with hashes (needs uv)
+lock: ## lock the Python packages anew, with hashes (needs uv)
 	@command -v uv >/dev/null || { echo 'uv is missing: pip install uv'; exit 1; }
 	@scripts/lock.sh
 
@@ -185,11 +185,11 @@ tools:
 	@command -v python3 >/dev/null || { echo 'python3 is missing: Retort needs Python 3.11 or 3.12 with venv'; exit 1; }
 
 .PHONY: test-deps
-test-deps: ## deps, and the packages of the tests
+test-deps: ## install the missing system packages, including those of the tests (apt)
 	@$(MAKE) deps PACKAGES='$(PACKAGES) $(TEST_PACKAGES)'
 
 .PHONY: deps
-deps: ## install the system packages that are missing (apt)
+deps: ## install the missing system packages (apt)
 	@command -v dpkg-query >/dev/null || exit 0; \
 	for p in $(PACKAGES); do dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || missing="$${missing:-} $$p"; done; \
 	test -n "$${missing:-}" || exit 0; \
@@ -215,7 +215,7 @@ $(CLIENTS): .venv-%/stamp: scripts/tests/requirements-%.txt | deps
 	@.venv-tests/bin/$(PIP_INTO_FOLDER) .venv-numpy2 -r $<
 	@touch $@
 
-# pip with the options of the Dockerfile, and the line of the .pth file there.
+# The .pth file and the options of pip as in the Dockerfile.
 PTH_LINE = import sys; sys.path.insert(0, "$(CURDIR)/.venv-python312/image")
 PIP_INTO_FOLDER := pip install -q --no-compile --disable-pip-version-check --no-deps --require-hashes --only-binary :all: --target
 
@@ -228,7 +228,7 @@ PIP_INTO_FOLDER := pip install -q --no-compile --disable-pip-version-check --no-
 	echo '$(PTH_LINE)' > .venv-python312/lib/python3.12/site-packages/retort.pth; \
 	touch $@
 
-# Node.js comes from PyPI, since Debian's npm brings hundreds of packages along.
+# Node.js comes from PyPI, because Debian's npm depends on hundreds of packages.
 $(JAVASCRIPT): scripts/tests/requirements-javascript.txt scripts/tests/javascript/package-lock.json | deps
 	@echo 'installing Node.js and the clients of scripts/tests/javascript into .venv-javascript/ (once)'
 	@rm -rf .venv-javascript && $(PYTHON) -m venv .venv-javascript
@@ -238,15 +238,15 @@ $(JAVASCRIPT): scripts/tests/requirements-javascript.txt scripts/tests/javascrip
 		PATH=$$node/bin:$$PATH node $$node/lib/node_modules/npm/bin/npm-cli.js ci --silent --ignore-scripts --no-audit --no-fund
 	@touch $@
 
-# Environments of the evaluations, of training and of the checks, as the tests' own.
+# The environments of evaluation, lint, training and deployment, made like that of the tests.
 .venv-eval/stamp .venv-lint/stamp .venv-train/stamp .venv-deploy/stamp: .venv-%/stamp: scripts/%/requirements.txt
 	@echo 'installing the Python packages of scripts/$* into .venv-$*/ (once)'
 	@rm -rf .venv-$* && $(PYTHON) -m venv .venv-$*
 	@.venv-$*/bin/pip install -q --no-compile --disable-pip-version-check --no-deps --require-hashes --only-binary :all: -r $<
 	@touch $@
 
-# Programs that draw molecules, for training the reader on their drawings and for measuring it on them.
-# Chython is built here (a minute or two, a C compiler): its wheels ask for a newer glibc than Debian 12 has.
+# Programs that draw molecules, to train the reader on their drawings and to measure it on them.
+# Chython is built from source (one or two minutes, a C compiler): its wheels need a newer glibc than Debian 12's.
 .venv-renderers/stamp: scripts/train/vision/requirements.txt scripts/train/vision/programs/javascript/package-lock.json
 	@echo 'installing programs that draw molecules into .venv-renderers/ (once)'
 	@rm -rf .venv-renderers && $(PYTHON) -m venv .venv-renderers
@@ -263,5 +263,5 @@ $(JAVASCRIPT): scripts/tests/requirements-javascript.txt scripts/tests/javascrip
 	@touch $@
 
 .PHONY: clean
-clean: ## remove what was built and installed inside the checkout
+clean: ## remove everything built and installed inside the checkout
 	@rm -rf bin .cache .venv-*

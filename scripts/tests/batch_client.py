@@ -90,7 +90,7 @@ def embeddings() -> list:
 def other_endpoints() -> list:
     """Batches for other APIs from the main port, and on an API's own port."""
     ours, own = client(), client(EMBEDDING)
-    asked: dict[str, dict] = {
+    bodies: dict[str, dict] = {
         "/v1/ranking": {
             "model": "retort/rankqa-minilm-v2",
             "query": {"text": TEXTS[2]},
@@ -105,7 +105,7 @@ def other_endpoints() -> list:
         "/latent/embedding": {"sequences": ["CCO"]},
         "/masked/generate": {"smiles": "C124CN3C1.S3(=O)(=O)CC.C4C#N.[*{20-20}]", "num_molecules": 1},
     }
-    batches = {url: start(ours, url, lines(url, [body])) for url, body in asked.items()}
+    batches = {url: start(ours, url, lines(url, [body])) for url, body in bodies.items()}
     completed = {url: ended(ours, batch.id).request_counts.completed for url, batch in batches.items()}
     wrong = refused(lambda: start(own, "/v1/ranking", b"x"))
     there = ended(

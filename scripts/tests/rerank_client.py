@@ -84,8 +84,8 @@ def llama_index_embeds(url: str, model: str, query: str, passages: list[str]) ->
     from llama_index.embeddings.text_embeddings_inference import TextEmbeddingsInference
 
     client = TextEmbeddingsInference(model_name="any", base_url=url)
-    asked, vectors = client.get_query_embedding(query), client.get_text_embedding_batch(passages)
-    cosines = [sum(a * b for a, b in zip(asked, vector)) for vector in vectors]
+    query_vector, vectors = client.get_query_embedding(query), client.get_text_embedding_batch(passages)
+    cosines = [sum(a * b for a, b in zip(query_vector, vector)) for vector in vectors]
     return sorted(enumerate(cosines), key=lambda pair: -pair[1])
 
 

@@ -69,17 +69,17 @@ def test_a_sample_is_valid_if_embedding_accepts_it() -> None:
 
 
 def test_points_around_a_state_have_the_requested_deviation() -> None:
-    asked: list[list[float]] = []
+    states: list[list[float]] = []
 
     def post(path: str, body: dict) -> dict:
         if path == "/hidden":
             return {"hiddens": [[[5.0] * 100]]}
-        asked.extend(row[0] for row in body["hiddens"])
+        states.extend(row[0] for row in body["hiddens"])
         return {"generated": ["C" * (i % 7) for i in range(len(body["hiddens"]))]}
 
     figures = latent_drugs.scale(post, SEED, 1.5, 3)
     assert figures == {"deviation": 1.5, "points": 50, "valid": 0.84, "distinct": 6}
-    spread = [v - 5 for row in asked for v in row]
+    spread = [v - 5 for row in states for v in row]
     assert (sum(v * v for v in spread) / len(spread)) ** 0.5 == pytest.approx(
         1.5, rel=0.05
     )  # 5000 numbers: 5 standard deviations

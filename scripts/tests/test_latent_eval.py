@@ -17,11 +17,11 @@ BETTER = "COc1ccc(CNC(=O)Nc2cc(-c3ccccc3)on2)cc1"
 
 
 class Service(BaseHTTPRequestHandler):
-    asked: list[dict] = []
+    received: list[dict] = []
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        Service.asked.append(body)
+        Service.received.append(body)
         found = [{"smiles": BETTER, "score": 0.5, "similarity": 0.5}] if body["smi"] == STARTS[0] else []
         events = [
             {"seed": 0, "iteration": i + 1, "evaluations": 30 * (i + 1), "best": found[0] if found else None}
@@ -57,8 +57,8 @@ def test_figures_and_resumption(tmp_path: Path) -> None:
         for _ in range(2):  # the second run finds everything done
             done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=2 * PATIENCE)
             assert done.returncode == 0, done.stderr
-    assert len(Service.asked) == 8
-    budgets = {(b["property_name"], b["min_similarity"], b["particles"] * b["iterations"]) for b in Service.asked}
+    assert len(Service.received) == 8
+    budgets = {(b["property_name"], b["min_similarity"], b["particles"] * b["iterations"]) for b in Service.received}
     assert budgets == {("QED", 0.4, 1500), ("QED", 0.4, 10000), ("plogP", 0.4, 8080), ("plogP", 0.6, 8080)}
     results = json.loads((tmp_path / "out/results.json").read_text())
     for row in results["qed"]["rows"]:
@@ -77,14 +77,14 @@ def test_figures_and_resumption(tmp_path: Path) -> None:
 def test_samples_are_counted_by_seed() -> None:
     from scripts.eval import latent_space
 
-    asked = []
+    received = []
 
     def post(path: str, body: dict) -> dict:
-        asked.append((path, body))
+        received.append((path, body))
         return {"generated": [["OCC", "CCN", "CCN", "C1CC", "CCCl"], [STARTS[0], "CO", "CN", "CF", "CBr"]]}
 
     row = latent_space.served(post, ["CCO", STARTS[0]], 1.5, 7)
-    assert asked == [
+    assert received == [
         ("/sampling", {"sequences": ["CCO", STARTS[0]], "num_molecules": 5, "scaled_radius": 1.5, "seed": 7})
     ]
     # Nine are molecules; two of those are their seeds, one in another spelling, and one is there twice.

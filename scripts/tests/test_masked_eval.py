@@ -16,7 +16,7 @@ GOOD, PLAIN = "O=C(Nc1ccccc1)C1CCNCC1", "CCCCCCCCCCCC"  # the first has QED >= 0
 
 
 class Service(BaseHTTPRequestHandler):
-    asked: list[dict] = []
+    received: list[dict] = []
     answers = [GOOD, GOOD, PLAIN]
 
     def do_GET(self) -> None:
@@ -24,7 +24,7 @@ class Service(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        Service.asked.append(body)
+        Service.received.append(body)
         count = body["num_molecules"] - 1  # one is not valid
         molecules = [
             {"smiles": Service.answers[i % len(Service.answers)], "score": 0.5, "scores": {"decoded_as_written": i > 0}}
@@ -45,7 +45,7 @@ class Service(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def service():
-    Service.asked = []
+    Service.received = []
     with serving(Service) as url:
         yield url
 
@@ -80,14 +80,14 @@ def test_figures(service: str, data: Path) -> None:
             "de_novo.temperature=0.7",
         ]
     )
-    assert [a["smiles"] for a in Service.asked] == [None] * 6
-    assert [(a.get("attempts"), a.get("unique"), a.get("quality")) for a in Service.asked] == [
+    assert [a["smiles"] for a in Service.received] == [None] * 6
+    assert [(a.get("attempts"), a.get("unique"), a.get("quality")) for a in Service.received] == [
         *[(1, None, None)] * 2,
         *[(None, True, None)] * 2,
         *[(1, None, False)] * 2,
     ]
-    assert {a["seed"] for a in Service.asked} == {1_000_000, 2_000_000} and {
-        a["temperature"] for a in Service.asked
+    assert {a["seed"] for a in Service.received} == {1_000_000, 2_000_000} and {
+        a["temperature"] for a in Service.received
     } == {0.7}
     row = json.loads((data / "out/masked.json").read_text())["results"]["de_novo"]["drawn once"][0]
     assert (
@@ -157,7 +157,7 @@ def test_fragments(service: str, data: Path, monkeypatch: pytest.MonkeyPatch) ->
         masked.main(arguments)
     monkeypatch.setattr(Service, "answers", [GOOD, "CC(=O)N1CCC(F)CC1"])
     masked.main(arguments)
-    assert Service.asked[-1]["smiles"] == "[5*]C1CCNCC1" and Service.asked[-1]["min_add_len"] == 18
+    assert Service.received[-1]["smiles"] == "[5*]C1CCNCC1" and Service.received[-1]["min_add_len"] == 18
     row = json.loads((data / "out/masked.json").read_text())["results"]["motif_extension"]["as served"][0]
     assert row["uniqueness"] == 100 and 0 < row["distance"] < 1
 

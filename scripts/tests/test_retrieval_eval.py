@@ -19,13 +19,13 @@ from scripts.train.embedding.corpora import Collection, Query
 
 @pytest.fixture
 def served():
-    """A server that gives a text its length as vector and logit, in reverse order; .asked holds the bodies it got."""
-    asked = []
+    """A server that gives a text its length as vector and logit, in reverse order; .received has the requests."""
+    received = []
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self):
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            asked.append((self.path, body))
+            received.append((self.path, body))
             answer: dict[str, list]
             if self.path.endswith("/embeddings"):
                 rows = [{"index": i, "embedding": [float(len(t)), 1.0]} for i, t in enumerate(body["input"])]
@@ -43,7 +43,7 @@ def served():
             pass
 
     with serving(Handler) as url:
-        yield SimpleNamespace(url=url, asked=asked)
+        yield SimpleNamespace(url=url, received=received)
 
 
 def test_ndcg_of_a_worked_example():
@@ -56,7 +56,7 @@ def test_ndcg_of_a_worked_example():
 def test_reranking_moves_only_the_best():
     scores = np.array([[0.9, 0.8, 0.7, 0.6]])
     by_length = type(
-        "S", (), {"logits": lambda self, asked: [np.array([len(t) for t in ts], float) for _, ts in asked]}
+        "S", (), {"logits": lambda self, pairs: [np.array([len(t) for t in ts], float) for _, ts in pairs]}
     )()
     moved = reranked(scores, ["q"], ["a", "bbb", "cc", "dddddd"], by_length, 3)
     assert np.argsort(-moved[0]).tolist() == [1, 2, 0, 3]
@@ -66,14 +66,14 @@ def test_vectors_come_in_the_order_of_the_texts(served):
     texts = ["x" * (i % 7 + 1) for i in range(150)]
     found = embedder(f"{served.url}/embedding#m", None, 1).vectors(texts, "query")
     assert found[:, 0].tolist() == [len(t) for t in texts]
-    assert {(path, body["input_type"], body["model"]) for path, body in served.asked} == {
+    assert {(path, body["input_type"], body["model"]) for path, body in served.received} == {
         ("/embedding/v1/embeddings", "query", "m")
     }
 
 
 def test_a_model_without_modes_gets_no_input_type(served):
     embedder(f"{served.url}#m", None, 1, modes=False).vectors(["a"], "query")
-    assert "input_type" not in served.asked[0][1]
+    assert "input_type" not in served.received[0][1]
 
 
 def test_logits_come_in_the_order_of_the_passages(served):
@@ -87,17 +87,17 @@ def test_the_gain_counts_only_ranked_queries():
     flat = SimpleNamespace(
         vectors=lambda texts, mode: np.array([[1.0, 0.0] if "b" in t or "q" in t else [0.6, 0.8] for t in texts])
     )
-    short_first = SimpleNamespace(logits=lambda asked: [np.array([-len(p) for p in ps], float) for _, ps in asked])
+    short_first = SimpleNamespace(logits=lambda pairs: [np.array([-len(p) for p in ps], float) for _, ps in pairs])
     args = SimpleNamespace(seed=1, queries=0, ranked=2, top=50, distractors=-1, short=1)
     found = retrieval.retrieval_set(Collection("made", passages, queries), None, flat, short_first, args)
     assert (found["queries"], found["ranked_queries"], found["ranked"]) == (4, 2, 1.0)
     assert found["gain"] == pytest.approx(1 - 1 / math.log2(3)) and found["gain_error"] == 0
-    told = retrieval.table({"made": found}, args.short)
+    table = retrieval.table({"made": found}, args.short)
     assert (
-        "| made | 4 | 2 |" in told
-        and "+36.9 ± 0.0" in told
-        and "| 1 numbers | 1 keep |" in told
-        and "over MiniLM" not in told
+        "| made | 4 | 2 |" in table
+        and "+36.9 ± 0.0" in table
+        and "| 1 numbers | 1 keep |" in table
+        and "over MiniLM" not in table
     )
     beside = retrieval.retrieval_set(Collection("made", passages, queries), flat, flat, None, args)
     assert (beside["over_baseline"], beside["over_baseline_error"]) == (0, 0) and "gain over MiniLM" in retrieval.table(

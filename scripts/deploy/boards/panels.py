@@ -1,7 +1,7 @@
-"""What the dashboard shows: rows of panels, each with its Prometheus expressions.
+"""The dashboard: rows of panels with Prometheus expressions.
 
-`$job` are the scrape jobs of the gateway, `$triton` those of Triton. A counter that has not counted yet has no series,
-so such expressions end in `or` something that is 0: a panel without a line would look like a broken one.
+`$job` selects the scrape jobs of the gateway, `$triton` those of Triton. A counter that was never incremented has no
+series, so its expression ends in `or` a series of zeros: an empty panel would look broken.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from dataclasses import dataclass
 class Panel:
     title: str
     unit: str
-    """A unit of Grafana's: reqps, s, percentunit, bytes, short …"""
+    """A unit of Grafana: reqps, s, percentunit, bytes, short …"""
     expressions: dict[str, str]
-    """By legend."""
+    """Prometheus expressions by legend."""
     description: str = ""
 
 
@@ -28,7 +28,7 @@ def quantile(share: float, metric: str, by: str = "api", more: str = "") -> str:
 
 
 def mean(metric: str, by: str = "api") -> str:
-    """NaN where nothing was counted is left out."""
+    """The average observation; no value where nothing was observed."""
     return f"{rate(metric + '_sum', by)} / ({rate(metric + '_count', by)} > 0)"
 
 
@@ -52,16 +52,16 @@ ROWS = {
     "Requests": [
         Panel("Requests", "reqps", {EACH: rate("retort_http_requests_total")}),
         Panel(
-            "Share that failed (5xx)",
+            "Error rate (5xx)",
             "percentunit",
             {
                 EACH: f"({rate('retort_http_requests_total', more=FAILED)} or {NOTHING})"
                 f" / ({rate('retort_http_requests_total')} > 0)"
             },
-            "The service's own failures, refusals under load (503) among them.",
+            "Failures of the service, including refusals under load (503).",
         ),
         Panel(
-            "Share refused as wrong (4xx)",
+            "Client error rate (4xx)",
             "percentunit",
             {
                 EACH: f"({rate('retort_http_requests_total', more=WRONG)} or {NOTHING})"
@@ -71,21 +71,21 @@ ROWS = {
         Panel("Latency, 95th percentile", "s", {EACH: quantile(0.95, "retort_http_request_duration_seconds")}),
         Panel("Latency, median", "s", {EACH: quantile(0.5, "retort_http_request_duration_seconds")}),
         Panel(
-            "Being served, and waiting",
+            "In flight, and waiting",
             "short",
-            {"{{api}} being served": gauge("retort_http_in_flight"), "{{api}} waiting": gauge("retort_http_waiting")},
-            "What the gateway is scaled on.",
+            {"{{api}} in flight": gauge("retort_http_in_flight"), "{{api}} waiting": gauge("retort_http_waiting")},
+            "The gateway's autoscaler uses these.",
         ),
-        Panel("Refused because of load", "reqps", {EACH: rate("retort_http_refused_total")}),
+        Panel("Refused under load", "reqps", {EACH: rate("retort_http_refused_total")}),
         Panel(
-            "Where the time goes",
+            "Time of a request",
             "s",
             {
                 "{{api}} Triton": mean("retort_http_triton_seconds"),
                 "{{api}} waiting for a turn": mean("retort_http_queued_seconds"),
                 "{{api}} gateway": mean("retort_http_own_seconds"),
             },
-            "Means of a request.",
+            "Averages.",
         ),
     ],
     "Chemists": [
@@ -101,11 +101,10 @@ ROWS = {
         ),
         Panel("Molecules", "cps", {EACH: rate("retort_rows_total", more=MOLECULES)}),
         Panel(
-            "Answers that ended early",
+            "Unfinished answers",
             "reqps",
             {"{{api}} {{reason}}": f"{rate('retort_http_unfinished_total', 'api, reason')} or {NOTHING}"},
-            "Searches that answered with what they had: "
-            "their time was up, an oracle failed, or the gateway was stopped.",
+            "Searches that returned the molecules so far: at a deadline, after an oracle's failure, or at shutdown.",
         ),
         Panel(
             "Molecules scored by oracles",
@@ -135,7 +134,7 @@ ROWS = {
             {"{{api}} {{outcome}}": f"{rate('retort_batch_lines_total', 'api, outcome')} or {NOTHING}"},
         ),
         Panel(
-            "Tasks that wait or are worked on",
+            "Tasks, waiting or running",
             "short",
             {EACH: f"{gauge('retort_batch_tasks_waiting').replace('sum', 'max')} or {NOTHING}"},
         ),
@@ -147,13 +146,13 @@ ROWS = {
         Panel("Requests", "reqps", {"{{model}}": rate("nv_inference_request_success", "model", "$triton")}),
         Panel("Failures", "reqps", {"{{model}}": rate("nv_inference_request_failure", "model", "$triton")}),
         Panel(
-            "Time in queues, of a request",
+            "Queue time of a request",
             "s",
             {"{{model}}": f"{triton('nv_inference_queue_duration_us', 'nv_inference_request_success')} / 1e6"},
-            "What Triton is scaled on.",
+            "Triton's autoscaler uses this.",
         ),
         Panel(
-            "Time computing, of an execution",
+            "Compute time of an execution",
             "s",
             {"{{model}}": f"{triton('nv_inference_compute_infer_duration_us', 'nv_inference_exec_count')} / 1e6"},
         ),
@@ -166,10 +165,10 @@ ROWS = {
     ],
     "Processes": [
         Panel("Models ready", "short", {EACH: 'min by (api) (retort_models_ready{job=~"$job"})'}),
-        Panel("Gateways that reach Triton", "short", {"gateways": 'sum(retort_triton_up{job=~"$job"})'}),
+        Panel("Gateways connected to Triton", "short", {"gateways": 'sum(retort_triton_up{job=~"$job"})'}),
         Panel("Memory of gateways", "bytes", {"{{instance}}": 'process_resident_memory_bytes{job=~"$job"}'}),
         Panel(
-            "Processors of gateways",
+            "CPU cores of gateways",
             "short",
             {"{{instance}}": 'rate(process_cpu_seconds_total{job=~"$job"}[$__rate_interval])'},
         ),

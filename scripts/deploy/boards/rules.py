@@ -3,8 +3,8 @@
 - available: 99.9 % of requests are not answered with 5xx;
 - fast: 99 % of requests end within 1 s (embedding, ranking) or 60 s (molecules, chat).
 
-Alerts are on burn rates over two windows each, as in Google's SRE workbook (chapter 5, "Multiwindow, Multi-Burn-Rate
-Alerts"): the long window says that it matters, the short one that it still goes on.
+Each alert is on the burn rate over two windows, as in Google's SRE workbook (chapter 5, "Multiwindow, Multi-Burn-Rate
+Alerts"): the long window shows that the problem matters, the short one that it still exists.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from __future__ import annotations
 AVAILABLE = 0.999
 FAST = 0.99
 LIMITS = {"embedding|ranking": "1", "latent|masked|chat": "60"}
-"""Seconds, by APIs; bounds of the histogram's buckets. Prometheus 3 writes 1.0 where 2 writes 1."""
+"""Seconds of a fast request by APIs: bounds of the histogram's buckets. Prometheus 3 writes 1.0 instead of 1."""
 
 BURNS = [("5m", "1h", 14.4, "page"), ("30m", "6h", 6, "page"), ("2h", "1d", 3, "ticket"), ("6h", "3d", 1, "ticket")]
-"""Short window, long window, how many times faster than allowed, whom it should reach."""
+"""Short window, long window, burn rate as a multiple of the allowed one, severity."""
 
 REQUESTS = "retort_http_requests_total"
 LATENCY = "retort_http_request_duration_seconds"
@@ -29,7 +29,7 @@ def groups() -> list[dict]:
 
 
 def ratios() -> list[dict]:
-    """Shares of requests that failed, and that were slow, over each window."""
+    """Recording rules of the shares of failed and of slow requests over each window."""
     rules = []
     for window in dict.fromkeys(w for short, long, _, _ in BURNS for w in (short, long)):
         total = f"sum by (namespace, api) (rate({REQUESTS}[{window}]))"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Make a Debian package of a built gateway: build.sh BINARY VERSION FOLDER. Prints the package's path.
+# Makes a Debian package from a gateway binary: build.sh BINARY VERSION FOLDER. Prints the path of the package.
 set -euo pipefail
 binary=$(realpath "$1")
 version=$2
@@ -22,7 +22,7 @@ install -d "$root/usr/share/bash-completion/completions"
 
 install -d "$root/DEBIAN"
 echo /etc/retort/retort.yaml > "$root/DEBIAN/conffiles"
-# The version of RDKit that the program links: its libraries' names do not change with their contents.
+# The exact version of RDKit that the binary links: its libraries keep their names across incompatible versions.
 rdkit=$(dpkg-query -W -f '${Version}' librdkit1)
 cat > "$root/DEBIAN/control" <<CONTROL
 Package: retort
@@ -41,7 +41,7 @@ Description: inference APIs in front of Triton Inference Server
 CONTROL
 cat > "$root/DEBIAN/postinst" <<'SCRIPT'
 #!/bin/sh
-# A service that was running goes on with the new program.
+# A running service is restarted with the new binary.
 set -e
 if [ "$1" = configure ] && [ -d /run/systemd/system ]; then
 	systemctl daemon-reload
@@ -55,7 +55,7 @@ if [ "$1" = remove ] && [ -d /run/systemd/system ]; then systemctl disable --now
 SCRIPT
 cat > "$root/DEBIAN/postrm" <<'SCRIPT'
 #!/bin/sh
-# Jobs are kept at removal and go with --purge.
+# Removal keeps the jobs; --purge deletes them.
 set -e
 if [ -d /run/systemd/system ]; then systemctl daemon-reload; fi
 if [ "$1" = purge ]; then rm -rf /var/lib/retort /var/lib/private/retort; fi

@@ -193,7 +193,7 @@ def test_dashboard_and_alerts_are_up_to_date() -> None:
         "triton.accelerator=tpu": "one of 'cpu', 'gpu'",
         "gateway.jobs.mode=volume": "for one pod",
         "gateway.jobs.mode=nats": "needs gateway.jobs.nats.url",
-        "triton.enabled=false": "triton.url is needed",
+        "triton.enabled=false": "triton.url is required",
         "models.source=image": "models.image.reference is needed",
         "gateway.service.ports.http=0": "minimum: got 0, want 1",
     }.items(),

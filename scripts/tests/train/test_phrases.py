@@ -122,8 +122,8 @@ def test_training_has_questions_of_every_open_set_and_pieces_of_sentences(data):
     maker, draw = examples.Maker(train, examples.sentences(data)), random.Random(3)
     made = [" ".join(maker.make(draw).words).lower() for _ in range(4000)]
     for name in train:
-        asked = " ".join(intents.split_words(f"of {examples.QUESTION_FILES[name]}?"))
-        assert any(asked in text for text in made), name
+        question = " ".join(intents.split_words(f"of {examples.QUESTION_FILES[name]}?"))
+        assert any(question in text for text in made), name
     assert any("high mountains" in text for text in made)
 
 
@@ -182,7 +182,7 @@ def test_whatever_can_be_named_can_be_answered():
         and len(LABELS["group"]) == len(functional_groups.NAMES) + 1
     )
     assert set(LABELS["element"]) - {"none"} == set(ELEMENTS)
-    told = {
+    answered = {
         "smiles",
         "name",
         "inchi",
@@ -204,5 +204,5 @@ def test_whatever_can_be_named_can_be_answered():
         "size",
         "is_molecule",
     }
-    assert set(examples.NAMES) == told | FAMILIES_WITHOUT_DRAWING | set(COUNTS) | set(MEASURES)
+    assert set(examples.NAMES) == answered | FAMILIES_WITHOUT_DRAWING | set(COUNTS) | set(MEASURES)
     assert set(intents.BOUNDS) <= set(LABELS["mode"])

@@ -104,8 +104,8 @@ def test_candidates_of_the_targets_group_do_not_count_as_wrong():
     assert sorted(numbers) == list(range(12))
     for query in range(8):
         assert numbers[target[query]] == made.positives[query]
-        told = {int(numbers[c]) for c in range(12) if not allowed[query, c]}
-        assert told == {query ^ 1}  # its one twin
+        wrong_groups = {int(numbers[c]) for c in range(12) if not allowed[query, c]}
+        assert wrong_groups == {query ^ 1}  # the query with the same answer
 
 
 def test_the_rotation_keeps_whole_cosines():
@@ -207,8 +207,8 @@ def test_another_kind_of_answer_about_the_subject_is_wrong():
     made = mined()
     made.name, made.groups = "medquad", [f"subject {i // 4}|kind {i % 2}" for i in range(12)]
     assert pairs.related(made)[5] == [4, 6] and pairs.related(mined())[5] == []
-    asked = pairs.queries_of(made)
-    assert asked.wrong[asked.queries.index("query 4")] == [5, 6, 7]
+    query_set = pairs.queries_of(made)
+    assert query_set.wrong[query_set.queries.index("query 4")] == [5, 6, 7]
 
 
 def test_every_fourth_easy_query_is_used():
@@ -267,7 +267,7 @@ NOUNS = """  1 This software and database is being provided to you, the LICENSEE
 00000004 06 n 01 aspirin 0 001 @ 00000002 n 0000 | the acetylated derivative of salicylic acid; used as an analgesic
 00000005 06 n 01 aminopyrine 0 001 @ 00000003 n 0000 | a white crystalline compound used in place of acetylsalicylic acid
 00000006 06 n 01 placebo 0 001 @ 00000001 n 0000 | an innocuous or inert medication
-"""
+"""  # noqa: E501 (lines of WordNet)
 
 
 def test_a_dictionary_gives_short_questions(tmp_path):
@@ -285,8 +285,8 @@ def test_a_dictionary_gives_short_questions(tmp_path):
     assert "Which medicine lowers body temperature to prevent or alleviate fever?" in {
         short.question_for(source.all["00000003"], Random(seed)) for seed in range(40)
     }
-    told = {source.statement("00000002", "example", Random(seed)) for seed in range(40)}
-    assert told <= {
+    sentences = {source.statement("00000002", "example", Random(seed)) for seed in range(40)}
+    assert sentences <= {
         f"{subject} is {kind}." for subject in ("Aspirin", "An aspirin") for kind in ("an analgesic", "a pain pill")
     }
     lists = [made for seed in range(200) if (made := source.draw_list(Random(seed)))]
@@ -319,8 +319,10 @@ def test_sentences_with_the_answer_are_right(tmp_path):
     others = ["Normandy is a region of France.", "They gave it their name to keep."]
     count = len(short.ANSWERED)
     assert found == count * [("When did the Normans come?", "The Normans came there in the 10th century.", others)]
-    asked = short.query_set_of("sentences", found)
-    assert len(asked.mined.passages) == 3 and asked.right == count * [[0]] and asked.wrong == count * [[1, 2]]
+    query_set = short.query_set_of("sentences", found)
+    assert (
+        len(query_set.mined.passages) == 3 and query_set.right == count * [[0]] and query_set.wrong == count * [[1, 2]]
+    )
 
 
 def test_lists_of_sentences_have_one_that_answers(tmp_path):
@@ -384,9 +386,9 @@ def test_the_graph_equals_torch(tmp_path: Path):
 
 
 def test_rare_words_found_in_the_passage_raise_the_logit():
-    asked = [101, 1500, 1501, 102]
-    found = ([*asked, 1500, 1501, 102], 4)
-    missed = ([*asked, 1400, 1401, 102], 4)
+    query = [101, 1500, 1501, 102]
+    found = ([*query, 1500, 1501, 102], 4)
+    missed = ([*query, 1400, 1401, 102], 4)
     with torch.no_grad():
         logits = model()(*pairs.stacked([found, missed]))[:, 0]
     assert logits[0] > logits[1]

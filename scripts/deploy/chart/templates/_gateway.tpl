@@ -1,4 +1,4 @@
-{{/* The gateway's settings that follow from other values, by their variables. */}}
+{{/* The settings of the gateway that other values determine, by environment variable. */}}
 {{- define "retort.gatewayEnv" -}}
 {{- $g := .Values.gateway -}}
 RETORT_TRITON_URL: {{ include "retort.tritonURL" . | quote }}

@@ -12,7 +12,7 @@
 {{- end -}}
 {{- end -}}
 
-{{/* Labels that select pods; called with a dict of root and component. */}}
+{{/* The labels that select the pods of a component. Argument: dict with root and component. */}}
 {{- define "retort.selector" -}}
 app.kubernetes.io/name: {{ include "retort.name" .root }}
 app.kubernetes.io/instance: {{ .root.Release.Name }}
@@ -29,7 +29,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- end }}
 {{- end -}}
 
-{{/* An image's reference; called with the image's values and the tag where they have none. */}}
+{{/* The reference of an image. Argument: dict with image (its values) and tag (the default). */}}
 {{- define "retort.image" -}}
 {{- if .image.digest -}}
 {{- printf "%s@%s" .image.repository .image.digest -}}
@@ -50,7 +50,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- if .Values.triton.enabled -}}
 {{- printf "dns:///%s-triton:%v" (include "retort.fullname" .) .Values.triton.ports.grpc -}}
 {{- else -}}
-{{- required "triton.url is needed where triton.enabled is false" .Values.triton.url -}}
+{{- required "triton.url is required if triton.enabled is false" .Values.triton.url -}}
 {{- end -}}
 {{- end -}}
 
@@ -60,7 +60,7 @@ readOnlyRootFilesystem: true
 capabilities: {drop: [ALL]}
 {{- end -}}
 
-{{/* Variables of a map, in the order of their names. */}}
+{{/* A map as entries of env, sorted by name. */}}
 {{- define "retort.env" -}}
 {{- range $name, $value := . }}
 - name: {{ $name }}
@@ -68,7 +68,7 @@ capabilities: {drop: [ALL]}
 {{- end }}
 {{- end -}}
 
-{{/* The volume `models` of a pod whose repository is mounted. */}}
+{{/* The volume `models`, if the repository is mounted. */}}
 {{- define "retort.modelsVolume" -}}
 {{- if eq .Values.models.source "persistentVolumeClaim" }}
 - name: models
@@ -83,7 +83,7 @@ capabilities: {drop: [ALL]}
 {{- end }}
 {{- end -}}
 
-{{/* Pods of a component on different nodes and zones where that can be. */}}
+{{/* topologySpreadConstraints: the pods of a component on different nodes and zones if possible. */}}
 {{- define "retort.spread" -}}
 {{- range $key := list "kubernetes.io/hostname" "topology.kubernetes.io/zone" }}
 - maxSkew: 1
@@ -95,7 +95,7 @@ capabilities: {drop: [ALL]}
 {{- end }}
 {{- end -}}
 
-{{/* What the placement values of a component say. */}}
+{{/* The placement of a component's pods, from its values. */}}
 {{- define "retort.placement" -}}
 {{- with .nodeSelector }}
 nodeSelector:

@@ -1,4 +1,4 @@
-{{/* The container that copies the repository from an object store, but for its arguments. */}}
+{{/* The container that copies the repository from an object store, without its arguments. */}}
 {{- define "retort.rclone" -}}
 image: {{ include "retort.image" (dict "image" .Values.models.objectStore.image "tag" "latest") }}
 imagePullPolicy: {{ .Values.models.objectStore.image.pullPolicy }}
@@ -17,7 +17,7 @@ volumeMounts:
   - {name: tmp, mountPath: /tmp}
 {{- end -}}
 
-{{/* Its arguments: versions' folders, which hold the weights, stay in the store. Called with the root and a verb. */}}
+{{/* rclone's arguments, which exclude the version folders with the weights. Argument: list of root and command. */}}
 {{- define "retort.rcloneArgs" -}}
 - {{ index . 1 }}
 - {{ required "models.objectStore.rclone is needed" (index . 0).Values.models.objectStore.rclone | quote }}
