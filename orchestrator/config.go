@@ -95,7 +95,7 @@ func (c *Config) memoryBudget() int64 {
 	if c.MemoryBudget > 0 {
 		return c.MemoryBudget
 	}
-	return memory.Default()
+	return memory.DefaultSize()
 }
 
 // triton returns the settings of the connection to Triton.

@@ -1,6 +1,9 @@
 package fault
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // MaxEcho is the most bytes of a client's value that an answer or a log line repeats.
 const MaxEcho = 200
@@ -26,19 +29,15 @@ func (e *Error) Clipped() *Error {
 	if text, ok := e.Input.(string); ok {
 		clipped.Input = Clip(text)
 	}
-	clipped.Path = make([]any, len(e.Path))
+	clipped.Path = slices.Clone(e.Path)
 	for i, step := range e.Path {
 		if name, ok := step.(string); ok {
-			step = Clip(name)
+			clipped.Path[i] = Clip(name)
 		}
-		clipped.Path[i] = step
 	}
-	if len(e.Path) == 0 {
-		clipped.Path = e.Path
-	}
-	clipped.more = make([]*Error, len(e.more))
-	for i, other := range e.more {
-		clipped.more[i] = other.Clipped()
+	clipped.more = nil
+	for _, other := range e.more {
+		clipped.more = append(clipped.more, other.Clipped())
 	}
 	return &clipped
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -75,7 +76,7 @@ const (
 type Error struct {
 	Kind    Kind
 	Subject Subject // of a NotFound
-	// Message is for the client. That of an Internal error is for the log and replaced in the answer.
+	// Message is for the client, except for an Internal error: then it is for the log, and the answer has another text.
 	Message string
 	// Path locates an Invalid field in the request body by names and indexes from the outside in, such as {"passages",
 	// 3, "text"}.
@@ -128,10 +129,11 @@ func (e *Error) Field() string {
 	return b.String()
 }
 
-// Under returns e with steps before its path, so that a validator of one row need not know the index of the row.
+// Under returns a copy of e with steps before its path, so that a validator of one row need not know the index of the
+// row.
 func (e *Error) Under(steps ...any) *Error {
 	moved := *e
-	moved.Path = append(append(make([]any, 0, len(steps)+len(e.Path)), steps...), e.Path...)
+	moved.Path = slices.Concat(steps, e.Path)
 	return &moved
 }
 
@@ -176,10 +178,10 @@ func As(err error) *Error {
 
 // KindOf returns the kind of As(err). The kind of nil is Internal, since only a defect asks for it.
 func KindOf(err error) Kind {
-	if f := As(err); f != nil {
-		return f.Kind
+	if err == nil {
+		return Internal
 	}
-	return Internal
+	return As(err).Kind
 }
 
 // WithRecover wraps f so that a panic becomes an Internal error with the stack. Goroutines that a request starts need

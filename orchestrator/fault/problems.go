@@ -9,7 +9,7 @@ const MaxProblems = 20
 // Problems collects the first MaxProblems problems of one request. The zero value is ready for use.
 type Problems struct{ found []*Error }
 
-// Add records problems. A nil problem is a rule that was kept and is ignored.
+// Add records problems, except nil ones: their rules are kept.
 func (p *Problems) Add(problems ...*Error) {
 	for _, problem := range problems {
 		if problem != nil && !p.Full() {
@@ -61,7 +61,7 @@ func (e *Error) All() []*Error {
 	return append([]*Error{e}, e.more...)
 }
 
-// Summary returns the messages of All in one line, each with its field if it has a Rule.
+// Summary returns the messages of All in one line, each after its field if it breaks a rule.
 func (e *Error) Summary() string {
 	var texts []string
 	for _, problem := range e.All() {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -13,10 +14,8 @@ import (
 
 // OneOf requires a value from a fixed set of strings.
 func OneOf(value string, allowed []string, path ...any) *Error {
-	for _, a := range allowed {
-		if value == a {
-			return nil
-		}
+	if slices.Contains(allowed, value) {
+		return nil
 	}
 	expected := "'" + allowed[0] + "'"
 	if last := len(allowed) - 1; last > 0 {

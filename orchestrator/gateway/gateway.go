@@ -116,7 +116,7 @@ func New(life context.Context, api API, draining func() bool, opts Options) (*Ga
 		routes:     map[string]bool{},
 		draining:   draining,
 	}
-	opts.Metrics.Serves(api.Name())
+	opts.Metrics.AddAPI(api.Name())
 	g.app = NewApp()
 	g.app.Use(g.serve)
 	if opts.CORSOrigins != "" {

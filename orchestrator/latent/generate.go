@@ -30,7 +30,7 @@ func (s *Service) generate(ctx context.Context, r Generate, send func(Progress) 
 	}
 	work, end := unfinished.Begin(ctx)
 	defer end()
-	finalContext, endFinal := unfinished.Last(ctx, work)
+	finalContext, endFinal := unfinished.BeginScoring(ctx, work)
 	defer endFinal()
 	err = searches.run(work, finalContext)
 	mark, err := unfinished.Explain(ctx, work, err, searches.hasNews())

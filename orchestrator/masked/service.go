@@ -71,9 +71,9 @@ func (s *Service) generate(ctx context.Context, r Request, report func(Progress)
 	g := newGeneration(model, r, scorer, report)
 	work, end := unfinished.Begin(ctx)
 	defer end()
-	last, endLast := unfinished.Last(ctx, work)
-	defer endLast()
-	g.finalContext = last
+	scoring, endScoring := unfinished.BeginScoring(ctx, work)
+	defer endScoring()
+	g.finalContext = scoring
 	candidates, err := g.run(work)
 	mark, err := unfinished.Explain(ctx, work, err, g.hasNews(candidates))
 	if err != nil {

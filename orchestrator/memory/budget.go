@@ -16,7 +16,7 @@ import (
 type Budget struct {
 	size     int64
 	bytes    *semaphore.Weighted
-	patience time.Duration // longest wait of Acquire
+	patience time.Duration // how long Acquire waits at most
 
 	mu      sync.Mutex
 	waiting int
@@ -37,14 +37,6 @@ const (
 // NewBudget returns a budget of size bytes. Acquire waits for at most patience.
 func NewBudget(size int64, patience time.Duration) *Budget {
 	return &Budget{size: size, bytes: semaphore.NewWeighted(size), patience: patience}
-}
-
-// Size returns the number of bytes that can be held at once; 0 for no bound.
-func (b *Budget) Size() int64 {
-	if b == nil {
-		return 0
-	}
-	return b.size
 }
 
 // Acquire takes n bytes, in order of arrival, and waits until they are free. A request for more than the whole budget

@@ -1,4 +1,4 @@
-package memory_test
+package memory
 
 import (
 	"context"
@@ -11,13 +11,12 @@ import (
 	"golang.org/x/sys/unix"
 
 	"retort/orchestrator/fault"
-	"retort/orchestrator/memory"
 )
 
 func TestBudgetWaitsAndRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const patience = 20 * time.Second
-		budget := memory.NewBudget(100, patience)
+		budget := NewBudget(100, patience)
 		first, err := budget.Acquire(t.Context(), 60)
 		if err != nil {
 			t.Fatal(err)
@@ -48,7 +47,7 @@ func TestBudgetWaitsAndRefuses(t *testing.T) {
 // Released bytes go to waiting requests in order of arrival; a request whose client leaves stops waiting.
 func TestReleasedBytesGoToWaitingRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		budget := memory.NewBudget(100, time.Minute)
+		budget := NewBudget(100, time.Minute)
 		hold, err := budget.Acquire(t.Context(), 100)
 		if err != nil {
 			t.Fatal(err)
@@ -90,7 +89,7 @@ func TestReleasedBytesGoToWaitingRequests(t *testing.T) {
 }
 
 func TestNoBudget(t *testing.T) {
-	var none *memory.Budget
+	var none *Budget
 	release, err := none.Acquire(t.Context(), 1<<40)
 	if err != nil || none.Held() != 0 {
 		t.Fatal(err)
@@ -104,11 +103,11 @@ func TestLimits(t *testing.T) {
 		t.Fatal(err)
 	}
 	installed := int64(machine.Totalram) * int64(machine.Unit)
-	limit := memory.Limit()
+	limit := processLimit()
 	if limit <= 0 || limit > installed {
 		t.Errorf("the limit is %d bytes of %d", limit, installed)
 	}
-	if size := memory.Default(); size != min(max(limit/8, 256<<20), 2<<30) {
+	if size := DefaultSize(); size != min(max(limit/8, 256<<20), 2<<30) {
 		t.Errorf("the default is %d bytes with a limit of %d", size, limit)
 	}
 }

@@ -1,4 +1,4 @@
-package memory_test
+package memory
 
 import (
 	"errors"
@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"retort/orchestrator/memory"
 )
 
 // nestedLimit is the memory limit of the test's control group, in bytes.
@@ -26,7 +25,7 @@ func TestLimitOfNestedGroup(t *testing.T) {
 	if os.Getenv(inGroup) != "" {
 		var line string
 		fmt.Scanln(&line) // the parent has moved this process into the group
-		if limit := memory.Limit(); limit != nestedLimit {
+		if limit := processLimit(); limit != nestedLimit {
 			t.Errorf("the limit is %d bytes, want %d", limit, nestedLimit)
 		}
 		return

@@ -11,7 +11,7 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// levels are the log levels by name, with the names that the published services use.
+// levels are the log levels by the names that the published services use.
 var levels = map[string]zerolog.Level{
 	"default":  zerolog.InfoLevel,
 	"trace":    zerolog.TraceLevel,
@@ -39,14 +39,13 @@ func NewLogger(out io.Writer, level, format string) (zerolog.Logger, error) {
 	if err != nil {
 		return zerolog.Nop(), err
 	}
-	if format == "pretty" || format == "auto" && Terminal(out) {
-		out = zerolog.ConsoleWriter{Out: out, TimeFormat: time.TimeOnly, NoColor: !Terminal(out)}
+	if format == "pretty" || format == "auto" && isTerminal(out) {
+		out = zerolog.ConsoleWriter{Out: out, TimeFormat: time.TimeOnly, NoColor: !isTerminal(out)}
 	}
 	return zerolog.New(out).Level(lvl).With().Timestamp().Logger(), nil
 }
 
-// Terminal reports whether w is a terminal.
-func Terminal(w io.Writer) bool {
+func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && isatty.IsTerminal(f.Fd())
 }

@@ -12,22 +12,22 @@ import (
 type Metrics struct {
 	Registry *prometheus.Registry
 
-	requests  *prometheus.CounterVec
-	latency   *prometheus.HistogramVec
-	triton    *prometheus.HistogramVec
-	queued    *prometheus.HistogramVec
-	own       *prometheus.HistogramVec
-	inFlight  *prometheus.GaugeVec
-	waiting   *prometheus.GaugeVec
-	refused   *prometheus.CounterVec
-	cut       *prometheus.CounterVec
-	tokens    *prometheus.CounterVec
-	rows      *prometheus.CounterVec
-	batchRows *prometheus.HistogramVec
-	batchPad  *prometheus.HistogramVec
-	oracle    *prometheus.CounterVec
-	models    *prometheus.GaugeVec
-	tritonUp  prometheus.Gauge
+	requests    *prometheus.CounterVec
+	latency     *prometheus.HistogramVec
+	triton      *prometheus.HistogramVec
+	queued      *prometheus.HistogramVec
+	own         *prometheus.HistogramVec
+	inFlight    *prometheus.GaugeVec
+	waiting     *prometheus.GaugeVec
+	refused     *prometheus.CounterVec
+	partial     *prometheus.CounterVec
+	tokens      *prometheus.CounterVec
+	rows        *prometheus.CounterVec
+	batchRows   *prometheus.HistogramVec
+	batchTokens *prometheus.HistogramVec
+	oracle      *prometheus.CounterVec
+	models      *prometheus.GaugeVec
+	tritonUp    prometheus.Gauge
 
 	batchLines   *prometheus.CounterVec
 	batchStates  *prometheus.GaugeVec
@@ -37,7 +37,7 @@ type Metrics struct {
 // seconds are the bounds of the buckets of durations.
 var seconds = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120}
 
-// NewMetrics returns a registry of its own, so that a test process can have many.
+// NewMetrics returns metrics with a registry of their own, so that a test process can have many.
 func NewMetrics() *Metrics {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(
@@ -72,13 +72,13 @@ func NewMetrics() *Metrics {
 		inFlight: gauge("retort_http_in_flight", "Requests being served.", "api"),
 		waiting:  gauge("retort_http_waiting", "Requests waiting for a permit.", "api"),
 		refused:  counter("retort_http_refused_total", "Requests refused because of load.", "api"),
-		cut: counter("retort_http_unfinished_total",
+		partial: counter("retort_http_unfinished_total",
 			"Answers with what had been found when something ended the work, by reason.", "api", "reason"),
 		tokens: counter("retort_tokens_total", "Tokens given to models, without padding.", "api"),
 		rows:   counter("retort_rows_total", "Items of requests: texts, passages, molecules.", "api"),
 		batchRows: histogram([]float64{1, 2, 4, 8, 16, 32, 64, 128, 256, 512},
 			"retort_batch_rows", "Rows per call to Triton.", "api"),
-		batchPad: histogram([]float64{16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384},
+		batchTokens: histogram([]float64{16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384},
 			"retort_batch_padded_tokens", "Tokens per call to Triton, with padding.", "api"),
 		oracle: counter("retort_oracle_molecules_total",
 			"Molecules sent to an oracle, by oracle and outcome: scored, none (no score) or failed.",
@@ -94,14 +94,15 @@ func NewMetrics() *Metrics {
 	}
 }
 
-// Serves starts the gauges and counters of an API's load at 0, so that an autoscaler can tell none from unknown.
-func (m *Metrics) Serves(api string) {
+// AddAPI starts the gauges and counters of an API's load at 0, so that an autoscaler can tell no load from an unknown
+// one.
+func (m *Metrics) AddAPI(api string) {
 	m.inFlight.WithLabelValues(api)
 	m.waiting.WithLabelValues(api)
 	m.refused.WithLabelValues(api)
 }
 
-// OtherRoute is the route of all requests that match none, so that scanners add no time series.
+// OtherRoute labels all requests that match no route, so that scanners add no time series.
 const OtherRoute = "other"
 
 // Answered records the end of a request.
@@ -133,12 +134,12 @@ func (m *Metrics) Waiting(api string, n int) { m.waiting.WithLabelValues(api).Ad
 func (m *Metrics) Refused(api string) { m.refused.WithLabelValues(api).Inc() }
 
 // Unfinished counts an answer of api that was cut short for a reason.
-func (m *Metrics) Unfinished(api, reason string) { m.cut.WithLabelValues(api, reason).Inc() }
+func (m *Metrics) Unfinished(api, reason string) { m.partial.WithLabelValues(api, reason).Inc() }
 
 // Batch records one call to Triton: its rows and its tokens with padding.
 func (m *Metrics) Batch(api string, rows, paddedTokens int) {
 	m.batchRows.WithLabelValues(api).Observe(float64(rows))
-	m.batchPad.WithLabelValues(api).Observe(float64(paddedTokens))
+	m.batchTokens.WithLabelValues(api).Observe(float64(paddedTokens))
 }
 
 // Oracle counts molecules sent to an oracle, by outcome.

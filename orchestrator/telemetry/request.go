@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Request is what is measured of one HTTP request. A nil *Request is valid and records nothing, for tools and tests.
+// Request is what is measured of one HTTP request.
 type Request struct {
 	ID  string
 	API string
@@ -23,79 +23,34 @@ type Request struct {
 }
 
 // AddTriton adds time spent waiting for Triton.
-func (r *Request) AddTriton(d time.Duration) {
-	if r != nil {
-		r.triton.Add(int64(d))
-	}
-}
+func (r *Request) AddTriton(d time.Duration) { r.triton.Add(int64(d)) }
 
 // Triton returns the time spent waiting for Triton so far.
-func (r *Request) Triton() time.Duration {
-	if r == nil {
-		return 0
-	}
-	return time.Duration(r.triton.Load())
-}
+func (r *Request) Triton() time.Duration { return time.Duration(r.triton.Load()) }
 
 // AddQueued adds time spent waiting for a turn among the rows of other requests.
-func (r *Request) AddQueued(d time.Duration) {
-	if r != nil {
-		r.queued.Add(int64(d))
-	}
-}
+func (r *Request) AddQueued(d time.Duration) { r.queued.Add(int64(d)) }
 
 // Queued returns the time spent waiting for turns so far.
-func (r *Request) Queued() time.Duration {
-	if r == nil {
-		return 0
-	}
-	return time.Duration(r.queued.Load())
-}
+func (r *Request) Queued() time.Duration { return time.Duration(r.queued.Load()) }
 
 // AddServed adds the request's share of a batch, in thousandths of a full batch.
-func (r *Request) AddServed(thousandths int) {
-	if r != nil {
-		r.served.Add(int64(thousandths))
-	}
-}
+func (r *Request) AddServed(thousandths int) { r.served.Add(int64(thousandths)) }
 
 // Served returns the request's shares of batches so far, in thousandths of a full batch.
-func (r *Request) Served() int64 {
-	if r == nil {
-		return 0
-	}
-	return r.served.Load()
-}
+func (r *Request) Served() int64 { return r.served.Load() }
 
 // AddTokens counts tokens given to a model, with special tokens and without padding.
-func (r *Request) AddTokens(n int) {
-	if r != nil {
-		r.tokens.Add(int64(n))
-	}
-}
+func (r *Request) AddTokens(n int) { r.tokens.Add(int64(n)) }
 
 // Tokens returns the tokens counted so far.
-func (r *Request) Tokens() int64 {
-	if r == nil {
-		return 0
-	}
-	return r.tokens.Load()
-}
+func (r *Request) Tokens() int64 { return r.tokens.Load() }
 
 // AddRows counts the items of the request: texts, passages, molecules.
-func (r *Request) AddRows(n int) {
-	if r != nil {
-		r.rows.Add(int64(n))
-	}
-}
+func (r *Request) AddRows(n int) { r.rows.Add(int64(n)) }
 
 // Rows returns the items counted so far.
-func (r *Request) Rows() int64 {
-	if r == nil {
-		return 0
-	}
-	return r.rows.Load()
-}
+func (r *Request) Rows() int64 { return r.rows.Load() }
 
 type requestKey struct{}
 
@@ -104,8 +59,10 @@ func WithRequest(ctx context.Context, r *Request) context.Context {
 	return context.WithValue(ctx, requestKey{}, r)
 }
 
-// FromContext returns the request that ctx carries, or nil.
+// FromContext returns the request that ctx carries, or a new one, as in tools and tests.
 func FromContext(ctx context.Context) *Request {
-	r, _ := ctx.Value(requestKey{}).(*Request)
-	return r
+	if r, ok := ctx.Value(requestKey{}).(*Request); ok {
+		return r
+	}
+	return &Request{}
 }

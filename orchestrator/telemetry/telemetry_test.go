@@ -39,7 +39,7 @@ func samples(t *testing.T, m *Metrics, excluded ...string) string {
 // The metrics of requests: the parts of a request's time add up to all of it, and its labels are few.
 func TestRequestsAreCounted(t *testing.T) {
 	m := NewMetrics()
-	m.Serves("chat")
+	m.AddAPI("chat")
 	plain := &Request{API: "chat"}
 	m.Answered(plain, "/v1/models", "GET", 200, 250*time.Millisecond)
 	inferred := &Request{API: "chat"}
@@ -86,7 +86,7 @@ retort_tokens_total{api="chat"} 42`
 // The metrics of everything else. Gauges of an API's load are 0 before its first request.
 func TestOtherMetrics(t *testing.T) {
 	m := NewMetrics()
-	m.Serves("latent")
+	m.AddAPI("latent")
 	m.Batch("latent", 8, 512)
 	m.Batch("latent", 2, 64)
 	m.Oracle("docking", "scored", 5)
@@ -127,24 +127,15 @@ retort_triton_up 1`
 	}
 }
 
-// A nil Request, as in tests and tools, counts nothing.
-func TestNilRequest(t *testing.T) {
-	none := FromContext(t.Context())
-	none.AddTriton(time.Second)
-	none.AddQueued(time.Second)
-	none.AddServed(1)
-	none.AddTokens(1)
-	none.AddRows(1)
-	if none != nil || none.Triton() != 0 || none.Queued() != 0 {
-		t.Errorf("%+v took time", none)
-	}
-	if none.Served() != 0 || none.Tokens() != 0 || none.Rows() != 0 {
-		t.Errorf("%+v counted", none)
-	}
+// Work without a request in its context, as in tests and tools, gets a request of its own.
+func TestFromContext(t *testing.T) {
 	request := &Request{ID: "7"}
 	request.AddServed(250)
 	if got := FromContext(WithRequest(t.Context(), request)); got != request || got.Served() != 250 {
 		t.Errorf("%+v", got)
+	}
+	if got := FromContext(t.Context()); got == nil || got.ID != "" {
+		t.Errorf("without a request: %+v", got)
 	}
 }
 
@@ -195,7 +186,7 @@ func TestLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	if Terminal(&strings.Builder{}) || Terminal(file) {
+	if isTerminal(&strings.Builder{}) || isTerminal(file) {
 		t.Error("a text or a file is a terminal")
 	}
 }

@@ -1,5 +1,5 @@
-// Package unfinished is for work that can answer with what it has found so far: a search over molecules whose deadline
-// comes, whose oracle or model fails half way, or whose process is stopped.
+// Package unfinished lets work answer with what it has found so far: a search over molecules whose deadline comes,
+// whose oracle or model fails half way, or whose process is stopped.
 //
 // The gateway sets the limits of a request's work ([WithLimits]). The use case starts its work with [Begin]; it ends a
 // little before the request does, so that there is time to write the answer. [Explain] says what ended the work and
@@ -26,18 +26,18 @@ func (r Reason) Error() string { return string(r) }
 // Header is the header of an unfinished answer. Its value is the reason.
 const Header = "X-Retort-Unfinished"
 
-// Mark says in an answer that it is unfinished.
+// Mark is the part of an unfinished answer that says why it is unfinished.
 type Mark struct {
 	Reason  Reason `json:"reason"`
 	Message string `json:"message"` // for people
 	Err     error  `json:"-"`       // for the log
 }
 
-// Answer is an answer that may be unfinished. The mark of a finished one is nil.
+// Answer is an answer that may be unfinished. A finished one has no mark: nil.
 type Answer interface{ UnfinishedMark() *Mark }
 
-// maxReserve is the most time that work leaves for its answer.
+// maxReserve bounds Reserve.
 const maxReserve = 2 * time.Second
 
-// Reserve returns how long before the timeout of a request its work ends: a tenth of it, at most 2 s.
+// Reserve returns how long before the timeout of a request its work ends: a tenth of the timeout, at most 2 s.
 func Reserve(timeout time.Duration) time.Duration { return min(timeout/10, maxReserve) }

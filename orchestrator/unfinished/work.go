@@ -12,7 +12,7 @@ import (
 type Limits struct {
 	End   time.Time     // zero: with the request
 	Grace time.Duration // after the end of the work, for scoring what it has found
-	// Stopping is done at shutdown or job cancellation. Its cause is the Reason; without one that is Stopping. nil:
+	// Stopping is done at shutdown or job cancellation. Its cause is the Reason; any other cause means Stopping. nil:
 	// never.
 	Stopping context.Context
 }
@@ -35,7 +35,9 @@ func Begin(ctx context.Context) (work context.Context, end func()) {
 	}
 	unwatch := func() bool { return false }
 	if limits.Stopping != nil {
-		unwatch = context.AfterFunc(limits.Stopping, func() { cancel(stopReason(limits.Stopping)) })
+		unwatch = context.AfterFunc(limits.Stopping, func() {
+			cancel(reasonOf(limits.Stopping, Stopping))
+		})
 	}
 	return work, func() {
 		unwatch()
@@ -44,19 +46,11 @@ func Begin(ctx context.Context) (work context.Context, end func()) {
 	}
 }
 
-// stopReason returns the cause of Limits.Stopping.
-func stopReason(ctx context.Context) Reason {
-	var reason Reason
-	if errors.As(context.Cause(ctx), &reason) {
-		return reason
-	}
-	return Stopping
-}
-
-// Last returns a context for scoring what work has found. It ends with ctx, or Limits.Grace after work.
-func Last(ctx, work context.Context) (last context.Context, end func()) {
+// BeginScoring returns the context for scoring what work has found. It ends with ctx, or Limits.Grace after work. end
+// releases its resources.
+func BeginScoring(ctx, work context.Context) (scoring context.Context, end func()) {
 	limits, _ := ctx.Value(limitsKey{}).(Limits)
-	last, cancel := context.WithCancelCause(ctx)
+	scoring, cancel := context.WithCancelCause(ctx)
 	unwatch := context.AfterFunc(work, func() {
 		cause := context.Cause(work)
 		if limits.Grace <= 0 {
@@ -64,12 +58,19 @@ func Last(ctx, work context.Context) (last context.Context, end func()) {
 			return
 		}
 		timer := time.AfterFunc(limits.Grace, func() { cancel(cause) })
-		context.AfterFunc(last, func() { timer.Stop() })
+		context.AfterFunc(scoring, func() { timer.Stop() })
 	})
-	return last, func() {
+	return scoring, func() {
 		unwatch()
 		cancel(nil)
 	}
+}
+
+// reasonOf returns the Reason that is the cause of a context that ended, or fallback if its cause is another one.
+func reasonOf(ctx context.Context, fallback Reason) Reason {
+	reason := fallback
+	errors.As(context.Cause(ctx), &reason)
+	return reason
 }
 
 // Explain says what the error of work means for the answer. If something was found it returns the mark of an unfinished
@@ -95,6 +96,13 @@ func Explain(ctx, work context.Context, err error, found bool) (*Mark, error) {
 	return nil, err
 }
 
+// messages are those of the reasons that end a context.
+var messages = map[Reason]string{
+	Deadline:  "the time for the request was up",
+	Stopping:  "the service is being stopped",
+	Cancelled: "the job was cancelled",
+}
+
 // oracleError is an error of an oracle: see objective.Failure.
 type oracleError interface {
 	error
@@ -102,20 +110,18 @@ type oracleError interface {
 }
 
 func markOf(work context.Context, err error) *Mark {
-	var oracle oracleError
-	var reason Reason
-	f := fault.As(err)
-	switch {
-	case work.Err() != nil && errors.As(context.Cause(work), &reason) && reason == Stopping:
-		return &Mark{Reason: Stopping, Message: "the service is being stopped", Err: err}
-	case work.Err() != nil && reason == Cancelled:
-		return &Mark{Reason: Cancelled, Message: "the job was cancelled", Err: err}
-	case work.Err() != nil:
-		return &Mark{Reason: Deadline, Message: "the time for the request was up", Err: err}
-	case errors.As(err, &oracle):
-		return &Mark{Reason: Oracle, Message: f.Message, Err: err}
-	case f.Kind == fault.Internal || f.Kind == fault.Rejected: // must not be shown
-		return &Mark{Reason: Model, Message: "the model failed", Err: err}
+	if work.Err() != nil {
+		reason := reasonOf(work, Deadline)
+		return &Mark{Reason: reason, Message: messages[reason], Err: err}
 	}
-	return &Mark{Reason: Model, Message: f.Message, Err: err}
+	f := fault.As(err)
+	mark := &Mark{Reason: Model, Message: f.Message, Err: err}
+	var oracle oracleError
+	switch {
+	case errors.As(err, &oracle):
+		mark.Reason = Oracle
+	case f.Kind == fault.Internal || f.Kind == fault.Rejected:
+		mark.Message = "the model failed" // the client must not see more
+	}
+	return mark
 }

@@ -70,27 +70,27 @@ func TestExplain(t *testing.T) {
 }
 
 // What was found may be scored until the grace period is over.
-func TestLast(t *testing.T) {
+func TestBeginScoring(t *testing.T) {
 	stopping, stop := context.WithCancel(t.Context())
 	ctx := unfinished.WithLimits(t.Context(), unfinished.Limits{Grace: time.Hour, Stopping: stopping})
 	work, end := unfinished.Begin(ctx)
 	defer end()
-	last, endLast := unfinished.Last(ctx, work)
+	scoring, endScoring := unfinished.BeginScoring(ctx, work)
 	stop()
 	<-work.Done()
-	if last.Err() != nil {
+	if scoring.Err() != nil {
 		t.Error("there was no grace period")
 	}
-	endLast()
-	<-last.Done()
+	endScoring()
+	<-scoring.Done()
 	short := unfinished.WithLimits(t.Context(), unfinished.Limits{Grace: time.Millisecond, Stopping: stopping})
 	work, end = unfinished.Begin(short)
 	defer end()
-	last, endLast = unfinished.Last(short, work)
-	defer endLast()
-	<-last.Done()
-	if !errors.Is(context.Cause(last), unfinished.Stopping) {
-		t.Errorf("the cause is %v, want Stopping", context.Cause(last))
+	scoring, endScoring = unfinished.BeginScoring(short, work)
+	defer endScoring()
+	<-scoring.Done()
+	if !errors.Is(context.Cause(scoring), unfinished.Stopping) {
+		t.Errorf("the cause is %v, want Stopping", context.Cause(scoring))
 	}
 }
 

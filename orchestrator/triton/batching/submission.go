@@ -38,9 +38,6 @@ func newSubmission[Row, Result any](
 		pending: len(values),
 		done:    make(chan struct{}),
 	}
-	if s.account == nil {
-		s.account = &telemetry.Request{}
-	}
 	rows := make([]row[Row, Result], len(values))
 	for i, value := range values {
 		rows[i] = row[Row, Result]{submission: s, index: i, value: value, length: length(value), queuedAt: now}
