@@ -76,37 +76,33 @@ const (
 	missingPolls = 3
 )
 
-// Poll reads a record each second and calls isActive with it. It returns true once isActive returns false or the record
-// is deleted, and false when ctx ends. Other errors are logged, the first of several in a row, and the poll goes on.
+// Poll reads a record each second and calls isActive with it, until ctx ends. Once isActive returns false or the record
+// is deleted, it calls cancel, which must end ctx. It logs other errors, the first of several in a row.
 func Poll[Record any](
-	ctx context.Context, t *queue.Table[Record], key string, logger zerolog.Logger, isActive func(Record) bool,
-) (over bool) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	ctx context.Context, cancel func(), t *queue.Table[Record], key string, logger zerolog.Logger,
+	isActive func(Record) bool,
+) {
 	missing := 0
 	failing := false
 	queue.Every(ctx, pollInterval, func() {
 		r, err := t.Get(ctx, key)
-		if ctx.Err() != nil {
-			return
-		}
 		switch {
+		case ctx.Err() != nil:
 		case err == nil:
 			missing = 0
 			failing = false
-			over = !isActive(r)
+			if !isActive(r) {
+				cancel()
+			}
 		case errors.Is(err, queue.ErrNone):
-			missing++
-			over = missing == missingPolls
+			if missing++; missing == missingPolls {
+				cancel()
+			}
 		default:
 			if !failing {
 				logger.Warn().Err(err).Str("key", key).Msg("poll for the cancellation of a job failed")
 			}
 			failing = true
 		}
-		if over {
-			cancel()
-		}
 	})
-	return over
 }

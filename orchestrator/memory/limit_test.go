@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
 )
 
 // nestedLimit is the memory limit of the test's control group, in bytes.

@@ -79,7 +79,8 @@ func TestFetchedImagesAreBounded(t *testing.T) {
 	c.FetchAllow = parsePrefixes("127.0.0.1/32")
 	c.MaxBytes = 100_000
 	c.FetchTotal = 140_000
-	budget := memory.NewBudget(1<<20, 50*time.Millisecond)
+	const budgetSize = 1 << 20
+	budget := memory.NewBudget(budgetSize, 50*time.Millisecond)
 	l := NewLoader(c, budget)
 	for _, path := range []string{"/whole", "/pieces"} {
 		var sources []Source
@@ -103,7 +104,7 @@ func TestFetchedImagesAreBounded(t *testing.T) {
 		end()
 		awaitEmpty(t, budget)
 	}
-	release, err := budget.Acquire(t.Context(), budget.Size())
+	release, err := budget.Acquire(t.Context(), budgetSize)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -95,11 +95,9 @@ func (st *stores) proceed(ctx context.Context, r record) error {
 func (a attempt) run(ctx context.Context) error {
 	working, cancel := context.WithDeadline(ctx, time.Unix(*a.record.ExpiresAt, 0))
 	defer cancel()
-	go func() {
-		if jobs.Poll(working, a.st.batches, a.record.key(), a.program.Logger, isWorkedOn) {
-			cancel()
-		}
-	}()
+	go jobs.Poll(working, cancel, a.st.batches, a.record.key(), a.program.Logger, func(r record) bool {
+		return r.Status == inProgress || r.Status == validating // a record that is still validating is stale
+	})
 	good, err := a.answerLines(working)
 	if err != nil {
 		if working.Err() != nil && ctx.Err() == nil { // cancelled or expired
@@ -121,10 +119,6 @@ func (a attempt) run(ctx context.Context) error {
 	}
 	return a.st.proceed(ctx, r)
 }
-
-// isWorkedOn reports whether a batch whose chunks are queued is in progress. A record that is still validating is
-// stale.
-func isWorkedOn(r record) bool { return r.Status == inProgress || r.Status == validating }
 
 // bodyWeight is the memory of a line per byte until it is answered: the text, the decoded request, the answer.
 const bodyWeight = 4

@@ -1,6 +1,13 @@
 package optimization
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"retort/orchestrator/gateway"
+)
+
+// Refusal is an API's answer to a body that it rejects.
+type Refusal = gateway.Refusal
 
 // Job describes a job.
 type Job struct {

@@ -50,10 +50,7 @@ func (e *Endpoints) Routes(r fiber.Router) {
 	s := e.service
 	api := e.API.Name()
 	r.Post(Path, gateway.Raw(func(ctx context.Context, body []byte) (int, Job, error) {
-		job, refused, err := s.create(ctx, api, gateway.Caller(ctx), body)
-		if err == nil && refused != nil {
-			err = &gateway.Refusal{Status: refused.Status, Body: refused.Body}
-		}
+		job, err := s.create(ctx, api, gateway.Caller(ctx), body)
 		return http.StatusAccepted, job, err
 	}))
 	r.Get(Path, gateway.WithParams(func(ctx context.Context, l gateway.Params) (jobs.Page[Job], error) {

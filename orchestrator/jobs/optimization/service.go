@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -19,6 +20,14 @@ import (
 	"retort/orchestrator/jobs"
 	"retort/orchestrator/jobs/queue"
 )
+
+// Config are the settings of searches as jobs.
+type Config struct {
+	Searches int           `default:"2" help:"Searches from /generate/jobs that this gateway runs at once."`
+	Timeout  time.Duration `name:"search-timeout" default:"24h" help:"Longest time for one such search; then it ends with what it has found."`
+	Keep     time.Duration `name:"keep-searches" default:"168h" help:"How long such a search and its result are kept after it ends."`
+	MaxJobs  int           `name:"most-searches" default:"1000" help:"Most such searches kept for one key; more are refused."`
+}
 
 // Attempt is one request to an API for a job.
 type Attempt struct {
@@ -96,20 +105,21 @@ func (s *Service) fault(err error) error {
 
 const idPrefix = "job_"
 
-// create creates a job from a body after the API has checked it. refused is the API's answer if it rejects the body.
-func (s *Service) create(
-	ctx context.Context, api, caller string, body []byte,
-) (job Job, refused *Refused, err error) {
+// create creates a job from a body after the API has checked it. The error is a *Refusal if the API rejects the body.
+func (s *Service) create(ctx context.Context, api, caller string, body []byte) (job Job, err error) {
 	st, err := s.storage.Open(ctx)
 	if err != nil {
-		return job, nil, err
+		return job, err
 	}
 	status, answer, err := s.follow(ctx, Attempt{API: api, Body: body, ValidateOnly: true}, nil)
-	if err != nil || status >= http.StatusBadRequest {
-		return job, &Refused{Status: status, Body: answer}, err
+	if err != nil {
+		return job, err
+	}
+	if status >= http.StatusBadRequest {
+		return job, &Refusal{Status: status, Body: answer}
 	}
 	if err := s.checkQuota(ctx, st, caller, int64(len(body))); err != nil {
-		return job, nil, s.fault(err)
+		return job, s.fault(err)
 	}
 	r := record{
 		Owner: jobs.Owner(caller), Searches: newSearches(api, body), BodySize: int64(len(body)),
@@ -119,18 +129,18 @@ func (s *Service) create(
 	}
 	r.updateProgress()
 	if _, err := st.files.Write(ctx, queue.Input, bodyName(r.key()), bytes.NewReader(body)); err != nil {
-		return job, nil, s.fault(err)
+		return job, s.fault(err)
 	}
 	if err := st.jobs.Create(ctx, r.key(), r); err != nil {
 		if err := st.files.DeleteAll(context.WithoutCancel(ctx), r.key()); err != nil {
 			s.logger.Warn().Err(err).Str("job", r.ID).Msg("body of a job that was not created stays until a sweep")
 		}
-		return job, nil, s.fault(err)
+		return job, s.fault(err)
 	}
 	if err := st.tasks.Push(ctx, queue.Work, r.key(), nil); err != nil {
 		s.logger.Warn().Err(err).Str("job", r.ID).Msg("task of a job waits for the next sweep")
 	}
-	return r.Job, nil, nil
+	return r.Job, nil
 }
 
 // checkQuota returns an error if one more job with a body of size bytes would exceed the quota of its owner.
@@ -140,12 +150,6 @@ func (s *Service) checkQuota(ctx context.Context, st *stores, caller string, siz
 		RetryAfter: time.Minute, Hint: ".",
 	}
 	return jobs.CheckQuota(ctx, quota, st.index, caller, size, record.storedBytes)
-}
-
-// Refused is an API's answer to a body that it does not accept.
-type Refused struct {
-	Status int
-	Body   []byte
 }
 
 // get returns a job of a caller. Jobs of other callers and APIs are not found.
@@ -239,3 +243,33 @@ func (s *Service) result(ctx context.Context, api, caller, id string) (record, i
 
 func bodyName(key string) string   { return key + ".body" }
 func resultName(key string) string { return key + ".result" }
+
+const sweepInterval = time.Minute
+
+// sweep deletes the jobs that expired before a Unix time, with their files, and queues a task for every job that has
+// not ended. It continues after an error and returns the last one.
+func (s *Service) sweep(ctx context.Context, st *stores, before int64) error {
+	records, err := st.index.Records(ctx, "")
+	if err != nil {
+		return err
+	}
+	var failure error
+	for key, r := range records {
+		switch {
+		case !r.Status.ended(): // in case its task is lost; Push is idempotent
+			failure = cmp.Or(st.tasks.Push(ctx, queue.Work, key, nil), failure)
+		case r.ExpiresAt != nil && *r.ExpiresAt < before:
+			failure = cmp.Or(errors.Join(st.files.DeleteAll(ctx, key), st.jobs.Delete(ctx, key)), failure)
+		}
+	}
+	return failure
+}
+
+// dropOrphans deletes files whose job was never created, or was deleted while an attempt wrote the result.
+func dropOrphans(ctx context.Context, st *stores, at time.Time) error {
+	return jobs.DropOrphans(ctx, st.files, st.jobs, at.Add(-jobs.OrphanGrace), func(name string) string {
+		_, file, _ := strings.Cut(name, ".") // owner.id.body or owner.id.result
+		id, _, _ := strings.Cut(file, ".")
+		return id
+	})
+}

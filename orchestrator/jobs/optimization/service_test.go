@@ -84,9 +84,9 @@ func (b *bench) stores() *stores {
 // submit creates a job.
 func (b *bench) submit(api, body string) Job {
 	b.t.Helper()
-	job, refused, err := b.create(b.t.Context(), api, "", []byte(body))
-	if err != nil || refused != nil {
-		b.t.Fatal(err, refused)
+	job, err := b.create(b.t.Context(), api, "", []byte(body))
+	if err != nil {
+		b.t.Fatal(err)
 	}
 	return job
 }
@@ -238,9 +238,10 @@ func TestJobsOfOtherKeysAreHidden(t *testing.T) {
 		return `{"generated":[]}`, nil
 	})
 	defer close(hold)
-	_, refused, err := b.create(t.Context(), "latent", "", []byte(`{"smi":"C("}`))
-	if err != nil || refused == nil || refused.Status != 422 {
-		t.Errorf("a body that the API refuses: %+v %v", refused, err)
+	var refusal *Refusal
+	_, err := b.create(t.Context(), "latent", "", []byte(`{"smi":"C("}`))
+	if !errors.As(err, &refusal) || refusal.Status != 422 {
+		t.Errorf("a body that the API refuses: %v", err)
 	}
 	var ids []string
 	for range 5 {
@@ -275,7 +276,7 @@ func TestJobsOfOtherKeysAreHidden(t *testing.T) {
 	for range 5 {
 		b.submit("latent", `{"smi":"CCC"}`)
 	}
-	if _, _, err := b.create(t.Context(), "latent", "", []byte(`{"smi":"CCC"}`)); fault.KindOf(err) != fault.TooMany {
+	if _, err := b.create(t.Context(), "latent", "", []byte(`{"smi":"CCC"}`)); fault.KindOf(err) != fault.TooMany {
 		t.Errorf("the eleventh job: %v", err)
 	}
 }
@@ -405,7 +406,7 @@ func TestAttemptEndsWithItsJob(t *testing.T) {
 func TestFailedCreationLeavesNothing(t *testing.T) {
 	b := begin(t, t.TempDir(), Config{}, idle)
 	seeds := strings.TrimSuffix(strings.Repeat(`"C",`, 30_000), ",") // too many searches for one record
-	if _, _, err := b.create(t.Context(), "latent", "", []byte(`{"smi":[`+seeds+`]}`)); err == nil {
+	if _, err := b.create(t.Context(), "latent", "", []byte(`{"smi":[`+seeds+`]}`)); err == nil {
 		t.Fatal("the job was created")
 	}
 	if names := b.fileNames(); len(names) > 0 {
@@ -511,11 +512,11 @@ func TestJobsOfAKeyAreBounded(t *testing.T) {
 	b := beginOn(t, queue.Config{Folder: t.TempDir(), OwnerBytes: 1000}, Config{}, zerolog.Nop(), idle)
 	body := []byte(`{"smi":"CCC","note":"` + strings.Repeat("x", 600) + `"}`)
 	for _, caller := range []string{"a", "b", "", ""} {
-		if _, _, err := b.create(t.Context(), "latent", caller, body); err != nil {
+		if _, err := b.create(t.Context(), "latent", caller, body); err != nil {
 			t.Errorf("%q: %v", caller, err)
 		}
 	}
-	if _, _, err := b.create(t.Context(), "latent", "a", body); fault.KindOf(err) != fault.TooMany {
+	if _, err := b.create(t.Context(), "latent", "a", body); fault.KindOf(err) != fault.TooMany {
 		t.Errorf("above the quota: %v", err)
 	}
 }

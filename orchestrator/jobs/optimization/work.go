@@ -82,7 +82,8 @@ type attempt struct {
 }
 
 // follow sends the attempt to the API and writes its progress. When the gateway is stopped or the job is cancelled, the
-// API ends with the molecules found so far.
+// API ends with the molecules found so far. When the job is deleted or another worker has ended it, the request is
+// aborted.
 func (a *attempt) follow(ctx context.Context, body []byte) (status int, answer []byte, err error) {
 	request, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -94,25 +95,16 @@ func (a *attempt) follow(ctx context.Context, body []byte) (status int, answer [
 	})
 	defer detach()
 	if !a.cancelledBefore {
-		go a.watch(request, stop, cancel)
+		go jobs.Poll(request, cancel, a.stores.jobs, a.record.key(), a.service.logger, func(r record) bool {
+			if r.Status == Cancelling {
+				stop(unfinished.Cancelled)
+			}
+			return !r.Status.ended() // by another worker
+		})
 	}
 	return a.service.follow(request, Attempt{
 		API: a.record.API, Body: body, Timeout: a.service.config.Timeout, Stopping: stopping,
 	}, func(data []byte) error { return a.onEvent(request, data) })
-}
-
-// watch stops the attempt once the job is cancelled, and aborts it once the job is deleted or another worker has ended
-// it. It returns after that, or when ctx ends.
-func (a *attempt) watch(ctx context.Context, stop context.CancelCauseFunc, abort func()) {
-	over := jobs.Poll(ctx, a.stores.jobs, a.record.key(), a.service.logger, func(r record) bool {
-		if r.Status == Cancelling {
-			stop(unfinished.Cancelled)
-		}
-		return !r.Status.ended()
-	})
-	if over {
-		abort()
-	}
 }
 
 // onEvent applies one event of the stream to the record, and stores the progress from time to time.

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cenkalti/backoff/v5"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -173,22 +172,13 @@ func (e *Engine) retryMissing(ctx context.Context, read func() error) error {
 	if e.embedded != nil {
 		return read()
 	}
-	const tries = 4
-	pauses := &backoff.ExponentialBackOff{
-		InitialInterval: 20 * time.Millisecond, Multiplier: 3, MaxInterval: time.Second,
-	}
-	_, err := backoff.Retry(ctx, func() (struct{}, error) {
+	for pause := 20 * time.Millisecond; ; pause *= 3 {
 		err := read()
-		if !errors.Is(err, ErrNone) && err != nil {
-			err = backoff.Permanent(err)
+		if !errors.Is(err, ErrNone) || pause > 500*time.Millisecond {
+			return err
 		}
-		return struct{}{}, err
-	}, backoff.WithBackOff(pauses), backoff.WithMaxTries(tries))
-	var permanent *backoff.PermanentError
-	if errors.As(err, &permanent) { // on the last try
-		err = permanent.Unwrap()
+		Sleep(ctx, pause)
 	}
-	return err
 }
 
 // publish stores a message with data at a subject, or returns ErrFull.
