@@ -157,7 +157,7 @@ fmt: tools .venv-lint/stamp ## format the Go and Python code
 	@.venv-lint/bin/ruff format --quiet --config scripts/pyproject.toml scripts model_repository
 
 .PHONY: lint
-lint: deps tools .venv-lint/stamp ## checks before a commit: gofmt, go vet, staticcheck, deadcode, ruff (format and check), mypy, vulture, the manifest of the models
+lint: deps tools .venv-lint/stamp .cache/lint/actionlint ## checks before a commit: gofmt, go vet, staticcheck, deadcode, ruff (format and check), mypy, vulture, the manifest of the models, .github
 	@test -z "$$(gofmt -l chem orchestrator scripts tokenizers)" || { echo 'not formatted:'; gofmt -l chem orchestrator scripts tokenizers; exit 1; }
 	@$(GO) vet -trimpath ./...
 	@GOFLAGS=-trimpath $(GO) tool staticcheck ./...
@@ -167,6 +167,21 @@ lint: deps tools .venv-lint/stamp ## checks before a commit: gofmt, go vet, stat
 	@.venv-lint/bin/mypy --config-file scripts/pyproject.toml
 	@.venv-lint/bin/vulture --config scripts/pyproject.toml
 	@.venv-lint/bin/python -m scripts.lint.manifest
+	@.cache/lint/actionlint
+	@.venv-lint/bin/check-jsonschema -q --builtin-schema vendor.dependabot .github/dependabot.yml
+	@.venv-lint/bin/check-jsonschema -q --builtin-schema vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
+	@.venv-lint/bin/check-jsonschema -q --builtin-schema vendor.github-issue-forms $(filter-out %/config.yml,$(wildcard .github/ISSUE_TEMPLATE/*.yml))
+
+.cache/lint/actionlint: | tools
+	@echo 'building actionlint (once)'
+	@GOBIN=$(CURDIR)/$(@D) $(GO) install -trimpath -ldflags='-s -w' github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
+
+FUZZ_TIME ?= 10s
+
+.PHONY: fuzz
+fuzz: deps tools ## run every Go fuzz target for FUZZ_TIME (10s); an input that fails is added to its package's testdata
+	@grep -r --include='*_test.go' -o '^func Fuzz[[:alnum:]]*' chem orchestrator tokenizers | while IFS=: read -r file target; do \
+		$(GO) test -trimpath -run '^$$' -fuzz "^$${target#func }$$" -fuzztime $(FUZZ_TIME) ./$${file%/*} < /dev/null; done
 
 .PHONY: models
 models: ## rebuild the plain MiniLM embedding model from its published weights
