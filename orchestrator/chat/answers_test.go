@@ -15,15 +15,14 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write what the API answers into testdata/answers")
+var update = flag.Bool("update", false, "write the answers into testdata/answers")
 
-// TestAnswersAsText holds what a client sees, as text: testdata/answers. In a file, a line "> METHOD path" begins a
-// request, the lines below it are its body, a line "< status" begins the answer that is wanted, and the lines below
-// that are the answer: JSON (indented when it is long) or the lines of a stream. Lines that begin with # are for the
-// reader. In a body {{drawing W H GRAY}} is a PNG file of one shade and {{file NAME}} one of vision/testdata, as data
-// URLs. In an answer ID and NOW stand for what differs each time. go test -run AnswersAsText -update writes the answers
-// anew.
-func TestAnswersAsText(t *testing.T) {
+// TestAnswers sends the requests in testdata/answers and compares the answers. In a file, a line "> METHOD path" begins
+// a request, and the lines below it are its body. A line "< status" begins the expected answer: JSON, indented if it is
+// long, or the lines of a stream. Lines that begin with # are comments. In a body, {{drawing W H GRAY}} is the data URL
+// of a PNG file in one gray, and {{file NAME}} that of a file of vision/testdata. In an answer, ID and NOW replace
+// values that differ each time. go test -run TestAnswers -update rewrites the answers.
+func TestAnswers(t *testing.T) {
 	url, repository := fakeTriton(t)
 	s := serve(t, url, repository, nil)
 	files, err := filepath.Glob("testdata/answers/*.txt")
@@ -36,7 +35,7 @@ func TestAnswersAsText(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := (&stand{t: t, url: s.url}).replay(string(data))
+			got := (&testServer{t: t, url: s.url}).replay(string(data))
 			if *update {
 				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 					t.Fatal(err)
@@ -49,35 +48,37 @@ func TestAnswersAsText(t *testing.T) {
 	}
 }
 
-// firstDifference shows the first line that differs, and the request it belongs to.
+// firstDifference returns the first line that differs, with its request.
 func firstDifference(want, got string) string {
-	wanted, given := strings.Split(want, "\n"), strings.Split(got, "\n")
+	wantLines := strings.Split(want, "\n")
+	gotLines := strings.Split(got, "\n")
 	request := ""
-	for i := range min(len(wanted), len(given)) {
-		if strings.HasPrefix(wanted[i], "> ") {
-			request = strings.Join(wanted[i:min(i+2, len(wanted))], "\n")
+	for i := range min(len(wantLines), len(gotLines)) {
+		if strings.HasPrefix(wantLines[i], "> ") {
+			request = strings.Join(wantLines[i:min(i+2, len(wantLines))], "\n")
 		}
-		if wanted[i] != given[i] {
-			return fmt.Sprintf("%s\nline %d is  %s\nand not  %s", request, i+1, given[i], wanted[i])
+		if wantLines[i] != gotLines[i] {
+			return fmt.Sprintf("%s\nline %d\ngot  %s\nwant %s", request, i+1, gotLines[i], wantLines[i])
 		}
 	}
-	return fmt.Sprintf("%d lines and not %d", len(given), len(wanted))
+	return fmt.Sprintf("got %d lines, want %d", len(gotLines), len(wantLines))
 }
 
-// replay sends the requests of a file and returns the file with the answers that came.
-func (s *stand) replay(file string) string {
+// replay sends the requests of a file and returns the file with their answers.
+func (s *testServer) replay(file string) string {
 	s.t.Helper()
 	var out strings.Builder
 	var method, path, body string
-	answer := false // the lines below are the answer wanted, which is not read
+	answer := false // the lines below are the expected answer, which replay drops
 	for line := range strings.Lines(file) {
 		switch {
 		case strings.HasPrefix(line, "> "):
 			var found bool
 			if method, path, found = strings.Cut(strings.TrimSpace(line[2:]), " "); !found {
-				s.t.Fatalf("no request: %s", line)
+				s.t.Fatalf("not a request: %s", line)
 			}
-			body, answer = "", false
+			body = ""
+			answer = false
 		case strings.HasPrefix(line, "< ") || strings.TrimSpace(line) == "<":
 			answer = true
 			out.WriteString(s.answer(method, path, body) + "\n")
@@ -95,9 +96,9 @@ func (s *stand) replay(file string) string {
 }
 
 // answer sends one request and returns the answer as text.
-func (s *stand) answer(method, path, body string) string {
+func (s *testServer) answer(method, path, body string) string {
 	s.t.Helper()
-	request, err := http.NewRequest(method, s.url+path, strings.NewReader(s.filled(strings.TrimSpace(body))))
+	request, err := http.NewRequest(method, s.url+path, strings.NewReader(s.expand(strings.TrimSpace(body))))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -109,9 +110,9 @@ func (s *stand) answer(method, path, body string) string {
 	status, text := read(s.t, res)
 	kind, _, _ := strings.Cut(res.Header.Get("Content-Type"), ";")
 	head := fmt.Sprintf("< %d %s\n", status, kind)
-	text = identity32.ReplaceAllString(text, "${1}ID")
+	text = randomID.ReplaceAllString(text, "${1}ID")
 	text = created.ReplaceAllStringFunc(text, func(found string) string {
-		if strings.HasSuffix(found, "1760000000") { // of the models' entries
+		if strings.HasSuffix(found, "1760000000") { // from a model's entry
 			return found
 		}
 		return found[:strings.IndexByte(found, ':')+1] + "NOW"
@@ -125,26 +126,26 @@ func (s *stand) answer(method, path, body string) string {
 }
 
 var (
-	identity32 = regexp.MustCompile(`([-_])[0-9a-f]{32}\b`)
-	created    = regexp.MustCompile(`"created(?:_at)?":\d+`)
-	inserted   = regexp.MustCompile(`\{\{(\w+) ([^}]*)\}\}`)
+	randomID    = regexp.MustCompile(`([-_])[0-9a-f]{32}\b`)
+	created     = regexp.MustCompile(`"created(?:_at)?":\d+`)
+	placeholder = regexp.MustCompile(`\{\{(\w+) ([^}]*)\}\}`)
 )
 
-// filled puts the pictures into a body.
-func (s *stand) filled(body string) string {
-	return inserted.ReplaceAllStringFunc(body, func(found string) string {
-		parts := inserted.FindStringSubmatch(found)
+// expand replaces the placeholders of a body by data URLs.
+func (s *testServer) expand(body string) string {
+	return placeholder.ReplaceAllStringFunc(body, func(found string) string {
+		parts := placeholder.FindStringSubmatch(found)
 		words := strings.Fields(parts[2])
 		switch parts[1] {
 		case "drawing":
 			width, _ := strconv.Atoi(words[0])
 			height, _ := strconv.Atoi(words[1])
 			gray, _ := strconv.Atoi(words[2])
-			return drawing(width, height, color.Gray{Y: uint8(gray)})
+			return pngURL(width, height, color.Gray{Y: uint8(gray)})
 		case "file":
-			return dataURL(s.t, words[0])
+			return fixtureURL(s.t, words[0])
 		}
-		s.t.Fatalf("what is %s?", found)
+		s.t.Fatalf("unknown placeholder %s", found)
 		return ""
 	})
 }

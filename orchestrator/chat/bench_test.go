@@ -13,9 +13,9 @@ import (
 	"retort/orchestrator/triton"
 )
 
-// BenchmarkStream is what the gateway adds to a token: the same answer of 200 tokens read from Triton directly, and as
-// server-sent events over HTTP. The difference is the gateway's share, client and server of HTTP included. On a busy
-// machine the processor time is the figure to look at.
+// BenchmarkStream measures what the gateway adds to a token: the same answer of 200 tokens is read from Triton
+// directly, and as server-sent events over HTTP. The difference includes the HTTP client and server. On a busy machine
+// only the processor time is reliable.
 func BenchmarkStream(b *testing.B) {
 	const tokens = 200
 	url, repository := fakeTriton(b)
@@ -34,7 +34,7 @@ func BenchmarkStream(b *testing.B) {
 			triton.Bools("return_num_input_tokens", []int64{1}, []bool{true}),
 			triton.Bools("return_num_output_tokens", []int64{1}, []bool{true}),
 		}}
-		spent := begin()
+		meter := startMeter()
 		for b.Loop() {
 			responses, err := client.Stream(b.Context(), request)
 			if err != nil {
@@ -51,7 +51,7 @@ func BenchmarkStream(b *testing.B) {
 				b.Fatal(n)
 			}
 		}
-		spent.report(b, b.N*tokens)
+		meter.report(b, b.N*tokens)
 	})
 	s := serve(b, url, repository, nil)
 	for _, clients := range []int{1, 8} {
@@ -59,7 +59,7 @@ func BenchmarkStream(b *testing.B) {
 			s.t = b
 			b.SetParallelism(clients)
 			var buf bytes.Buffer
-			_, _ = buf.ReadFrom(encoded(b, asked(vllmModel, plan, object{"stream": true})))
+			_, _ = buf.ReadFrom(jsonBody(b, newRequest(vllmModel, plan, object{"stream": true})))
 			body := buf.String()
 			read := func() {
 				res, err := http.Post(s.url+"/v1/chat/completions", "application/json", strings.NewReader(body))
@@ -78,7 +78,7 @@ func BenchmarkStream(b *testing.B) {
 					b.Errorf("%d events", n)
 				}
 			}
-			spent := begin()
+			meter := startMeter()
 			if clients == 1 {
 				for b.Loop() {
 					read()
@@ -90,26 +90,26 @@ func BenchmarkStream(b *testing.B) {
 					}
 				})
 			}
-			spent.report(b, b.N*tokens)
+			meter.report(b, b.N*tokens)
 		})
 	}
 }
 
-// meter measures the time and the processor time of this process.
+// meter measures elapsed and processor time.
 type meter struct {
-	at  time.Time
-	cpu time.Duration
+	start time.Time
+	cpu   time.Duration // of this process, at start
 }
 
-func begin() meter { return meter{time.Now(), processor()} }
+func startMeter() meter { return meter{time.Now(), processorTime()} }
 
-func processor() time.Duration {
+func processorTime() time.Duration {
 	var u syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // cannot fail for this process
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 func (m meter) report(b *testing.B, tokens int) {
-	b.ReportMetric(float64(time.Since(m.at).Microseconds())/float64(tokens), "µs/token")
-	b.ReportMetric(float64((processor()-m.cpu).Microseconds())/float64(tokens), "cpu-µs/token")
+	b.ReportMetric(float64(time.Since(m.start).Microseconds())/float64(tokens), "µs/token")
+	b.ReportMetric(float64((processorTime()-m.cpu).Microseconds())/float64(tokens), "cpu-µs/token")
 }

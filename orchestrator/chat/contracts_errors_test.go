@@ -16,10 +16,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func modelErrors(t *testing.T, s *stand) {
+// engineErrors checks which errors of an engine the client receives.
+func engineErrors(t *testing.T, s *testServer) {
 	for text, want := range map[string]struct {
-		status int
-		part   string
+		status  int
+		message string
 	}{
 		"the weights melted": {500, "Internal server error"},
 		"The decoder prompt (length 900) is longer than the maximum model length of 512.": {400,
@@ -27,61 +28,65 @@ func modelErrors(t *testing.T, s *stand) {
 		"At most 1 image(s) may be provided in one prompt.": {400, "At most 1 image(s) may be provided in one prompt."},
 		"InvalidRequest: two drawings at most":              {400, "two drawings at most"},
 	} {
-		status, body := s.post("/v1/chat/completions", told(vllmModel, fmt.Sprintf(`{"fail": %q}`, text), nil))
-		if status != want.status || !strings.Contains(body, want.part) {
+		status, body := s.post(completions, scriptRequest(vllmModel, fmt.Sprintf(`{"fail": %q}`, text), nil))
+		if status != want.status || !strings.Contains(body, want.message) {
 			t.Errorf("%s: %d %s", text, status, body)
 		}
-		status, body = s.post("/v1/chat/completions", told(vllmModel, fmt.Sprintf(`{"fail": %q}`, text), object{"stream": true}))
-		if status != want.status || !strings.Contains(body, want.part) {
+		stream := scriptRequest(vllmModel, fmt.Sprintf(`{"fail": %q}`, text), object{"stream": true})
+		status, body = s.post(completions, stream)
+		if status != want.status || !strings.Contains(body, want.message) {
 			t.Errorf("%s, streamed: %d %s", text, status, body)
 		}
 	}
-	late := `{"say": ["a", "b", "c"], "fail": "melted", "fail_at": 1}`
-	got := s.events("/v1/chat/completions", told(vllmModel, late, object{"stream": true}))
+	failsLate := `{"say": ["a", "b", "c"], "fail": "melted", "fail_at": 1}`
+	got := s.events(completions, scriptRequest(vllmModel, failsLate, object{"stream": true}))
 	last := len(got) - 1
 	if last < 2 || got[last] != "[DONE]" {
 		t.Fatalf("%q", got)
 	}
 	var failed chat.Error
-	if err := json.Unmarshal([]byte(got[last-1]), &failed); err != nil || failed.Error.Object != "error" || failed.Error.Message != "Internal server error" || failed.Code != 500 {
-		t.Errorf("%v %s", err, got[last-1])
+	err := json.Unmarshal([]byte(got[last-1]), &failed)
+	if err != nil || failed.Code != 500 || failed.Error.Message != "Internal server error" {
+		t.Errorf("the event before [DONE] is %s, %v", got[last-1], err)
 	}
-	got = s.events("/inference/chat_completion", told(vllmModel, late, object{"stream": true}))
+	got = s.events("/inference/chat_completion", scriptRequest(vllmModel, failsLate, object{"stream": true}))
 	if diff := cmp.Diff(`{"error":{"message":"Internal server error"}}`, got[len(got)-1]); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// departed holds that the model stops when the client has left.
-func departed(t *testing.T, s *stand) {
+// clientDisconnects checks that the engine's request is canceled when the client disconnects.
+func clientDisconnects(t *testing.T, s *testServer) {
 	for _, stream := range []bool{true, false} {
-		begun, canceled := s.count("begun"), s.count("canceled")
+		started := s.counter("started")
+		canceled := s.counter("canceled")
 		slow := `{"say": ["` + strings.Repeat(`a", "`, 300) + `z"], "delay_ms": 200}`
-		ctx, leave := context.WithCancel(t.Context())
-		request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url+completions, encoded(t, told(vllmModel, slow, object{"stream": stream})))
+		ctx, disconnect := context.WithCancel(t.Context())
+		body := jsonBody(t, scriptRequest(vllmModel, slow, object{"stream": stream}))
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url+completions, body)
 		if err != nil {
 			t.Fatal(err)
 		}
 		request.Header.Set("Content-Type", "application/json")
-		left := make(chan struct{})
+		done := make(chan struct{})
 		go func() {
-			defer close(left)
+			defer close(done)
 			if res, err := http.DefaultClient.Do(request); err == nil {
 				_, _ = io.Copy(io.Discard, res.Body)
 				res.Body.Close()
 			}
 		}()
-		s.await("the model has begun", func() bool { return s.count("begun") > begun })
-		leave()
-		<-left
-		s.await("the model is told that its client has left", func() bool { return s.count("canceled") > canceled })
+		s.waitFor("the engine has started", func() bool { return s.counter("started") > started })
+		disconnect()
+		<-done
+		s.waitFor("the engine's request is canceled", func() bool { return s.counter("canceled") > canceled })
 	}
 }
 
-// count asks the vLLM model what it has counted.
-func (s *stand) count(what string) int {
+// counter returns a counter of the vLLM model: started or canceled.
+func (s *testServer) counter(name string) int {
 	s.t.Helper()
-	res := answered[openai.Completion](s, completions, told(vllmModel, `{"`+what+`": true}`, nil))
+	res := postOK[openai.Completion](s, completions, scriptRequest(vllmModel, `{"`+name+`": true}`, nil))
 	n, err := strconv.Atoi(res.Choices[0].Message.Content)
 	if err != nil {
 		s.t.Fatal(err)
@@ -89,19 +94,12 @@ func (s *stand) count(what string) int {
 	return n
 }
 
-// await waits for a condition, for as long as the slowest machine may need.
-func (s *stand) await(what string, holds func() bool) {
+// waitFor waits up to 30 s for a condition.
+func (s *testServer) waitFor(condition string, holds func() bool) {
 	s.t.Helper()
 	for until := time.Now().Add(30 * time.Second); !holds(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(until) {
-			s.t.Fatalf("not within 30 s: %s", what)
+			s.t.Fatalf("not within 30 s: %s", condition)
 		}
-	}
-}
-
-func tooLongPrompt(t *testing.T, s *stand) {
-	status, text := s.post("/v1/chat/completions", told(vllmModel, `{"fail": "The decoder prompt (length 900) is longer than the maximum model length of 512."}`, nil))
-	if status != 400 || !strings.Contains(text, `"type":"BadRequestError"`) {
-		t.Errorf("%d %s", status, text)
 	}
 }

@@ -3,6 +3,7 @@ package chat_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"retort/orchestrator/chat/openai"
 	"strconv"
 	"strings"
@@ -11,13 +12,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// steps are the choices of the events of a stream, in short.
-func steps(t *testing.T, events []string) (short []string) {
+// summarize returns one line for each choice and each usage in the events of a stream: the index, role, text and finish
+// reason of a choice.
+func summarize(t *testing.T, events []string) (lines []string) {
 	t.Helper()
 	id := ""
 	for _, e := range events {
 		if e == "[DONE]" {
-			short = append(short, e)
+			lines = append(lines, e)
 			continue
 		}
 		var chunk struct {
@@ -36,53 +38,64 @@ func steps(t *testing.T, events []string) (short []string) {
 			id = chunk.ID
 		}
 		if chunk.ID != id || chunk.Object != "chat.completion.chunk" {
-			t.Errorf("another id or object: %s", e)
+			t.Errorf("wrong id or object: %s", e)
 		}
 		for _, c := range chunk.Choices {
-			step := strconv.Itoa(c.Index) + " " + c.Delta.Role + " " + *c.Delta.Content
+			line := strconv.Itoa(c.Index) + " " + c.Delta.Role + " " + *c.Delta.Content
 			if c.FinishReason != nil {
-				step += " " + *c.FinishReason
+				line += " " + *c.FinishReason
 			}
-			short = append(short, step)
+			lines = append(lines, line)
 		}
-		if chunk.Usage != nil {
-			short = append(short, fmt.Sprintf("usage %d+%d=%d of %d", chunk.Usage.PromptTokens, chunk.Usage.CompletionTokens, chunk.Usage.TotalTokens, len(chunk.Choices)))
+		if u := chunk.Usage; u != nil {
+			lines = append(lines, fmt.Sprintf("usage %d+%d=%d, %d choices",
+				u.PromptTokens, u.CompletionTokens, u.TotalTokens, len(chunk.Choices)))
 		}
 	}
-	return short
+	return lines
 }
 
-func streams(t *testing.T, s *stand) {
-	ask := func(extra object, pieces ...string) []string {
+func streams(t *testing.T, s *testServer) {
+	stream := func(extra object, pieces ...string) []string {
 		extra["stream"] = true
-		return s.events("/v1/chat/completions", said(vllmModel, extra, pieces...))
+		return s.events(completions, piecesRequest(vllmModel, extra, pieces...))
 	}
-	plain := ask(object{}, "Hel", "lo")
-	if diff := cmp.Diff([]string{"0 assistant ", "0  Hel", "0  lo stop", "[DONE]"}, steps(t, plain)); diff != "" {
+	plain := stream(object{}, "Hel", "lo")
+	if diff := cmp.Diff([]string{"0 assistant ", "0  Hel", "0  lo stop", "[DONE]"}, summarize(t, plain)); diff != "" {
 		t.Error(diff)
 	}
-	for i, want := range []string{`"logprobs":null,"finish_reason":null}]}`, `"finish_reason":null}]}`, `"finish_reason":"stop","stop_reason":null}]}`} {
+	for i, want := range []string{
+		`"logprobs":null,"finish_reason":null}]}`,
+		`"finish_reason":null}]}`,
+		`"finish_reason":"stop","stop_reason":null}]}`,
+	} {
 		if !strings.HasSuffix(plain[i], want) {
 			t.Errorf("event %d: %s", i, plain[i])
 		}
 	}
-	with := steps(t, ask(object{"stream_options": object{"include_usage": true}}, "Hel", "lo"))
-	if diff := cmp.Diff([]string{"0 assistant ", "0  Hel", "0  lo stop", "usage 2+2=4 of 0", "[DONE]"}, with); diff != "" {
+	atEnd := summarize(t, stream(object{"stream_options": object{"include_usage": true}}, "Hel", "lo"))
+	if diff := cmp.Diff([]string{"0 assistant ", "0  Hel", "0  lo stop", "usage 2+2=4, 0 choices", "[DONE]"}, atEnd); diff != "" {
 		t.Error(diff)
 	}
-	always := steps(t, ask(object{"stream_options": object{"include_usage": true, "continuous_usage_stats": true}}, "a", "b"))
-	if diff := cmp.Diff([]string{"0 assistant ", "usage 2+1=3 of 1", "0  a", "usage 2+1=3 of 1", "0  b stop", "usage 2+2=4 of 1", "usage 2+2=4 of 0", "[DONE]"}, always); diff != "" {
+	options := object{"include_usage": true, "continuous_usage_stats": true}
+	inEvery := summarize(t, stream(object{"stream_options": options}, "a", "b"))
+	if diff := cmp.Diff([]string{
+		"0 assistant ", "usage 2+1=3, 1 choices", "0  a", "usage 2+1=3, 1 choices", "0  b stop", "usage 2+2=4, 1 choices",
+		"usage 2+2=4, 0 choices", "[DONE]",
+	}, inEvery); diff != "" {
 		t.Error(diff)
 	}
 	for _, model := range []string{ensembleModel, llmapiModel} {
-		got := steps(t, s.events("/v1/chat/completions", said(model, object{"stream": true, "max_tokens": 2}, "a", "b", "c")))
-		if text := strings.Join(got, "|"); text != "0 assistant |0  a|0  b|0   length|[DONE]" && text != "0 assistant |0  a|0  b length|[DONE]" {
+		got := summarize(t, s.events(completions, piecesRequest(model, object{"stream": true, "max_tokens": 2}, "a", "b", "c")))
+		switch text := strings.Join(got, "|"); text {
+		case "0 assistant |0  a|0  b length|[DONE]", "0 assistant |0  a|0  b|0   length|[DONE]":
+		default:
 			t.Errorf("%s: %s", model, text)
 		}
 	}
 }
 
-func stopStrings(t *testing.T, s *stand) {
+func stopStrings(t *testing.T, s *testServer) {
 	for _, test := range []struct {
 		extra   object
 		pieces  []string
@@ -97,7 +110,7 @@ func stopStrings(t *testing.T, s *stand) {
 		{object{}, []string{"caf", "é 🧪"}, "café 🧪", nil},
 	} {
 		for _, model := range []string{vllmModel, ensembleModel} {
-			c := answered[openai.Completion](s, "/v1/chat/completions", said(model, test.extra, test.pieces...)).Choices[0]
+			c := postOK[openai.Completion](s, completions, piecesRequest(model, test.extra, test.pieces...)).Choices[0]
 			var reason any
 			if c.StopReason != nil {
 				reason = *c.StopReason
@@ -106,8 +119,10 @@ func stopStrings(t *testing.T, s *stand) {
 				t.Errorf("%s %v: %q, %v", model, test, c.Message.Content, reason)
 			}
 			streamed := ""
-			for _, step := range steps(t, s.events("/v1/chat/completions", said(model, with(test.extra, "stream", true), test.pieces...))) {
-				if text, found := strings.CutPrefix(step, "0  "); found {
+			extra := object{"stream": true}
+			maps.Copy(extra, test.extra)
+			for _, line := range summarize(t, s.events(completions, piecesRequest(model, extra, test.pieces...))) {
+				if text, found := strings.CutPrefix(line, "0  "); found {
 					streamed += strings.TrimSuffix(text, " stop")
 				}
 			}
@@ -116,12 +131,4 @@ func stopStrings(t *testing.T, s *stand) {
 			}
 		}
 	}
-}
-
-func with(o object, name string, value any) object {
-	out := object{name: value}
-	for k, v := range o {
-		out[k] = v
-	}
-	return out
 }

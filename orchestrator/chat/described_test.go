@@ -13,7 +13,7 @@ import (
 )
 
 func maxTokens(r *triton.Request) int {
-	if text := firstText(r, "sampling_parameters"); text != "" {
+	if text := textInput(r, "sampling_parameters"); text != "" {
 		var p struct {
 			MaxTokens int `json:"max_tokens"`
 		}
@@ -22,13 +22,13 @@ func maxTokens(r *triton.Request) int {
 	}
 	for _, name := range []string{"max_tokens", "sampling_param_max_tokens"} {
 		if t, ok := tritontest.Input(r, name); ok {
-			return whole(t)
+			return intValue(t)
 		}
 	}
 	return math.MaxInt
 }
 
-func firstText(r *triton.Request, name string) string {
+func textInput(r *triton.Request, name string) string {
 	t, ok := tritontest.Input(r, name)
 	if !ok {
 		return ""
@@ -40,7 +40,7 @@ func firstText(r *triton.Request, name string) string {
 	return values[0]
 }
 
-func truth(r *triton.Request, name string) bool {
+func boolInput(r *triton.Request, name string) bool {
 	t, ok := tritontest.Input(r, name)
 	if !ok {
 		return false
@@ -49,17 +49,17 @@ func truth(r *triton.Request, name string) bool {
 	return err == nil && len(values) > 0 && values[0]
 }
 
-// described is what the gateway sent, as JSON.
-func described(r *triton.Request) string {
+// inputsJSON returns the inputs of a request as JSON. Images are their sizes.
+func inputsJSON(r *triton.Request) string {
 	out := map[string]any{}
 	for _, t := range r.Inputs {
-		out[t.Name] = describedTensor(t)
+		out[t.Name] = tensorJSON(t)
 	}
 	text, _ := json.Marshal(out)
 	return string(text)
 }
 
-func describedTensor(t triton.Tensor) any {
+func tensorJSON(t triton.Tensor) any {
 	switch t.Name {
 	case "image", "image_url", "image_url_input":
 		var sizes []any
@@ -93,9 +93,10 @@ func describedTensor(t triton.Tensor) any {
 		}
 		return rounded
 	}
-	return []int{whole(t)}
+	return []int{intValue(t)}
 }
 
+// sizeOf returns the width and height of a PNG file, else the first bytes of the file.
 func sizeOf(file []byte) any {
 	if len(file) < 24 || string(file[:8]) != "\x89PNG\r\n\x1a\n" {
 		return fmt.Sprintf("%x", file[:min(4, len(file))])
@@ -104,8 +105,8 @@ func sizeOf(file []byte) any {
 	return []int{at(16), at(20)}
 }
 
-// whole is the one number of an integer tensor.
-func whole(t triton.Tensor) int {
+// intValue returns the number of an integer tensor.
+func intValue(t triton.Tensor) int {
 	switch values := t.Raw(); t.Datatype.Size() {
 	case 4:
 		return int(int32(binary.LittleEndian.Uint32(values)))

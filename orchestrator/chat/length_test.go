@@ -47,7 +47,7 @@ func TestLimitTokens(t *testing.T) {
 			switch {
 			case test.err == "" && (err != nil || *r.Sampling.MaxTokens != test.want):
 				t.Errorf("got %v, MaxTokens %v, want %d", err, r.Sampling.MaxTokens, test.want)
-			case test.err != "" && (err == nil || fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), test.err)):
+			case test.err != "" && (fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), test.err)):
 				t.Errorf("got %v, want %s", err, test.err)
 			}
 		})

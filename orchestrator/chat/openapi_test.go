@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// TestOpenAPI holds the description to the routes and to the fields of the requests that are taken.
+// TestOpenAPI compares the description with the routes and with the members of the requests.
 func TestOpenAPI(t *testing.T) {
 	url, repository := fakeTriton(t)
 	s := serve(t, url, repository, nil)
@@ -46,8 +46,8 @@ func TestOpenAPI(t *testing.T) {
 	if len(ids) != 18 {
 		t.Errorf("%d operations", len(ids))
 	}
-	// What is only there to be refused is not advertised.
-	refused := strings.Fields("best_of functions function_call guided_json guided_regex guided_choice guided_grammar structured_outputs nvext logit_bias prompt_logprobs echo modalities")
+	undescribed := strings.Fields("best_of functions function_call guided_json guided_regex guided_choice guided_grammar " +
+		"structured_outputs nvext logit_bias prompt_logprobs echo modalities") // most models refuse them
 	for name, request := range map[string]reflect.Type{
 		"ChatCompletionRequest": reflect.TypeFor[openai.Request](), "StackRequest": reflect.TypeFor[stack.Request](),
 	} {
@@ -57,19 +57,19 @@ func TestOpenAPI(t *testing.T) {
 				continue
 			}
 			field := member.Tag.Get("json")
-			if _, ok := described[field]; !ok && !slices.Contains(refused, field) {
+			if _, ok := described[field]; !ok && !slices.Contains(undescribed, field) {
 				t.Errorf("%s.%s is not described", name, field)
 			}
 			delete(described, field)
 		}
 		for field := range described {
-			t.Errorf("%s.%s is described and not taken", name, field)
+			t.Errorf("%s.%s is described but not accepted", name, field)
 		}
 	}
 }
 
-// TestExamples holds the examples of the description to the code: requests are bound, their pictures are loaded, and
-// answers have the members that the service writes.
+// TestExamples checks the examples of the description: requests are answered, their images can be loaded, and answers
+// have the members that the service writes.
 func TestExamples(t *testing.T) {
 	url, repository := fakeTriton(t)
 	s := serve(t, url, repository, nil)
@@ -85,7 +85,7 @@ func TestExamples(t *testing.T) {
 	}
 	images := vision.NewLoader(defaults(t).Image, nil)
 	for path, methods := range description.Paths {
-		if gateways.MatchString(path) {
+		if gatewayPaths.MatchString(path) {
 			continue
 		}
 		for method, operation := range methods {
@@ -97,13 +97,14 @@ func TestExamples(t *testing.T) {
 			}
 			for _, request := range requests {
 				for _, source := range regexp.MustCompile(`data:image/[^"]+`).FindAllString(string(request), -1) {
-					if set, err := images.Load(t.Context(), []vision.Source{{URL: source}}); err != nil || set.All()[0].Width < 200 {
-						t.Errorf("%s: the example's picture: %v", path, err)
+					set, err := images.Load(t.Context(), []vision.Source{{URL: source}})
+					if err != nil || set.All()[0].Width < 200 {
+						t.Errorf("%s: image of the example: %v", path, err)
 					}
 				}
-				asked := strings.ReplaceAll(string(request), "retort/molecule-reader-v3", vllmModel)
-				if status, text := s.post(path, asked); status != 200 {
-					t.Errorf("%s: the example is answered with %d %s", path, status, text)
+				body := strings.ReplaceAll(string(request), "retort/molecule-reader-v3", vllmModel)
+				if status, text := s.post(path, body); status != 200 {
+					t.Errorf("%s: got %d %s for the example", path, status, text)
 				}
 			}
 			for _, answer := range answers {
@@ -125,15 +126,15 @@ func TestExamples(t *testing.T) {
 				decoder := json.NewDecoder(strings.NewReader(string(answer)))
 				decoder.DisallowUnknownFields()
 				if err := decoder.Decode(into); err != nil {
-					t.Errorf("%s: the example of an answer: %v", path, err)
+					t.Errorf("%s: example of an answer: %v", path, err)
 				}
 			}
 		}
 	}
 }
 
-// gateways are the paths that package gateway answers and describes.
-var gateways = regexp.MustCompile(`^/v1/(models/|metadata|version|license|manifest|metrics)|^/metrics`)
+// gatewayPaths matches the paths of package gateway.
+var gatewayPaths = regexp.MustCompile(`^/v1/(models/|metadata|version|license|manifest|metrics)|^/metrics`)
 
 // media is a media type with its examples.
 type media struct {

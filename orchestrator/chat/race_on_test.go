@@ -2,5 +2,5 @@
 
 package chat_test
 
-// raceEnabled is set in tests that run with -race, in which the decoder's pools of memory do not work.
+// raceEnabled is true with -race, under which sync.Pool drops items.
 const raceEnabled = true

@@ -9,12 +9,13 @@ import (
 	"image/color"
 	"image/png"
 	"io"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
 )
 
-func (s *stand) get(path string) (int, string) {
+func (s *testServer) get(path string) (int, string) {
 	s.t.Helper()
 	res, err := http.Get(s.url + path)
 	if err != nil {
@@ -33,16 +34,17 @@ func read(t testing.TB, res *http.Response) (int, string) {
 	return res.StatusCode, string(text)
 }
 
-func (s *stand) post(path string, body any) (int, string) {
+func (s *testServer) post(path string, body any) (int, string) {
 	s.t.Helper()
-	res, err := http.Post(s.url+path, "application/json", encoded(s.t, body))
+	res, err := http.Post(s.url+path, "application/json", jsonBody(s.t, body))
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	return read(s.t, res)
 }
 
-func encoded(t testing.TB, body any) io.Reader {
+// jsonBody returns a string as it is, and any other value as JSON.
+func jsonBody(t testing.TB, body any) io.Reader {
 	if text, ok := body.(string); ok {
 		return strings.NewReader(text)
 	}
@@ -53,8 +55,8 @@ func encoded(t testing.TB, body any) io.Reader {
 	return bytes.NewReader(data)
 }
 
-// answered posts what must succeed and decodes the answer.
-func answered[T any](s *stand, path string, body any) (out T) {
+// postOK posts a request that must succeed and decodes the answer.
+func postOK[T any](s *testServer, path string, body any) (out T) {
 	s.t.Helper()
 	status, text := s.post(path, body)
 	if status != http.StatusOK {
@@ -67,9 +69,9 @@ func answered[T any](s *stand, path string, body any) (out T) {
 }
 
 // events posts a request for a stream and returns the data of its events.
-func (s *stand) events(path string, body any) (events []string) {
+func (s *testServer) events(path string, body any) (events []string) {
 	s.t.Helper()
-	res, err := http.Post(s.url+path, "application/json", encoded(s.t, body))
+	res, err := http.Post(s.url+path, "application/json", jsonBody(s.t, body))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -86,7 +88,7 @@ func (s *stand) events(path string, body any) (events []string) {
 		case found:
 			events = append(events, data)
 		case lines.Text() != "" && !strings.HasPrefix(lines.Text(), ":"):
-			s.t.Errorf("no line of a stream: %q", lines.Text())
+			s.t.Errorf("unexpected line in a stream: %q", lines.Text())
 		}
 	}
 	return events
@@ -94,27 +96,26 @@ func (s *stand) events(path string, body any) (events []string) {
 
 type object = map[string]any
 
-// said is a request whose model says these pieces.
-func said(model string, extra object, pieces ...string) object {
+// piecesRequest returns a request that the model answers with pieces.
+func piecesRequest(model string, extra object, pieces ...string) object {
 	text, _ := json.Marshal(object{"say": pieces})
-	return told(model, string(text), extra)
+	return scriptRequest(model, string(text), extra)
 }
 
-// told is a request with a script.
-func told(model, script string, extra object) object {
-	return asked(model, "script "+script, extra)
+// scriptRequest returns a request with a script for the model (testdata/scripted/model.py).
+func scriptRequest(model, script string, extra object) object {
+	return newRequest(model, "script "+script, extra)
 }
 
-func asked(model string, content any, extra object) object {
+// newRequest returns a request with one user message and extra members.
+func newRequest(model string, content any, extra object) object {
 	body := object{"model": model, "messages": []any{object{"role": "user", "content": content}}}
-	for name, value := range extra {
-		body[name] = value
-	}
+	maps.Copy(body, extra)
 	return body
 }
 
-// drawing is a small PNG as a data URL.
-func drawing(width, height int, c color.Color) string {
+// pngURL returns a PNG file in one color as a data URL.
+func pngURL(width, height int, c color.Color) string {
 	img := image.NewNRGBA(image.Rect(0, 0, width, height))
 	for i := range width * height {
 		img.Set(i%width, i/width, c)

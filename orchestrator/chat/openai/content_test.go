@@ -9,8 +9,7 @@ import (
 	"retort/orchestrator/wire"
 )
 
-// FuzzContent looks for JSON values that crash the decoder of a message's content, or that it refuses in another way
-// than the binder can report.
+// FuzzContent checks that the decoder of a message's content never panics and that all its errors are *wire.Mismatch.
 func FuzzContent(f *testing.F) {
 	for _, seed := range []string{
 		`"a"`, `[]`, `5`, `{}`, `[{"type":"text","text":"a"}]`, `[{"type":"image_url","image_url":"data:,"}]`,
@@ -20,7 +19,7 @@ func FuzzContent(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		if !jsontext.Value(text).IsValid() {
-			return // the binder hands over nothing else
+			return // package bind passes valid JSON only
 		}
 		var content Content
 		err := content.UnmarshalJSON([]byte(text))

@@ -18,5 +18,5 @@
 //
 //	guide    a constraint on the text of an answer, such as a JSON schema (engine.Guide)
 //	item     a message, tool call or tool result in the Responses API
-//	plan     the guide that the engine applies, and how the resulting text becomes tool calls
+//	plan     the guide of an answer, and how its text becomes tool calls
 package openai

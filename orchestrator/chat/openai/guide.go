@@ -61,8 +61,8 @@ type guideMembers struct {
 	Object     *bool           `json:"json_object"`
 }
 
-// appendTo appends a guide for each member that is set. Their Field is the given one, or for "" the older name of the
-// member.
+// appendTo appends a guide for each member that is set. Their Field is field, or the older name of the member if field
+// is "".
 func (m *guideMembers) appendTo(guides []*engine.Guide, field string) ([]*engine.Guide, *fault.Error) {
 	fieldOf := func(name string) string {
 		if field != "" {
@@ -70,40 +70,31 @@ func (m *guideMembers) appendTo(guides []*engine.Guide, field string) ([]*engine
 		}
 		return "guided_" + name
 	}
-	malformed := func(name string) *fault.Error {
-		return chat.Refuse(nil, []any{fieldOf(name)}, "%s is malformed", fieldOf(name))
-	}
 	if isTrue(m.Object) {
 		guides = append(guides, &engine.Guide{Field: fieldOf("json_object"), Object: true})
 	}
-	if raw := firstSet(m.JSON, m.NewJSON); raw != nil {
-		var text string
-		if json.Unmarshal(raw, &text) == nil { // a schema as text
-			raw = json.RawMessage(text)
+	for _, member := range []struct {
+		name string
+		raw  json.RawMessage
+		read func(*engine.Guide, json.RawMessage) bool
+	}{
+		{"json", firstSet(m.JSON, m.NewJSON), readSchema},
+		{"choice", firstSet(m.Choice, m.NewChoice), func(g *engine.Guide, raw json.RawMessage) bool {
+			return json.Unmarshal(raw, &g.Choice) == nil && len(g.Choice) > 0
+		}},
+		{"regex", firstSet(m.Regex, m.NewRegex), func(g *engine.Guide, raw json.RawMessage) bool {
+			return json.Unmarshal(raw, &g.Regex) == nil && g.Regex != ""
+		}},
+		{"grammar", firstSet(m.Grammar, m.NewGrammar), func(g *engine.Guide, raw json.RawMessage) bool {
+			return json.Unmarshal(raw, &g.Grammar) == nil && g.Grammar != ""
+		}},
+	} {
+		if member.raw == nil {
+			continue
 		}
-		if !isObject(raw) || !json.Valid(raw) {
-			return nil, malformed("json")
-		}
-		guides = append(guides, &engine.Guide{Field: fieldOf("json"), Schema: raw})
-	}
-	if raw := firstSet(m.Choice, m.NewChoice); raw != nil {
-		guide := &engine.Guide{Field: fieldOf("choice")}
-		if json.Unmarshal(raw, &guide.Choice) != nil || len(guide.Choice) == 0 {
-			return nil, malformed("choice")
-		}
-		guides = append(guides, guide)
-	}
-	if raw := firstSet(m.Regex, m.NewRegex); raw != nil {
-		guide := &engine.Guide{Field: fieldOf("regex")}
-		if json.Unmarshal(raw, &guide.Regex) != nil || guide.Regex == "" {
-			return nil, malformed("regex")
-		}
-		guides = append(guides, guide)
-	}
-	if raw := firstSet(m.Grammar, m.NewGrammar); raw != nil {
-		guide := &engine.Guide{Field: fieldOf("grammar")}
-		if json.Unmarshal(raw, &guide.Grammar) != nil || guide.Grammar == "" {
-			return nil, malformed("grammar")
+		guide := &engine.Guide{Field: fieldOf(member.name)}
+		if !member.read(guide, member.raw) {
+			return nil, chat.Refuse(nil, []any{guide.Field}, "%s is malformed", guide.Field)
 		}
 		guides = append(guides, guide)
 	}
@@ -114,6 +105,16 @@ func (m *guideMembers) appendTo(guides []*engine.Guide, field string) ([]*engine
 		}
 	}
 	return guides, nil
+}
+
+// readSchema decodes a JSON schema, which may be an object or its text. It reports whether it is an object.
+func readSchema(guide *engine.Guide, raw json.RawMessage) bool {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		raw = json.RawMessage(text)
+	}
+	guide.Schema = raw
+	return isObject(raw) && json.Valid(raw)
 }
 
 // firstSet returns the first member that is set, nil if none is.

@@ -16,12 +16,12 @@ func (s *Service) Respond(ctx context.Context, r ResponseRequest) (Response, err
 	return w.response, err
 }
 
-// members are the members of an event.
-type members = map[string]any
+// event is one event of a stream by its members.
+type event = map[string]any
 
-// responseWriter writes the events of one response. They tell that the response is created and in progress, that its
-// one item is added, that the item's text or arguments grow and are done, that the item is done, and that the response
-// is completed, incomplete or failed.
+// responseWriter writes the events of one response, which has one item: the response is created and in progress, the
+// item is added, its text or arguments grow and are done, the item is done, and the response is completed, incomplete
+// or failed.
 type responseWriter struct {
 	service  *Service
 	request  ResponseRequest
@@ -69,35 +69,35 @@ func (w *responseWriter) run(ctx context.Context) error {
 }
 
 // send emits the next event.
-func (w *responseWriter) send(kind string, event members) error {
-	event["type"] = kind
-	event["sequence_number"] = w.sequence
+func (w *responseWriter) send(kind string, e event) error {
+	e["type"] = kind
+	e["sequence_number"] = w.sequence
 	w.sequence++
-	return w.emit(kind, event)
+	return w.emit(kind, e)
 }
 
 // sendItem emits an event about the one item of the output.
-func (w *responseWriter) sendItem(kind string, event members) error {
-	event["output_index"] = 0
-	return w.send(kind, event)
+func (w *responseWriter) sendItem(kind string, e event) error {
+	e["output_index"] = 0
+	return w.send(kind, e)
 }
 
 // sendContent emits an event about the item's content: the one part of a message, or the arguments of a call.
-func (w *responseWriter) sendContent(kind string, event members) error {
-	event["item_id"] = w.itemID
+func (w *responseWriter) sendContent(kind string, e event) error {
+	e["item_id"] = w.itemID
 	if !w.isCall() {
-		event["content_index"] = 0
+		e["content_index"] = 0
 	}
-	return w.sendItem(kind, event)
+	return w.sendItem(kind, e)
 }
 
 // isCall reports whether the model writes the arguments of a tool call.
 func (w *responseWriter) isCall() bool { return w.plan.function != "" }
 
-// writeStart sends the events before the first text. If the answer names its tool, the item follows at the end.
+// writeStart sends the events before the first text. The item of an answer that names its tool is added at the end.
 func (w *responseWriter) writeStart() error {
 	for _, kind := range []string{"response.created", "response.in_progress"} {
-		if err := w.send(kind, members{"response": w.response}); err != nil {
+		if err := w.send(kind, event{"response": w.response}); err != nil {
 			return err
 		}
 	}
@@ -115,14 +115,14 @@ func (w *responseWriter) addItem() error {
 	if w.isCall() {
 		w.itemID = "fc_" + randomHex()
 		item := newFunctionCall(w.itemID, "in_progress", w.call)
-		return w.sendItem("response.output_item.added", members{"item": item})
+		return w.sendItem("response.output_item.added", event{"item": item})
 	}
 	w.itemID = "msg_" + randomHex()
 	item := newMessage(w.itemID, "in_progress")
-	if err := w.sendItem("response.output_item.added", members{"item": item}); err != nil {
+	if err := w.sendItem("response.output_item.added", event{"item": item}); err != nil {
 		return err
 	}
-	return w.sendContent("response.content_part.added", members{"part": newOutputText("", nil)})
+	return w.sendContent("response.content_part.added", event{"part": newOutputText("", nil)})
 }
 
 func (w *responseWriter) writeChunk(c engine.Chunk) error {
@@ -135,10 +135,10 @@ func (w *responseWriter) writeChunk(c engine.Chunk) error {
 	case c.Text == "" || w.plan.anyTool:
 		return nil
 	case w.isCall():
-		return w.sendContent("response.function_call_arguments.delta", members{"delta": c.Text})
+		return w.sendContent("response.function_call_arguments.delta", event{"delta": c.Text})
 	}
 	delta := newOutputText(c.Text, appendLogprobs(nil, c.Logprobs))
-	return w.sendContent("response.output_text.delta", members{"delta": delta.Text, "logprobs": delta.Logprobs})
+	return w.sendContent("response.output_text.delta", event{"delta": delta.Text, "logprobs": delta.Logprobs})
 }
 
 // writeEnd sends the events after the last text.
@@ -158,13 +158,13 @@ func (w *responseWriter) writeEnd(answer *chat.Answer) error {
 	if err != nil {
 		return err
 	}
-	if err := w.sendItem("response.output_item.done", members{"item": item}); err != nil {
+	if err := w.sendItem("response.output_item.done", event{"item": item}); err != nil {
 		return err
 	}
 	w.response.Status = status
 	w.response.Output = []OutputItem{item}
 	w.response.Usage = responseUsage(answer)
-	return w.send("response."+status, members{"response": w.response})
+	return w.send("response."+status, event{"response": w.response})
 }
 
 // resolveTool turns a complete text that names its tool into a call of that tool. A truncated text stays a message.
@@ -186,15 +186,15 @@ func (w *responseWriter) writeContent(status string) (OutputItem, error) {
 	if w.isCall() {
 		w.call.Function.Arguments = text
 		err := w.sendContent("response.function_call_arguments.done",
-			members{"name": w.call.Function.Name, "arguments": text})
+			event{"name": w.call.Function.Name, "arguments": text})
 		return newFunctionCall(w.itemID, status, w.call), err
 	}
 	part := newOutputText(text, w.logprobs)
-	err := w.sendContent("response.output_text.done", members{"text": text, "logprobs": part.Logprobs})
+	err := w.sendContent("response.output_text.done", event{"text": text, "logprobs": part.Logprobs})
 	if err != nil {
 		return OutputItem{}, err
 	}
-	err = w.sendContent("response.content_part.done", members{"part": part})
+	err = w.sendContent("response.content_part.done", event{"part": part})
 	return newMessage(w.itemID, status, part), err
 }
 
@@ -205,5 +205,5 @@ func (w *responseWriter) failureEvents(f *fault.Error) []any {
 	if f.Kind == fault.Invalid {
 		w.response.Error.Code = "invalid_prompt"
 	}
-	return []any{members{"type": "response.failed", "sequence_number": w.sequence, "response": w.response}}
+	return []any{event{"type": "response.failed", "sequence_number": w.sequence, "response": w.response}}
 }

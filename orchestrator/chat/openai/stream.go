@@ -9,7 +9,7 @@ import (
 )
 
 // Stream answers a chat completion with [Chunk]s: for each choice its role, its text and its finish reason, and after
-// all choices the usage if the request includes it.
+// all choices the usage if it is requested.
 func (s *Service) Stream(ctx context.Context, r Request, send func(event any) error) error {
 	answer, err := s.chat.Answer(ctx, r.conversation())
 	if err != nil {
@@ -49,10 +49,10 @@ type streamWriter struct {
 	chunk        Chunk // members that all events share
 	answer       *chat.Answer
 	plan         plan
-	usageAtEnd   bool              // in an event without choices
-	usageInEvery bool              // event
+	usageAtEnd   bool              // send the usage in a last event without choices
+	usageInEvery bool              // send the usage so far in every event
 	started      []bool            // by choice: its role has been sent
-	texts        []strings.Builder // by choice, buffered until it is complete if it may call any tool
+	texts        []strings.Builder // by choice: its text so far, if it names its tool
 }
 
 func (w *streamWriter) write(c engine.Chunk) error {
@@ -90,7 +90,7 @@ func (w *streamWriter) firstDelta() Delta {
 	return Delta{Role: "assistant", ToolCalls: []CallDelta{call}}
 }
 
-// buffer holds back a choice that names its tool, until it is complete.
+// buffer sends a choice that names its tool once it is complete.
 func (w *streamWriter) buffer(c engine.Chunk) error {
 	text := &w.texts[c.Choice]
 	text.WriteString(c.Text)

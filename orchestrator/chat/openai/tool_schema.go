@@ -6,7 +6,7 @@ import (
 	"maps"
 )
 
-// schema returns the JSON schema of a tool's parameters, which default to none.
+// schema returns the JSON schema of a tool's parameters. A tool without one has no parameters.
 func (t Tool) schema() json.RawMessage {
 	if !isObject(t.Function.Parameters) {
 		return json.RawMessage(`{"type":"object","properties":{}}`)
@@ -14,19 +14,19 @@ func (t Tool) schema() json.RawMessage {
 	return t.Function.Parameters
 }
 
-// anyToolSchema returns the schema of {"name": …, "parameters": …} for one of several tools. $defs of the tools move to
-// its root, where references look for them.
+// anyToolSchema returns the schema of {"name": …, "parameters": …} for a call of any of the tools. The $defs of the
+// tools move to its root, where references look for them.
 func anyToolSchema(tools []Tool) json.RawMessage {
 	definitions := map[string]json.RawMessage{}
 	var options []any
 	for _, t := range tools {
 		parameters := t.schema()
-		own := definitionsOf(parameters)
-		if conflict(definitions, own) {
+		added := definitionsOf(parameters)
+		if conflict(definitions, added) {
 			parameters = renameDefinitions(parameters, t.Function.Name)
-			own = definitionsOf(parameters)
+			added = definitionsOf(parameters)
 		}
-		maps.Copy(definitions, own)
+		maps.Copy(definitions, added)
 		options = append(options, map[string]any{
 			"type":                 "object",
 			"required":             []string{"name", "parameters"},

@@ -46,8 +46,8 @@ func readObject[T any](value jsontext.Value) (object T, _ *wire.Mismatch) {
 	return object, nil
 }
 
-// mismatchOf locates the member that json.Unmarshal could not decode as the object or string that it must be. If err
-// names no member, the value itself is not an object.
+// mismatchOf converts the error of json.Unmarshal for an object whose members must be objects or strings. If err names
+// no member, the value itself is not an object.
 func mismatchOf(err error) *wire.Mismatch {
 	var wrongType *json.UnmarshalTypeError
 	if !errors.As(err, &wrongType) || wrongType.Field == "" {
@@ -63,16 +63,16 @@ func mismatchOf(err error) *wire.Mismatch {
 	return wire.NotString.At(path...)
 }
 
-// plan says how an answer is constrained and whether its text is a tool call. At most one of function, anyTool and
+// plan is how an answer is constrained and how its text becomes tool calls. At most one of function, anyTool and
 // optional is set; without them the answer is text.
 type plan struct {
 	guide    *engine.Guide // nil if the answer is not constrained
-	function string        // the answer is the arguments of this function
-	anyTool  bool          // the answer is the name and the arguments of one of several functions
-	optional bool          // there are tools that the model may call but need not
+	function string        // the text is the arguments of this function
+	anyTool  bool          // the text names one of several functions and has its arguments
+	optional bool          // the model may call tools but need not
 }
 
-// plan returns the plan of a valid request. A tool that must be called is a guide: the schema of its parameters.
+// plan returns the plan of a valid request. A tool that must be called becomes a guide: the schema of its parameters.
 func (r *Request) plan() plan {
 	if guides, _ := r.guides(r.NVExt); len(guides) > 0 {
 		return plan{guide: guides[0]}
@@ -120,7 +120,7 @@ func readChoice(raw json.RawMessage) (choice, name string) {
 	return "function", object.Name + object.Function.Name
 }
 
-// toolCalls returns the tool calls that the text of an answer stands for, nil if it is plain text.
+// toolCalls returns the tool calls in the text of an answer, nil if it is plain text.
 func (p plan) toolCalls(text string) []ToolCall {
 	function := FunctionCall{Name: p.function, Arguments: text}
 	if p.anyTool {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Two tools may define different types under the same name. References of each tool must resolve to its own.
+// TestConflictingDefinitionsAreRenamed has two tools that define different types under the same name.
 func TestConflictingDefinitionsAreRenamed(t *testing.T) {
 	tool := func(name, kind string) Tool {
 		return Tool{Type: "function", Function: Function{Name: name, Parameters: json.RawMessage(

@@ -26,13 +26,13 @@ import (
 
 var scriptedModels = []string{"scripted_vllm", "scripted_ensemble", "scripted_llmapi"}
 
-// stand is the API over HTTP, in front of a Triton.
-type stand struct {
+// testServer is the API over HTTP with a Triton behind it.
+type testServer struct {
 	t   testing.TB
 	url string
 }
 
-// fakeTriton is the in-process server with the scripted models.
+// fakeTriton starts an in-process Triton with the scripted models.
 func fakeTriton(t testing.TB) (url, repository string) {
 	var models []tritontest.Model
 	for _, name := range scriptedModels {
@@ -41,12 +41,12 @@ func fakeTriton(t testing.TB) (url, repository string) {
 	return tritontest.Start(t, models...).URL(), "testdata/models"
 }
 
-// realTriton is the server that the environment names, under explicit model control, with the scripted models loaded
-// into it.
+// realTriton loads the scripted models into the Triton that the environment names.
 func realTriton(t *testing.T) (url, repository string) {
-	url, repository = os.Getenv("RETORT_TEST_TRITON_URL"), os.Getenv("RETORT_TEST_TRITON_REPOSITORY")
+	url = os.Getenv("RETORT_TEST_TRITON_URL")
+	repository = os.Getenv("RETORT_TEST_TRITON_REPOSITORY")
 	if url == "" || repository == "" {
-		t.Skip("RETORT_TEST_TRITON_URL and RETORT_TEST_TRITON_REPOSITORY do not name a tritonserver under explicit model control")
+		t.Skip("RETORT_TEST_TRITON_URL and RETORT_TEST_TRITON_REPOSITORY name no Triton with explicit model control")
 	}
 	admin := tritontest.NewAdmin(t, url)
 	code, err := os.ReadFile("testdata/scripted/model.py")
@@ -95,8 +95,8 @@ func defaults(t testing.TB) (config chat.Config) {
 	return config
 }
 
-// serve puts the API in front of a Triton.
-func serve(t testing.TB, tritonURL, repository string, change func(*chat.Config, *gateway.Config)) *stand {
+// serve starts the API over HTTP with a Triton behind it.
+func serve(t testing.TB, tritonURL, repository string, change func(*chat.Config, *gateway.Config)) *testServer {
 	t.Helper()
 	config := defaults(t)
 	config.Image.FetchAllow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
@@ -133,10 +133,12 @@ func serve(t testing.TB, tritonURL, repository string, change func(*chat.Config,
 		registry.Close()
 		client.Close()
 	})
-	for until := time.Now().Add(20 * time.Second); len(service.Models()) < len(scriptedModels); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(until) {
-			t.Fatalf("the models are not found: %v, %v", service.Models(), service.Ready())
+	deadline := time.Now().Add(20 * time.Second)
+	for len(service.Models()) < len(scriptedModels) {
+		if time.Now().After(deadline) {
+			t.Fatalf("found only the models %v, %v", service.Models(), service.Ready())
 		}
+		time.Sleep(5 * time.Millisecond)
 	}
-	return &stand{t: t, url: "http://" + listener.Addr().String()}
+	return &testServer{t: t, url: "http://" + listener.Addr().String()}
 }

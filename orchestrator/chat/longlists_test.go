@@ -9,8 +9,8 @@ import (
 	"retort/orchestrator/gateway"
 )
 
-// TestLongLists sends bodies of 4 MiB that are all one list. The answer is short, and what is beyond a bound takes no
-// memory worth telling beyond the body itself.
+// TestLongLists sends bodies of 4 MiB that are one list. The answer must be short, and items beyond a bound must take
+// little memory beyond the body.
 func TestLongLists(t *testing.T) {
 	url, repository := fakeTriton(t)
 	s := serve(t, url, repository, func(_ *chat.Config, limits *gateway.Config) { limits.BodyLimit = 32 << 20 })
@@ -26,10 +26,10 @@ func TestLongLists(t *testing.T) {
 	const model = `{"model":"test/scripted-vllm","messages":[{"role":"user","content":"a"}],`
 	for name, test := range map[string]struct{ path, body, want string }{
 		"messages":        {completions, long(`{"model":"m","messages":[`, `{}`, `]}`), "messages[0].role: Field required"},
-		"messages, stack": {older, long(`{"model":"m","messages":[`, `{}`, `]}`), "messages[0].role: Field required"},
+		"messages, stack": {olderStackPath, long(`{"model":"m","messages":[`, `{}`, `]}`), "messages[0].role: Field required"},
 		"parts":           {completions, long(`{"model":"m","messages":[{"role":"user","content":[`, `{"type":"text","text":""}`, `]}]}`), "at most 1024 items"},
-		"parts, stack":    {older, long(`{"model":"m","messages":[{"role":"user","content":[`, `""`, `]}]}`), "at most 1024 items"},
-		"members of a part": {completions, `{"model":"m","messages":[{"role":"user","content":[{` + numbered(size) + `}]}]}`,
+		"parts, stack":    {olderStackPath, long(`{"model":"m","messages":[{"role":"user","content":[`, `""`, `]}]}`), "at most 1024 items"},
+		"members of a part": {completions, `{"model":"m","messages":[{"role":"user","content":[{` + numberedMembers(size) + `}]}]}`,
 			"messages[0].content[0].type: Field required"},
 		"stop strings": {completions, long(model+`"stop":[`, `""`, `]}`), "stop"},
 		"stop tokens":  {completions, long(model+`"stop_token_ids":[`, `0`, `]}`), "at most 1024 items"},
@@ -37,27 +37,27 @@ func TestLongLists(t *testing.T) {
 		"tool calls":   {completions, long(`{"model":"m","messages":[{"role":"assistant","content":"a","tool_calls":[`, `{}`, `]}]}`), "at most 128 items"},
 		"input":        {"/v1/responses", long(`{"model":"m","input":[`, `{}`, `]}`), "at most 1024 items"},
 		"prompts":      {"/v1/completions", long(`{"model":"m","prompt":[`, `"a"`, `]}`), "at most 64 items"},
-		"biases":       {completions, model + `"logit_bias":{` + numbered(size) + `}}`, "logit_bias"},
+		"biases":       {completions, model + `"logit_bias":{` + numberedMembers(size) + `}}`, "logit_bias"},
 		"modalities":   {completions, long(model+`"modalities":[`, `""`, `]}`), "at most 16 items"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			status, text := (&stand{t: t, url: s.url}).post(test.path, test.body)
+			status, text := (&testServer{t: t, url: s.url}).post(test.path, test.body)
 			runtime.ReadMemStats(&after)
 			if status != 400 || !strings.Contains(text, test.want) || len(text) > 8192 {
 				t.Errorf("%d, %d bytes: %.500s", status, len(text), text)
 			}
-			// The client's copy, the server's, and a few of the decoder's.
+			// 24 bytes a byte: copies of the client, the server and the decoder
 			if used := after.TotalAlloc - before.TotalAlloc; !raceEnabled && used > 24*size {
-				t.Errorf("%d MB were used", used>>20)
+				t.Errorf("%d MB were allocated", used>>20)
 			}
 		})
 	}
 }
 
-// numbered is a list of members of so many bytes.
-func numbered(size int) string {
+// numberedMembers returns the members of an object with size bytes.
+func numberedMembers(size int) string {
 	var b strings.Builder
 	b.WriteString(`"#":0`)
 	for i := 0; b.Len() < size; i++ {
