@@ -1,7 +1,8 @@
-"""The latent-space API on the molecules that people bring: drugs, reagents, salts, common chemicals.
+"""Measures the latent-space API on common molecules: drugs, reagents, salts, household chemicals.
 
-Every function asks the service by HTTP and counts with Python RDKit; post(path, body) is the answer to a body, and
-raises Refused where the service refuses it. A sequence that the model cannot spell counts as not returned.
+The functions send requests with post(path, body), which raises Refused if the service rejects the body, and judge the
+answers with Python RDKit. A good molecule is distinct, similar enough and not the seed. A fault is a radical or an
+impossible valence that the seed does not have. A molecule is read if the model can spell it.
 """
 
 from __future__ import annotations
@@ -42,16 +43,16 @@ VARIANTS = [
 """Stereo and salt variants of one drug, which should be nearest neighbours of each other."""
 POINTS, STEPS, EACH = 50, 50, 10
 FLOOR = 0.7
-"""min_similarity that /generate documents as its default."""
+"""The documented default of min_similarity at /generate."""
 
 
 def drug_like(smiles: list[str], least: int = 10, most: int = 45) -> list[str]:
-    """Molecules of one component with this many heavy atoms."""
+    """Returns the molecules with one component and `least` to `most` heavy atoms."""
     return [s for s in smiles if "." not in s and least <= Chem.MolFromSmiles(s).GetNumHeavyAtoms() <= most]
 
 
 def round_trip(post: Post, smiles: list[str]) -> dict[str, float]:
-    """Shares of the molecules that are read at all, come back exactly, ignoring chirality, and valid."""
+    """Returns the shares of molecules that are read, and of their reconstruction."""
     states = [row and row[0] for row in _rows(post, "/hidden", "hiddens", smiles)]
     read = [(s, state) for s, state in zip(smiles, states, strict=True) if state]
     figures = latent_space.reconstruction([s for s, _ in read], latent_space.decode(post, [state for _, state in read]))
@@ -60,8 +61,10 @@ def round_trip(post: Post, smiles: list[str]) -> dict[str, float]:
 
 
 def _rows(post: Post, path: str, name: str, smiles: list[str], size: int = 50) -> list:
-    """The rows of the answer, None where the service does not read a molecule: of a list that it refuses every one
-    is asked alone."""
+    """Returns the list `name` of the answers, with None for molecules that the service does not read.
+
+    If it refuses a list, each molecule is sent alone.
+    """
     rows: list = []
     for start in range(0, len(smiles), size):
         part = smiles[start : start + size]
@@ -73,13 +76,13 @@ def _rows(post: Post, path: str, name: str, smiles: list[str], size: int = 50) -
 
 
 def faults(molecule: Chem.Mol) -> tuple[int, int]:
-    """Radical electrons, and atoms with a valence that RDKit does not allow."""
+    """Returns the numbers of radical electrons and of atoms with a valence that RDKit does not allow."""
     problems = [p for p in Chem.DetectChemistryProblems(molecule) if p.GetType() == "AtomValenceException"]
     return sum(atom.GetNumRadicalElectrons() for atom in molecule.GetAtoms()), len(problems)
 
 
-def worse(smiles: str, seed: str) -> bool:
-    """Whether a molecule has radicals or impossible valences that its seed has not."""
+def has_new_faults(smiles: str, seed: str) -> bool:
+    """Reports whether a text has more faults than its seed, or is no SMILES."""
     found, start = (Chem.MolFromSmiles(text, sanitize=False) for text in (smiles, seed))
     if found is None:
         return True
@@ -89,15 +92,15 @@ def worse(smiles: str, seed: str) -> bool:
     return any(a > b for a, b in zip(faults(found), faults(start), strict=True))
 
 
-def answer(seed: str, texts: Sequence[str], floor: float = 0.0) -> dict[str, int]:
-    """How many of the texts count: molecules at or above the floor, distinct, not the seed; how many are new
-    faults, and how many are mixtures of more components than the seed."""
+def judge(seed: str, texts: Sequence[str], floor: float = 0.0) -> dict[str, int]:
+    """Counts the texts that are good (similarity at least `floor`), have faults, or have more components than the
+    seed."""
     origin, good, bad = Chem.MolFromSmiles(seed), set(), 0
     start = Chem.MolToSmiles(origin)
     for text in texts:
         molecule = Chem.MolFromSmiles(text) if text else None
-        bad += worse(text, seed)
-        # The service's similarity is a double as this one; equal sums may differ in the last digit.
+        bad += has_new_faults(text, seed)
+        # The service's similarity may differ in the last digit.
         if (
             molecule is not None
             and Chem.MolToSmiles(molecule) != start
@@ -113,52 +116,54 @@ def answer(seed: str, texts: Sequence[str], floor: float = 0.0) -> dict[str, int
 
 
 def defaults(post: Post, seeds: list[str]) -> dict[str, float]:
-    """/generate with nothing but `smi`: molecules that count of the ten asked for, in the mean and in all answers."""
-    rows = [answer(seed, post("/generate", {"smi": seed})["generated"], FLOOR) for seed in seeds]
+    """Returns shares of the ten molecules of /generate with `smi` alone."""
+    rows = [judge(seed, post("/generate", {"smi": seed})["generated"], FLOOR) for seed in seeds]
     return {"seeds": len(seeds), "asked": EACH, **_shares(rows, EACH)}
 
 
-def unguided(post: Post, seeds: list[str], wanted: int = 100) -> dict[str, float]:
-    """`none` asked for more molecules than it has particles."""
+def unguided(post: Post, seeds: list[str], requested: int = 100) -> dict[str, float]:
+    """Returns shares of the molecules of the algorithm `none`, when it should return more than it has particles."""
     rows = [
-        answer(
-            s, post("/generate", {"smi": s, "algorithm": "none", "num_molecules": wanted, "particles": 30})["generated"]
+        judge(
+            s,
+            post("/generate", {"smi": s, "algorithm": "none", "num_molecules": requested, "particles": 30})[
+                "generated"
+            ],
         )
         for s in seeds
     ]
-    return {"seeds": len(seeds), "asked": wanted, **_shares(rows, wanted)}
+    return {"seeds": len(seeds), "asked": requested, **_shares(rows, requested)}
 
 
-def _shares(rows: list[dict[str, int]], asked: int) -> dict[str, float]:
+def _shares(rows: list[dict[str, int]], requested: int) -> dict[str, float]:
     returned = sum(row["returned"] for row in rows)
     return {
-        "returned": returned / asked / len(rows),
-        "good": sum(row["good"] for row in rows) / asked / len(rows),
-        "full_answers": sum(row["good"] == asked for row in rows) / len(rows),
+        "returned": returned / requested / len(rows),
+        "good": sum(row["good"] for row in rows) / requested / len(rows),
+        "full_answers": sum(row["good"] == requested for row in rows) / len(rows),
         **{name: sum(row[name] for row in rows) / max(1, returned) for name in ("faults", "mixtures")},
     }
 
 
 def sampled(post: Post, seeds: list[str], radius: float) -> dict[str, float]:
-    """/sampling at a scaled radius, EACH molecules a seed: shares that count and that /embedding reads, and their
-    similarity."""
+    """Returns shares of EACH molecules per seed from /sampling, the share that is read, and the median similarity."""
     texts = post("/sampling", {"sequences": seeds, "num_molecules": EACH, "scaled_radius": radius})["generated"]
-    rows = [answer(seed, found) for seed, found in zip(seeds, texts, strict=True)]
+    rows = [judge(seed, found) for seed, found in zip(seeds, texts, strict=True)]
     flat = [(seed, text) for seed, found in zip(seeds, texts, strict=True) for text in found]
     read = _rows(post, "/embedding", "embeddings", [text for _, text in flat])
     pairs = [(Chem.MolFromSmiles(seed), Chem.MolFromSmiles(text)) for seed, text in flat]
-    near = [molecules.similar(a, b) for a, b in pairs if b is not None]
+    similarities = [molecules.similar(a, b) for a, b in pairs if b is not None]
     return {
         "scaled_radius": radius,
         "seeds": len(seeds),
         **_shares(rows, EACH),
         "read": sum(row is not None for row in read) / len(read),
-        "similarity_median": statistics.median(near),
+        "similarity_median": statistics.median(similarities),
     }
 
 
 def scale(post: Post, seed: str, deviation: float, noise: int) -> dict[str, float]:
-    """POINTS points of this standard deviation around a molecule, as the published client-side loops draw them."""
+    """Decodes POINTS points with normal noise around a molecule, as published client-side loops do."""
     state, draw = latent_space.hidden(post, [seed])[0], random.Random(noise)
     texts = latent_space.decode(post, [[v + deviation * draw.gauss(0, 1) for v in state] for _ in range(POINTS)])
     valid = [m for m in map(molecules.canonical, texts) if m]
@@ -166,9 +171,11 @@ def scale(post: Post, seed: str, deviation: float, noise: int) -> dict[str, floa
 
 
 def interpolated(post: Post, pairs: list[tuple[str, str]]) -> dict[str, float]:
-    """Decodes STEPS points on the line between the two molecules of each pair. Returns averages over the pairs: the
-    number of distinct molecules, and the rank correlations of the step with the similarity to the first molecule
-    (negative) and to the last."""
+    """Decodes STEPS points on the line between the molecules of each pair.
+
+    Returns averages over the pairs: the number of distinct molecules, and the rank correlations of the step with the
+    similarity to the first molecule (negative) and to the last.
+    """
     rows = []
     for first, last in pairs:
         a, b = latent_space.hidden(post, [first, last])
@@ -189,7 +196,7 @@ def interpolated(post: Post, pairs: list[tuple[str, str]]) -> dict[str, float]:
 
 
 def spearman(a: Sequence[float], b: Sequence[float]) -> float:
-    """Rank correlation, ties at their mean rank; 0 where one side has one value only."""
+    """Returns the rank correlation, with mean ranks for ties, or 0 if one side is constant."""
     x, y = _ranks(a), _ranks(b)
     return statistics.correlation(x, y) if len(set(x)) > 1 and len(set(y)) > 1 else 0.0
 
@@ -204,31 +211,34 @@ def _ranks(values: Sequence[float]) -> list[float]:
 
 
 def embedding(post: Post, drugs: list[str]) -> dict[str, float]:
-    """Rank correlation over all pairs of drugs of the vectors' cosine with the Tanimoto similarity; and the share
-    of VARIANTS that have each other as nearest neighbour among the drugs."""
+    """Compares the vectors of drugs.
+
+    Returns the rank correlation of cosine and Tanimoto similarity over all pairs of drugs, and the share of VARIANTS
+    that are each other's nearest neighbours among the drugs.
+    """
     known = [(s, v) for s, v in zip(drugs, _rows(post, "/embedding", "embeddings", drugs), strict=True) if v]
     prints = [molecules.MORGAN.GetFingerprint(Chem.MolFromSmiles(s)) for s, _ in known]
     units = [_unit(v) for _, v in known]
     pairs = list(itertools.combinations(range(len(known)), 2))
     cosines = [_dot(units[i], units[j]) for i, j in pairs]
-    near = []
+    nearest = []
     for pair in VARIANTS:
         vectors = _rows(post, "/embedding", "embeddings", list(pair))
         if all(vectors):
             a, b = map(_unit, vectors)
-            apart = {molecules.canonical(s, False) for text in pair for s in text.split(".")}
-            others = [u for u, (s, _) in zip(units, known) if molecules.canonical(s, False) not in apart]
-            near.append(all(_dot(a, b) >= _dot(own, u) for own in (a, b) for u in others))
+            same = {molecules.canonical(s, False) for text in pair for s in text.split(".")}
+            others = [u for u, (s, _) in zip(units, known) if molecules.canonical(s, False) not in same]
+            nearest.append(all(_dot(a, b) >= _dot(variant, u) for variant in (a, b) for u in others))
     return {
         "drugs": len(known),
         "rank_correlation": spearman(cosines, [DataStructs.TanimotoSimilarity(prints[i], prints[j]) for i, j in pairs]),
-        "variants_nearest": sum(near) / len(VARIANTS),
+        "variants_nearest": sum(nearest) / len(VARIANTS),
     }
 
 
 def _unit(vector: Sequence[float]) -> list[float]:
-    size = sum(v * v for v in vector) ** 0.5
-    return [v / size for v in vector]
+    norm = sum(v * v for v in vector) ** 0.5
+    return [v / norm for v in vector]
 
 
 def _dot(a: Sequence[float], b: Sequence[float]) -> float:

@@ -13,7 +13,7 @@ from matplotlib import pyplot  # noqa: E402  (the backend is chosen first)
 
 
 def spread(values: list[float]) -> dict[str, float]:
-    """Mean, standard deviation and median."""
+    """Returns mean, standard deviation and median."""
     return {
         "mean": statistics.fmean(values),
         "deviation": statistics.pstdev(values),
@@ -22,13 +22,13 @@ def spread(values: list[float]) -> dict[str, float]:
 
 
 def load(out: Path) -> dict:
-    """The results so far."""
+    """Returns the results in a folder, or none."""
     path = out / "results.json"
     return json.loads(path.read_text()) if path.exists() else {}
 
 
 def write(out: Path, results: dict) -> None:
-    """results.json, results.md and a plot per task."""
+    """Writes results.json, results.md and a plot per task."""
     (out / "results.json").write_text(json.dumps(results, indent=1) + "\n")
     (out / "results.md").write_text("\n".join(text(results)) + "\n")
     for task, plot in (("qed", scores), ("plogp", gains), ("space", radii)):
@@ -41,7 +41,7 @@ def write(out: Path, results: dict) -> None:
 
 
 def text(results: dict) -> list[str]:
-    """The tables under their headings, in Markdown."""
+    """Returns all tables with their headings, in Markdown."""
     lines = ["# Latent-space molecules: optimisation and sampling through the HTTP API", ""]
     for heading, body in tables(results).values():
         lines += [f"## {heading}", "", *body, ""]
@@ -49,7 +49,7 @@ def text(results: dict) -> list[str]:
 
 
 def tables(results: dict) -> dict[str, tuple[str, list[str]]]:
-    """By section: the heading and the lines of its table."""
+    """Returns the heading and the lines of each section."""
     found: dict[str, tuple[str, list[str]]] = {}
     if "qed" in results:
         task = results["qed"]
@@ -59,8 +59,8 @@ def tables(results: dict) -> dict[str, tuple[str, list[str]]]:
                 "| evaluations | starts | success | no result | s / start | largest disagreement with Python RDKit |",
                 "| --- | --- | --- | --- | --- | --- |",
                 *(
-                    f"| {r['evaluations']:,} | {r['starts']} | {r['success']:.1%} | {r['without_result']} | {r['seconds_mean']:.1f} "
-                    f"| {r['largest_disagreement']:.1e} |"
+                    f"| {r['evaluations']:,} | {r['starts']} | {r['success']:.1%} | {r['without_result']} "
+                    f"| {r['seconds_mean']:.1f} | {r['largest_disagreement']:.1e} |"
                     for r in task["rows"]
                 ),
             ],
@@ -70,12 +70,13 @@ def tables(results: dict) -> dict[str, tuple[str, list[str]]]:
         found["plogp"] = (
             f"Gain in normalised penalised logP (plogp_opt_{task['split']}, seed {task['seed']})",
             [
-                "| similarity | evaluations | starts | mean ± sd | median | gain >= 2 | no result | s / start | largest disagreement |",
+                "| similarity | evaluations | starts | mean ± sd | median | gain >= 2 | no result | s / start "
+                "| largest disagreement |",
                 "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
                 *(
-                    f"| {r['similarity']} | {r['evaluations']:,} | {r['starts']} | {r['mean']:.2f} ± {r['deviation']:.2f} "
-                    f"| {r['median']:.2f} | {r['gains_2']:.1%} | {r['without_result']} | {r['seconds_mean']:.1f} "
-                    f"| {r['largest_disagreement']:.1e} |"
+                    f"| {r['similarity']} | {r['evaluations']:,} | {r['starts']} "
+                    f"| {r['mean']:.2f} ± {r['deviation']:.2f} | {r['median']:.2f} | {r['gains_2']:.1%} "
+                    f"| {r['without_result']} | {r['seconds_mean']:.1f} | {r['largest_disagreement']:.1e} |"
                     for r in task["rows"]
                 ),
             ],
@@ -84,7 +85,8 @@ def tables(results: dict) -> dict[str, tuple[str, list[str]]]:
         found["space"] = (
             f"The space, on {row['molecules']:,} molecules of zinc250k_valid",
             [
-                f"Reconstruction: exact {row['exact']:.2%}, ignoring chirality {row['exact_no_stereo']:.2%}, valid {row['valid']:.2%}.",
+                f"Reconstruction: exact {row['exact']:.2%}, ignoring chirality {row['exact_no_stereo']:.2%}, "
+                f"valid {row['valid']:.2%}.",
                 "",
                 "| radius | validity | uniqueness | non-identical |",
                 "| --- | --- | --- | --- |",
@@ -115,7 +117,7 @@ DRUGS = {
 
 
 def table(rows: list[dict]) -> list[str]:
-    """Rows of figures with the same names as one table, a column a name."""
+    """Returns the table of rows with the same names, one column per name."""
     cells = [[f"{value:.4g}" if isinstance(value, float) else str(value) for value in row.values()] for row in rows]
     return [
         "| " + " | ".join(line) + " |"
@@ -124,12 +126,12 @@ def table(rows: list[dict]) -> list[str]:
 
 
 def shares(row: dict[str, float]) -> str:
-    """Three cells."""
+    """Returns three cells."""
     return " | ".join(f"{row[name]:.1%}" for name in ("validity", "uniqueness", "non_identical"))
 
 
 def scores(axes: pyplot.Axes, rows: list[dict]) -> None:
-    """Best QED found, cumulated."""
+    """Plots the cumulative distribution of the best QED found."""
     for row in rows:
         values = sorted(row["scores"])
         axes.step(
@@ -143,7 +145,7 @@ def scores(axes: pyplot.Axes, rows: list[dict]) -> None:
 
 
 def gains(axes: pyplot.Axes, rows: list[dict]) -> None:
-    """Gains in penalised logP."""
+    """Plots histograms of the gains in penalised logP."""
     for row in rows:
         axes.hist(
             row["gains"],
@@ -156,7 +158,7 @@ def gains(axes: pyplot.Axes, rows: list[dict]) -> None:
 
 
 def radii(axes: pyplot.Axes, rows: list[dict]) -> None:
-    """Sampling quality by radius."""
+    """Plots the quality of samples by radius."""
     for name in ("validity", "uniqueness", "non_identical"):
         axes.plot(
             [r["radius"] for r in rows[0]["radii"]],

@@ -1,7 +1,7 @@
-"""Reconstruction and sampling quality of a latent space, seen through /hidden and /decode.
+"""Measures reconstruction and samples of a latent space through /hidden, /decode and /sampling.
 
-Definitions as in the MolMIM model card: exact = the decoded SMILES stands for the very molecule; validity = decodes
-to a molecule; uniqueness = distinct among valid; non-identical = valid and not the seed, among valid.
+The figures are those of the MolMIM model card: exact: the decoded SMILES is the same molecule; validity: the share of
+texts that are molecules; uniqueness: distinct over valid; non-identical: valid and not the seed, over valid.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from scripts.eval.molecules import canonical
 RADII = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0)
 SCALED_RADII = (0.7, 1.0, 1.5, 2.0)
 SEEDS, EACH, ROWS = 200, 5, 500
-
+"""Molecules sampled around, samples of each, and rows of a request."""
 
 Post = Callable[[str, dict], dict]
 
 
 def hidden(post: Post, smiles: list[str]) -> list[list[float]]:
-    """The hidden state of each molecule."""
+    """Returns the hidden state of each molecule."""
     states: list[list[float]] = []
     for start in range(0, len(smiles), ROWS):
         states += [row[0] for row in post("/hidden", {"sequences": smiles[start : start + ROWS]})["hiddens"]]
@@ -28,7 +28,7 @@ def hidden(post: Post, smiles: list[str]) -> list[list[float]]:
 
 
 def decode(post: Post, states: list[list[float]]) -> list[str]:
-    """The SMILES of each hidden state."""
+    """Returns the SMILES of each hidden state."""
     texts: list[str] = []
     for start in range(0, len(states), ROWS):
         part = states[start : start + ROWS]
@@ -37,7 +37,7 @@ def decode(post: Post, states: list[list[float]]) -> list[str]:
 
 
 def reconstruction(smiles: list[str], back: list[str]) -> dict[str, float]:
-    """Shares that come back exactly, ignoring chirality, and valid."""
+    """Returns the shares of molecules that come back exact, exact but for chirality, and valid."""
     valid = [canonical(b) for b in back]
     exact = sum(v is not None and v == canonical(s) for s, v in zip(smiles, valid))
     flat = sum(v is not None and canonical(v, False) == canonical(s, False) for s, v in zip(smiles, valid))
@@ -46,14 +46,14 @@ def reconstruction(smiles: list[str], back: list[str]) -> dict[str, float]:
 
 
 def around(post: Post, smiles: list[str], states: list[list[float]], radius: float, seed: int) -> dict[str, float]:
-    """EACH samples around each molecule: its state plus normal noise."""
+    """Measures EACH samples around each molecule: its hidden state plus normal noise."""
     noise = random.Random(seed)
     points = [[v + radius * noise.gauss(0, 1) for v in state] for state in states for _ in range(EACH)]
     return {"radius": radius, **quality(smiles, decode(post, points))}
 
 
 def served(post: Post, smiles: list[str], scaled_radius: float, seed: int) -> dict[str, float]:
-    """EACH molecules around each molecule as /sampling gives them: it draws again where a draw is none, or not new."""
+    """Measures EACH samples of /sampling around each molecule, which replaces samples that are invalid or not new."""
     body = {"sequences": smiles, "num_molecules": EACH, "scaled_radius": scaled_radius, "seed": seed}
     return {
         "scaled_radius": scaled_radius,
@@ -62,7 +62,7 @@ def served(post: Post, smiles: list[str], scaled_radius: float, seed: int) -> di
 
 
 def quality(smiles: list[str], texts: list[str]) -> dict[str, float]:
-    """Validity, uniqueness and non-identical share of EACH texts around each molecule."""
+    """Returns the figures of EACH texts around each molecule."""
     found, starts = [canonical(text) for text in texts], [canonical(s) for s in smiles for _ in range(EACH)]
     valid = [(m, s) for m, s in zip(found, starts, strict=True) if m is not None]
     return {
@@ -73,7 +73,7 @@ def quality(smiles: list[str], texts: list[str]) -> dict[str, float]:
 
 
 def measure(post: Post, smiles: list[str], seed: int) -> dict:
-    """All figures."""
+    """Returns all figures."""
     states = hidden(post, smiles)
     seeds = slice(0, SEEDS)
     return {

@@ -1,11 +1,11 @@
-"""Measures the molecules of the masked-template API, through HTTP:
+"""Measures the molecules of the masked-template API through HTTP:
 
     python -m scripts.eval.masked --data DATA --url http://127.0.0.1:8002 [--tasks de_novo,motif_extension] [--limit 40]
 
-de_novo                    --count molecules (1,000) without given fragments.
-documented_defaults        the same, with no settings at all.
+de_novo                    --count molecules (1,000) without given fragments
+documented_defaults        the same with the default settings
 motif_extension, scaffold_decoration, superstructure, linker_one_step
-                           100 molecules with the fragments of each drug of genmol_fragments_dev.csv (half of the
+                           100 molecules with the fragments of each drug in genmol_fragments_dev.csv (half of the
                            drugs of the published benchmark)
 
 The protocol is GenMol's (arXiv 2501.06158, section 5):
@@ -16,13 +16,13 @@ uniqueness  distinct over returned
 quality     distinct with QED >= 0.6 and SA <= 4, over requested
 diversity   mean pairwise Tanimoto distance of the distinct (Morgan radius 2, 1024 bits)
 distance    mean Tanimoto distance to the drug
-draws       rows that the model filled over molecules requested
+draws       rows that the model filled over requested
 
-Fragment figures are means over the drugs. Python RDKit computes all figures; each is a mean over --seeds with its
-standard deviation. Each task runs in three ways: drawn once (the model alone, attempts 1, as in published figures);
-as served (unique molecules, the API's default attempts to replace missing ones); and drawn once without a request for
-quality. --set changes a setting: --set de_novo.temperature=0.8. It writes OUT/masked.json and OUT/masked.md; --write,
-for complete evaluations only, also updates the section of PAGE.
+Figures with fragments are means over the drugs. Python RDKit computes all figures; each is a mean over --seeds, with
+its standard deviation. Each task runs in three ways: "drawn once", each row sampled once (attempts 1), as in published
+figures; "as served", unique molecules, with the API's default attempts to replace missing ones; and "drawn once of any
+quality", the first without a request for quality. --set changes a setting, as in --set de_novo.temperature=0.8. It
+writes OUT/masked.json and OUT/masked.md. --write also updates the section of the page, after complete evaluations only.
 """
 
 from __future__ import annotations
@@ -60,26 +60,27 @@ SETTINGS: dict[str, dict[str, float]] = {
     "superstructure": dict(temperature=1.4, noise=1.0, gamma=0.0, min_add_len=8),
     "linker_one_step": dict(temperature=1.5, noise=1.0, gamma=0.0, min_add_len=18),
 }
-"""Settings for the shipped model, tuned on a few molecules and seeds that are not in the report.
+"""Settings of the tasks, tuned for the shipped model on molecules and seeds outside the report.
 
-The masks of GenMol have 17 or 18 tokens in all fragment tasks.
+GenMol uses masks of 17 or 18 tokens in all tasks with fragments.
 """
 
-COLUMNS = {
+DRUG_COLUMNS = {
     "motif_extension": "motif_extension",
     "scaffold_decoration": "scaffold_decoration",
     "superstructure": "superstructure_generation",
     "linker_one_step": "linker_design",
 }
+"""Column of the fragments in genmol_fragments_dev.csv by task."""
 
 WAYS: dict[str, dict[str, float]] = {
     "drawn once": {"attempts": 1},
     "as served": {"unique": True},
     "drawn once of any quality": {"attempts": 1, "quality": False},
 }
-"""Request settings of the ways to run each task."""
+"""Settings of each way to run a task."""
 
-FREE = ("de_novo", "documented_defaults")
+DE_NOVO = ("de_novo", "documented_defaults")
 """Tasks without given fragments."""
 
 FIGURES = ("validity", "strict", "uniqueness", "quality", "diversity", "distance", "draws")
@@ -123,20 +124,22 @@ SECTION = "eval-masked"
 
 
 class API(Service):
-    """The masked-template API; batch: most molecules of a request; workers: requests in flight."""
+    """The masked-template API, with at most `batch` molecules in a request and `workers` requests in flight."""
 
     def __init__(self, url: str, timeout: float, batch: int, workers: int) -> None:
         super().__init__(url, timeout)
         self.batch, self.workers = batch, workers
 
     def model(self) -> str:
-        """The public id of the model."""
+        """Returns the public id of the model."""
         with self.open("/v1/models") as answer:
             return json.load(answer)["available_models"][0]
 
     def generate(self, count: int, seed: int, settings: dict, smiles: str | None) -> tuple[list[dict], int]:
-        """Requests `count` molecules in batches with seeds derived from `seed`; returns them and the number of
-        rows drawn."""
+        """Requests `count` molecules in batches with seeds derived from `seed`.
+
+        Returns the molecules and the number of rows that the model filled.
+        """
         bodies = [
             {
                 "smiles": smiles,
@@ -152,8 +155,8 @@ class API(Service):
         return [m for answer in answers for m in answer["molecules"]], sum(answer["drawn"] for answer in answers)
 
 
-def good(molecule: Chem.Mol) -> bool:
-    """Reports whether a molecule is drug-like and easy to make, as the benchmark defines it."""
+def is_good(molecule: Chem.Mol) -> bool:
+    """Reports whether a molecule has the quality of the benchmark: drug-like and easy to synthesise."""
     return QED.qed(molecule) >= 0.6 and sascorer.calculateScore(molecule) <= 4
 
 
@@ -161,8 +164,8 @@ def diversity(prints: list) -> float:
     """Returns the mean pairwise Tanimoto distance."""
     if len(prints) < 2:
         return 0.0
-    similar = sum(sum(DataStructs.BulkTanimotoSimilarity(p, prints[:i])) for i, p in enumerate(prints))
-    return 1 - similar / (len(prints) * (len(prints) - 1) / 2)
+    similarity = sum(sum(DataStructs.BulkTanimotoSimilarity(p, prints[:i])) for i, p in enumerate(prints))
+    return 1 - similarity / (len(prints) * (len(prints) - 1) / 2)
 
 
 def figures(
@@ -172,7 +175,7 @@ def figures(
 
     Raises RuntimeError if a molecule lacks a fragment.
     """
-    for pattern in kept(fragments):
+    for pattern in fragment_patterns(fragments):
         for m in found:
             if not Chem.MolFromSmiles(m["smiles"]).HasSubstructMatch(pattern):
                 raise RuntimeError(f"{m['smiles']} does not contain {fragments}")
@@ -183,7 +186,7 @@ def figures(
         "validity": 100 * len(found) / requested,
         "strict": 100 * sum(m["scores"]["decoded_as_written"] for m in found) / requested,
         "uniqueness": 100 * len(distinct) / max(1, len(found)),
-        "quality": 100 * sum(map(good, molecules)) / requested,
+        "quality": 100 * sum(map(is_good, molecules)) / requested,
         "diversity": diversity(prints),
         "distance": None,
         "draws": drawn / requested,
@@ -194,8 +197,8 @@ def figures(
     return row
 
 
-def kept(fragments: str | None) -> list[Chem.Mol]:
-    """Returns patterns of the fragments without open positions, hydrogens and stereochemistry."""
+def fragment_patterns(fragments: str | None) -> list[Chem.Mol]:
+    """Returns the fragments as patterns without open positions, hydrogens and stereochemistry."""
     patterns = []
     for text in fragments.split(".") if fragments else []:
         fragment = Chem.RWMol(Chem.MolFromSmiles(text))
@@ -207,7 +210,7 @@ def kept(fragments: str | None) -> list[Chem.Mol]:
 
 
 def mean(rows: list[dict]) -> dict[str, float | None]:
-    """Returns the mean of each figure over the drugs; diversity and distance over drugs with molecules."""
+    """Returns the mean of each figure over the drugs; of diversity and distance, over those with molecules."""
     out: dict[str, float | None] = {}
     for name in FIGURES:
         values = [
@@ -218,8 +221,8 @@ def mean(rows: list[dict]) -> dict[str, float | None]:
 
 
 def run(api: API, task: str, seed: int, settings: dict, options: argparse.Namespace) -> dict[str, float | None]:
-    """Runs a task with a seed."""
-    if task in FREE:
+    """Returns the figures of a task with a seed."""
+    if task in DE_NOVO:
         count = options.limit or options.count
         return figures(*api.generate(count, seed, settings, None), count)
     count = min(options.limit or 100, 100)
@@ -227,7 +230,7 @@ def run(api: API, task: str, seed: int, settings: dict, options: argparse.Namesp
         drugs = list(csv.DictReader(file))
     rows = []
     for number, drug in enumerate(drugs):
-        fragments = drug[COLUMNS[task]]
+        fragments = drug[DRUG_COLUMNS[task]]
         rows.append(
             figures(*api.generate(count, 100 * seed + number, settings, fragments), count, drug["smiles"], fragments)
         )
@@ -235,7 +238,7 @@ def run(api: API, task: str, seed: int, settings: dict, options: argparse.Namesp
 
 
 def zinc(data: Path, seed: int, count: int) -> dict[str, float | None]:
-    """Returns the same figures of ZINC250k molecules, for comparison."""
+    """Returns the figures of ZINC250k's molecules, for comparison."""
     with gzip.open(data / "zinc250k_train.smi.gz", "rt") as file:
         lines = file.read().split()
     sample = random.Random(seed).sample(lines, min(count, len(lines)))
@@ -258,21 +261,21 @@ def table(
             "| | " + " | ".join(FIGURES) + " |",
             "|---" * (len(FIGURES) + 1) + "|",
         ]
-        lines += [line(f"**Retort, {way}**", rows) for way, rows in ways.items()]
+        lines += [table_row(f"**Retort, {way}**", rows) for way, rows in ways.items()]
         if task == "de_novo":
-            lines.append(line("ZINC250k's own molecules", zinc250k))
+            lines.append(table_row("ZINC250k's own molecules", zinc250k))
         lines += [
-            f"| {name}, published | " + " | ".join(shown(n, [v]) for n, v in zip(FIGURES, (*values, None))) + " |"
+            f"| {name}, published | " + " | ".join(format_mean(n, [v]) for n, v in zip(FIGURES, (*values, None))) + " |"
             for name, values in PUBLISHED.get(task, {}).items()
         ]
     return "\n".join(lines).strip() + "\n"
 
 
-def line(name: str, rows: list[dict]) -> str:
-    return f"| {name} | " + " | ".join(shown(f, [r[f] for r in rows]) for f in FIGURES) + " |"
+def table_row(name: str, rows: list[dict]) -> str:
+    return f"| {name} | " + " | ".join(format_mean(f, [r[f] for r in rows]) for f in FIGURES) + " |"
 
 
-def shown(figure: str, values: list[float | None]) -> str:
+def format_mean(figure: str, values: list[float | None]) -> str:
     """Formats the mean of the values, and their deviation if there are several."""
     known = [v for v in values if v is not None]
     if not known:
@@ -301,19 +304,17 @@ def arguments(given: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m scripts.eval.masked", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument(
-        "--data", type=Path, default=os.environ.get("RETORT_DATA"), help="folder of the data; RETORT_DATA"
-    )
+    parser.add_argument("--data", type=Path, default=os.environ.get("RETORT_DATA"), help="data folder (or RETORT_DATA)")
     parser.add_argument("--url", default="http://127.0.0.1:8002", help="base address of the API")
     parser.add_argument("--tasks", default=",".join(SETTINGS), help="tasks, separated by commas")
     parser.add_argument("--seeds", default="1,2,3")
-    parser.add_argument("--count", type=int, default=1000, help="molecules de novo")
-    parser.add_argument("--limit", type=int, help="molecules of each task and prompt, for a short run")
+    parser.add_argument("--count", type=int, default=1000, help="molecules of the tasks de novo")
+    parser.add_argument("--limit", type=int, help="molecules of each request, for a short run")
     parser.add_argument("--ways", default=",".join(WAYS), help="ways to run each task, separated by commas")
     parser.add_argument("--batch", type=int, default=1000, help="most molecules of a request")
     parser.add_argument("--workers", type=int, default=1, help="requests in flight")
     parser.add_argument("--timeout", type=float, default=600, help="seconds for one request")
-    parser.add_argument("--set", action="append", default=[], help="task.setting=value")
+    parser.add_argument("--set", action="append", default=[], help="change a setting: task.setting=value")
     parser.add_argument("--out", type=Path, default=Path("runs/eval"))
     parser.add_argument("--write", action="store_true", help="write the tables into their section of the page")
     parser.add_argument("--page", type=Path, default=PAGE, help="the page of --write")
@@ -322,23 +323,21 @@ def arguments(given: list[str] | None) -> argparse.Namespace:
         parser.error(
             "--data, or RETORT_DATA, must name the folder with genmol_fragments_dev.csv and zinc250k_train.smi.gz"
         )
-    options.data, options.tasks, options.seeds = (
-        Path(options.data),
-        options.tasks.split(","),
-        [int(s) for s in options.seeds.split(",")],
-    )
+    options.data = Path(options.data)
+    options.tasks = options.tasks.split(",")
     options.ways = options.ways.split(",")
+    options.seeds = [int(s) for s in options.seeds.split(",")]
     if unknown := {*options.tasks, *options.ways} - {*SETTINGS, *WAYS}:
         parser.error(f"no such task or way: {', '.join(unknown)}")
     if options.write:
         if differing := differing_options(options):
-            parser.error(f"--write takes whole evaluations only, not with these values of {', '.join(differing)}")
+            parser.error(f"--write needs a complete evaluation, without these values of {', '.join(differing)}")
         sections.check(options.page, SECTION)
     return options
 
 
 def differing_options(options: argparse.Namespace) -> list[str]:
-    """Returns the options that make this evaluation smaller than, or different from, that of the page."""
+    """Returns the options that make this evaluation smaller than the page's, or different from it."""
     return [
         flag
         for flag, differs in (
@@ -359,7 +358,7 @@ def main(given: list[str] | None = None) -> None:
     api = API(options.url, options.timeout, options.batch, options.workers)
     results: dict[str, dict[str, list[dict]]] = {}
     options.out.mkdir(parents=True, exist_ok=True)
-    own = (
+    zinc250k = (
         [zinc(options.data, seed, options.limit or options.count) for seed in options.seeds]
         if "de_novo" in options.tasks
         else []
@@ -377,12 +376,12 @@ def main(given: list[str] | None = None) -> None:
                     "seeds": options.seeds,
                     "limit": options.limit,
                     "results": results,
-                    "zinc250k": own,
+                    "zinc250k": zinc250k,
                 },
                 indent=1,
             )
         )
-    text = table(results, own, settings, options.seeds)
+    text = table(results, zinc250k, settings, options.seeds)
     (options.out / "masked.md").write_text(text)
     if options.write:
         sections.write(

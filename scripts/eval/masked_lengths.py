@@ -1,11 +1,11 @@
-"""How long what the masked-template API fills in is, through HTTP, beside what was asked for:
+"""Measures the length of the filling of masks by the masked-template API, through HTTP:
 
     python -m scripts.eval.masked_lengths --url http://127.0.0.1:8002
 
-Templates `[*{n-n}]` alone and beside given fragments. A mask is a token of published SAFE models, so the length of a
-molecule is counted in their tokens: atoms, bonds, branches, ring numbers, a dot between two pieces cut at BRICS
-bonds, and a number on both sides of each cut. What is filled in is what is left of the molecule without the given
-fragments, with a number for each bond to them. Needs the environment of training for the cuts.
+The templates are `[*{n-n}]`, alone and beside given fragments. A mask stands for a token of published SAFE models, so
+lengths are in their tokens: atoms, bonds, branches, ring numbers, a dot between two pieces cut at BRICS bonds, and a
+number on both sides of each cut. The filling is the molecule without the given fragments, with a number for each bond
+to them. Needs the environment of training, for the cuts.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rdkit import Chem
 
 from scripts.train.masked import safe
 
-ASKED = (5, 8, 10, 15, 20, 30, 40, 50, 60)
+MASKS = (5, 8, 10, 15, 20, 30, 40, 50, 60)
 FRAGMENTS = {
     "alone": "",
     "beside benzene": "[*]c1ccccc1",
@@ -28,18 +28,17 @@ FRAGMENTS = {
 }
 
 BOND = "[13CH3]"
-"""A methyl that stands for the number of a bond to a given fragment."""
+"""A methyl in place of the number of a bond to a given fragment."""
 
 
 def length(smiles: str) -> int:
-    """Published tokens of a molecule."""
+    """Returns the number of published tokens of a molecule."""
     text = ".".join(map(_numbered, safe.encode(smiles).split(".")))
     return len(safe.split(text)) + text.count(".") - text.startswith(".")
 
 
 def _numbered(piece: str) -> str:
-    """A piece with numbers, written as stars, in place of the methyls that stand for them: behind their atoms, as
-    SAFE's own writer does."""
+    """Returns a piece with stars in place of the methyls of bonds, behind their atoms as in SAFE."""
     if BOND not in piece:
         return piece
     molecule = Chem.RWMol(Chem.MolFromSmiles(piece.replace("*", "").strip("=#"), sanitize=False))
@@ -49,11 +48,13 @@ def _numbered(piece: str) -> str:
     return Chem.MolToSmiles(molecule, canonical=False) + "*" * (piece.count("*") + len(bonds))
 
 
-def places(
+def locate(
     molecule: Chem.Mol, fragments: list[str], taken: frozenset[int] = frozenset()
 ) -> list[frozenset[int]] | None:
-    """The atoms of each given fragment in a molecule: disjoint, and bonded to the rest by as many bonds as it has
-    open positions."""
+    """Returns the atoms of each given fragment in a molecule, or None.
+
+    They are disjoint, and each fragment has as many bonds to other atoms as it has open positions.
+    """
     if not fragments:
         return []
     query = Chem.MolFromSmiles(fragments[0].replace("[*]", ""))
@@ -62,35 +63,34 @@ def places(
             bond for bond in molecule.GetBonds() if (bond.GetBeginAtomIdx() in match) != (bond.GetEndAtomIdx() in match)
         ]
         if not match & taken and len(out) == fragments[0].count("[*]"):
-            others = places(molecule, fragments[1:], taken | match)
+            others = locate(molecule, fragments[1:], taken | match)
             if others is not None:
                 return [match, *others]
     return None
 
 
-def added(smiles: str, fragments: str) -> int | None:
-    """Published tokens of a molecule without the given fragments; None where they cannot be told apart from the
-    rest."""
+def filling_length(smiles: str, fragments: str) -> int | None:
+    """Returns the published tokens of a molecule without the given fragments, or None if these are not found."""
     molecule = Chem.MolFromSmiles(smiles)
-    found = places(molecule, fragments.split(".") if fragments else [])
+    found = locate(molecule, fragments.split(".") if fragments else [])
     if found is None:
         return None
     given = frozenset().union(*found)
-    rest = Chem.RWMol(molecule)
+    filling = Chem.RWMol(molecule)
     for bond in molecule.GetBonds():
         ends = (bond.GetBeginAtomIdx(), bond.GetEndAtomIdx())
         inner = [atom for atom in ends if atom not in given]
         if len(inner) == 1:
-            rest.AddBond(inner[0], rest.AddAtom(Chem.AtomFromSmiles(BOND)), bond.GetBondType())
+            filling.AddBond(inner[0], filling.AddAtom(Chem.AtomFromSmiles(BOND)), bond.GetBondType())
     for atom in sorted(given, reverse=True):
-        rest.RemoveAtom(atom)
-    if rest.GetNumAtoms() == 0 or Chem.SanitizeMol(rest, catchErrors=True):
+        filling.RemoveAtom(atom)
+    if filling.GetNumAtoms() == 0 or Chem.SanitizeMol(filling, catchErrors=True):
         return None
-    return length(Chem.MolToSmiles(rest))
+    return length(Chem.MolToSmiles(filling))
 
 
-def filled(url: str, fragments: str, masks: int, count: int, seed: int, quality: bool) -> list[int]:
-    """The lengths of what was filled in, of the molecules in which that can be told."""
+def filling_lengths(url: str, fragments: str, masks: int, count: int, seed: int, quality: bool) -> list[int]:
+    """Returns the lengths of the fillings in the answer to a template, where the fragments are found."""
     template = ".".join(part for part in (fragments, f"[*{{{masks}-{masks}}}]") if part)
     body = {"smiles": template, "num_molecules": count, "seed": seed, "quality": quality}
     request = urllib.request.Request(
@@ -98,7 +98,7 @@ def filled(url: str, fragments: str, masks: int, count: int, seed: int, quality:
     )
     with urllib.request.urlopen(request, timeout=600) as answer:
         molecules = json.load(answer)["molecules"]
-    lengths = [added(m["smiles"], fragments) for m in molecules]
+    lengths = [filling_length(m["smiles"], fragments) for m in molecules]
     return [length for length in lengths if length is not None]
 
 
@@ -111,14 +111,14 @@ def main() -> None:
     parser.add_argument("--url", default="http://127.0.0.1:8002", help="base address of the API")
     parser.add_argument("--count", type=int, default=100, help="molecules of a template")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--plain", action="store_true", help="do not ask for quality")
+    parser.add_argument("--plain", action="store_true", help="without a request for quality")
     options = parser.parse_args()
     print("| masks | " + " | ".join(FRAGMENTS) + " |")
     print("|---" * (len(FRAGMENTS) + 1) + "|")
-    for masks in ASKED:
+    for masks in MASKS:
         cells = []
         for fragments in FRAGMENTS.values():
-            lengths = filled(options.url, fragments, masks, options.count, options.seed, not options.plain)
+            lengths = filling_lengths(options.url, fragments, masks, options.count, options.seed, not options.plain)
             cells.append(
                 f"{statistics.fmean(lengths):.1f} ± {statistics.pstdev(lengths):.1f} ({len(lengths)})"
                 if lengths

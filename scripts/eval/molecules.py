@@ -1,4 +1,4 @@
-"""Scores of molecules by Python RDKit, to check a service's own by."""
+"""Computes scores of molecules with Python RDKit, to check those of a service."""
 
 from __future__ import annotations
 
@@ -13,18 +13,21 @@ MORGAN = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=2048, includ
 
 
 def canonical(smiles: str, stereo: bool = True) -> str | None:
-    """RDKit's canonical SMILES, None where there is no molecule."""
+    """Returns RDKit's canonical SMILES, or None for a text that is no molecule."""
     molecule = Chem.MolFromSmiles(smiles) if smiles else None
     return Chem.MolToSmiles(molecule, isomericSmiles=stereo) if molecule is not None else None
 
 
 def qed(molecule: Chem.Mol) -> float:
-    """Quantitative estimate of drug-likeness, 0 to 1."""
+    """Returns the quantitative estimate of drug-likeness, 0 to 1."""
     return QED.qed(molecule)
 
 
 def penalized_logp(molecule: Chem.Mol) -> float:
-    """logP - SA - ring, each standardised on ZINC250k as published with GCPN; ring = atoms of the largest ring above 6."""
+    """Returns logP - SA - ring, each standardised on ZINC250k as published with GCPN.
+
+    ring is the number of atoms above 6 of the largest ring.
+    """
     ring = max((len(r) for r in molecule.GetRingInfo().AtomRings()), default=0)
     return (
         (Crippen.MolLogP(molecule) - 2.4570953396190123) / 1.434324401111988
@@ -34,8 +37,10 @@ def penalized_logp(molecule: Chem.Mol) -> float:
 
 
 def compared(start: str, found: list[dict], score: Callable[[Chem.Mol], float]) -> dict:
-    """The best molecule of an answer, scored anew, beside its start. disagreement is the largest difference from what the
-    service said of score and similarity."""
+    """Returns scores of the start and of the first molecule of an answer, computed here.
+
+    disagreement is the larger difference from the service's score and similarity.
+    """
     origin = Chem.MolFromSmiles(start)
     row = {"found": False, "start_score": score(origin)}
     if not found:
@@ -54,5 +59,5 @@ def compared(start: str, found: list[dict], score: Callable[[Chem.Mol], float]) 
 
 
 def similar(a: Chem.Mol, b: Chem.Mol) -> float:
-    """Tanimoto similarity of Morgan fingerprints."""
+    """Returns the Tanimoto similarity of Morgan fingerprints."""
     return DataStructs.TanimotoSimilarity(MORGAN.GetFingerprint(a), MORGAN.GetFingerprint(b))

@@ -1,14 +1,15 @@
-"""Well-known collections that nobody here trained on, as files of the retrieval data (README.md of the data folder).
+"""Converts well-known collections, which no model was trained on, to the format of the retrieval data:
 
     python -m scripts.eval.outside_sets --classic DIR --wikiqa DIR --trecqa DIR --to DIR
     make eval-retrieval ARGS="--data DIR --sets cranfield cisi medline npl wikiqa trecqa"
 
-The four classic collections are queries over abstracts of papers: aerodynamics (Cranfield), library science (CISI), medicine
-(MEDLINE) and electronics (NPL, also called Vaswani); any passage judged of use, however little, is right. --classic holds them
-as the Glasgow IR group published them: cran/cran.all.1400, cran.qry, cranqrel; cisi/CISI.ALL, .QRY, .REL; med/MED.ALL, .QRY,
-.REL; npl/doc-text, query-text, rlv-ass. WikiQA (Yang et al. 2015, WikiQA-{dev,test}.tsv.gz) and the TREC answer sentences of
-Wang et al. 2007 ({DEV,TEST}.xml) are lists of single sentences, some of which answer. Their licences allow research or say
-nothing: for measuring, and not to be shipped.
+The four classic collections have queries over abstracts of papers: aerodynamics (Cranfield), library science (CISI),
+medicine (MEDLINE) and electronics (NPL, also called Vaswani). Any passage judged useful, however little, is relevant.
+--classic is a folder with the files of the Glasgow IR group: cran/cran.all.1400, cran.qry, cranqrel; cisi/CISI.ALL,
+.QRY, .REL; med/MED.ALL, .QRY, .REL; npl/doc-text, query-text, rlv-ass. WikiQA (Yang et al. 2015,
+WikiQA-{dev,test}.tsv.gz) and the TREC answer sentences of Wang et al. 2007 ({DEV,TEST}.xml) are lists of single
+sentences, some of which answer the question. Their licences allow research or are silent: the files are for measuring
+and must not be shipped.
 """
 
 from __future__ import annotations
@@ -27,16 +28,16 @@ RIGHT, WRONG = 4, 1
 """Scores of candidates in a graded list (corpora.load_graded)."""
 
 Judged = tuple[str, str]
-"""The id of a query and of a passage that is right for it."""
+"""The id of a query and of a relevant passage."""
 
 
 def smart(file: Path, titles: bool = True) -> dict[str, str]:
-    """The texts (.W) of a file of the SMART system by their ids, each with its title (.T) in front unless it begins with it."""
+    """Returns the texts (.W) of a SMART file by id, each after its title (.T) unless it begins with that."""
     found = {}
     for part in re.split(r"^\.I\s+", file.read_text(encoding="latin-1"), flags=re.MULTILINE)[1:]:
         number, _, rest = part.partition("\n")
-        told = re.split(r"^\.([A-Z])[ \t]*$", rest, flags=re.MULTILINE)
-        fields = dict(zip(told[1::2], (" ".join(text.split()) for text in told[2::2])))
+        parts = re.split(r"^\.([A-Z])[ \t]*$", rest, flags=re.MULTILINE)
+        fields = dict(zip(parts[1::2], (" ".join(text.split()) for text in parts[2::2])))
         title, text = fields.get("T", ""), fields.get("W", "")
         if titles and title and not text.startswith(title):
             text = " ".join(filter(None, (title if title.endswith(".") else f"{title}.", text)))
@@ -45,33 +46,34 @@ def smart(file: Path, titles: bool = True) -> dict[str, str]:
     return found
 
 
-def slashed(file: Path) -> dict[str, str]:
-    """The entries of a file of the NPL collection by their numbers: each begins with it, and ends with a slash."""
+def npl_entries(file: Path) -> dict[str, str]:
+    """Returns the entries of an NPL file by number. An entry begins with its number and ends with a slash."""
     parts = [part.strip() for part in re.split(r"^\s*/\s*$", file.read_text(encoding="latin-1"), flags=re.MULTILINE)]
     split = [part.partition("\n") for part in parts if part]
     return {number.strip(): " ".join(text.split()) for number, _, text in split}
 
 
-def columns(file: Path, places: tuple[int, int], right: tuple[int, range] | None = None) -> list[Judged]:
-    """Judgements from lines of columns; places: of the query's id and the passage's; right: the column of the grade, and which grades count."""
+def judgements(file: Path, query: int, passage: int, grade: int | None = None) -> list[Judged]:
+    """Reads judgements from a file of columns; the arguments are indexes of columns. Grades 1 to 4 are relevant."""
     rows = [line.split() for line in file.read_text().splitlines() if line.strip()]
-    return [(row[places[0]], row[places[1]]) for row in rows if right is None or int(row[right[0]]) in right[1]]
+    return [(row[query], row[passage]) for row in rows if grade is None or 1 <= int(row[grade]) <= 4]
 
 
 def classic(folder: Path) -> Iterator[tuple[str, dict[str, str], dict[str, str], list[Judged]]]:
-    """Of each classic collection its name, passages, queries and judgements."""
+    """Yields the name, passages, queries and judgements of each classic collection."""
     cran, cisi, med, npl = (folder / name for name in ("cran", "cisi", "med", "npl"))
-    # Cranfield's judgements count its queries from 1; the numbers in its file of queries leave some out.
-    asked = {str(place + 1): text for place, text in enumerate(smart(cran / "cran.qry", titles=False).values())}
-    yield "cranfield", smart(cran / "cran.all.1400"), asked, columns(cran / "cranqrel", (0, 1), (2, range(1, 5)))
-    yield "cisi", smart(cisi / "CISI.ALL"), smart(cisi / "CISI.QRY", titles=False), columns(cisi / "CISI.REL", (0, 1))
-    yield "medline", smart(med / "MED.ALL"), smart(med / "MED.QRY"), columns(med / "MED.REL", (0, 2))
-    judged = [(query, passage) for query, passages in slashed(npl / "rlv-ass").items() for passage in passages.split()]
-    yield "npl", slashed(npl / "doc-text"), slashed(npl / "query-text"), judged
+    # Cranfield's judgements number the queries from 1, without the gaps in the numbers of the file of queries.
+    queries = {str(number): text for number, text in enumerate(smart(cran / "cran.qry", titles=False).values(), 1)}
+    yield "cranfield", smart(cran / "cran.all.1400"), queries, judgements(cran / "cranqrel", 0, 1, 2)
+    yield "cisi", smart(cisi / "CISI.ALL"), smart(cisi / "CISI.QRY", titles=False), judgements(cisi / "CISI.REL", 0, 1)
+    yield "medline", smart(med / "MED.ALL"), smart(med / "MED.QRY"), judgements(med / "MED.REL", 0, 2)
+    relevant = npl_entries(npl / "rlv-ass")
+    judged = [(query, passage) for query, passages in relevant.items() for passage in passages.split()]
+    yield "npl", npl_entries(npl / "doc-text"), npl_entries(npl / "query-text"), judged
 
 
 def wikiqa(file: Path) -> dict[str, list[tuple[str, bool]]]:
-    """Questions with sentences and whether each answers."""
+    """Reads questions with their sentences, and whether each answers."""
     found: dict[str, list[tuple[str, bool]]] = {}
     with gzip.open(file, "rt", encoding="utf-8") as lines:
         for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE):
@@ -80,7 +82,7 @@ def wikiqa(file: Path) -> dict[str, list[tuple[str, bool]]]:
 
 
 def trecqa(file: Path) -> dict[str, list[tuple[str, bool]]]:
-    """The same of the TREC sentences, whose words are separated by tabs."""
+    """Reads the same from a file of TREC sentences, whose words are separated by tabs."""
     found: dict[str, list[tuple[str, bool]]] = {}
     question = ""
     for kind, words in re.findall(r"<(question|positive|negative)>\n(.*)\n", file.read_text(encoding="utf-8")):
@@ -93,7 +95,7 @@ def trecqa(file: Path) -> dict[str, list[tuple[str, bool]]]:
 
 
 def write(file: Path, rows: Iterator[dict]) -> int:
-    """JSON lines, compressed; how many."""
+    """Writes compressed lines of JSON and returns their number."""
     lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows]
     file.write_bytes(gzip.compress("".join(lines).encode(), mtime=0))
     return len(lines)
@@ -106,16 +108,17 @@ def write_collection(
     for query, passage in dict.fromkeys(judged):
         if passage in passages:
             right.setdefault(query, []).append(passage)
-    asked = [
+    judged_queries = [
         {"qid": q, "query": queries[q], "pos": found, "split": "test"} for q, found in right.items() if q in queries
     ]
-    held = write(to / f"{name}.passages.jsonl.gz", ({"pid": p, "text": text} for p, text in passages.items()))
-    write(to / f"{name}.queries.jsonl.gz", iter(asked))
-    print(f"{name}: {len(asked)} queries, {held} passages, {sum(len(q['pos']) for q in asked)} judged right")
+    count = write(to / f"{name}.passages.jsonl.gz", ({"pid": p, "text": text} for p, text in passages.items()))
+    write(to / f"{name}.queries.jsonl.gz", iter(judged_queries))
+    pairs = sum(len(q["pos"]) for q in judged_queries)
+    print(f"{name}: {len(judged_queries)} queries, {count} passages, {pairs} judged relevant")
 
 
 def write_lists(to: Path, name: str, splits: dict[str, dict[str, list[tuple[str, bool]]]]) -> None:
-    """Those with one sentence that answers, or more, and one that does not."""
+    """Writes the lists with both sentences that answer and sentences that do not."""
     rows = [
         {
             "qid": f"{split}{place}",
@@ -136,7 +139,7 @@ def main() -> None:
     parser.add_argument("--classic", type=Path, help="folder of the classic collections")
     parser.add_argument("--wikiqa", type=Path, help="folder of WikiQA-dev.tsv.gz and WikiQA-test.tsv.gz")
     parser.add_argument("--trecqa", type=Path, help="folder of DEV.xml and TEST.xml")
-    parser.add_argument("--to", type=Path, required=True, help="folder to write to")
+    parser.add_argument("--to", type=Path, required=True, help="output folder")
     args = parser.parse_args()
     args.to.mkdir(parents=True, exist_ok=True)
     if args.classic:

@@ -1,14 +1,14 @@
-"""Measures the retrieval models: nDCG@10 on held-out sets, or held-out splits of training sets.
+"""Measures the retrieval models: nDCG@10 on held-out sets and on held-out splits of training sets.
 
     make eval-retrieval                                      # the served models, through HTTP
     make eval-retrieval ARGS="--queries 100 --ranked 20"     # faster
     python -m scripts.eval.retrieval --embedding run:runs/embedding@1 --ranker run:runs/ranking@1 --weights DIR
 
-For each set it measures plain MiniLM (the baseline), our embedding, queries embedded in the wrong mode, vectors
-truncated to --short dimensions and, for the first --ranked queries, the embedding before and after ranking its best
---top passages. The graded lists are complete candidate lists, ordered by the embedding and by the ranker. --seed
-draws queries and distractors. It writes OUT.json and the section of OUT.md, and skips sets that OUT.json has with the
-same settings.
+For each set it measures plain MiniLM (the baseline), the embedding, queries embedded in the wrong mode, vectors
+truncated to --short dimensions and, for the first --ranked queries, the embedding before and after the ranker has
+sorted its best --top passages. The graded lists are complete lists of candidates, sorted by the embedding and by the
+ranker. --seed selects queries and distractors. It writes OUT.json and the section of OUT.md, and skips sets for which
+OUT.json has figures with the same settings.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ MINILM, EMBEDDING, RANKER = (
 
 
 def ndcg(judged: Sequence[Mapping[str, int]], ranked: Sequence[Sequence[str]]) -> list[float]:
-    """Normalised discounted cumulative gain at rank 10 of each query, with linear gains, as in trec_eval.
+    """Returns nDCG at rank 10 of each query, with linear gains, as in trec_eval.
 
-    judged: the grade of each relevant item of a query, by id; ranked: the ids of the results, best first.
+    judged: the grades of relevant items of each query, by id; ranked: the ids of its results, best first.
     """
     qrels = {str(query): grades for query, grades in enumerate(judged)}
     run = {str(query): {item: -float(rank) for rank, item in enumerate(ids)} for query, ids in enumerate(ranked)}
@@ -51,7 +51,7 @@ def ndcg(judged: Sequence[Mapping[str, int]], ranked: Sequence[Sequence[str]]) -
 
 
 def best(scores: np.ndarray, count: int) -> np.ndarray:
-    """The indexes of the highest scores, best first."""
+    """Returns the indexes of the highest scores, best first."""
     return np.argsort(-scores, kind="stable")[:count]
 
 
@@ -89,8 +89,8 @@ def passages_of(collection: corpora.Collection, chosen: list[corpora.Query], arg
     others = [p for p in collection.passages if p not in answers]
     if 0 <= args.distractors < len(others):
         others = random.Random(f"{args.seed} {collection.name} others").sample(others, args.distractors)
-    kept = answers | set(others)
-    return [p for p in collection.passages if p in kept]
+    chosen_passages = answers | set(others)
+    return [p for p in collection.passages if p in chosen_passages]
 
 
 def graded_set(lists: list[corpora.GradedList], baseline, embedding, ranker, args) -> dict[str, float]:
@@ -169,7 +169,7 @@ COLUMNS = {
 
 
 def table(figures: dict[str, dict[str, float]], short: int) -> str:
-    """The figures in Markdown, in points (nDCG@10 times 100); short: how many numbers the short vectors have."""
+    """Returns the figures in points (nDCG@10 times 100) in Markdown; short: dimensions of the truncated vectors."""
     names = [k for k in COLUMNS if any(k in r for r in figures.values())]
     mean = {
         k: float(np.mean([r[k] for r in figures.values()]))
@@ -207,16 +207,16 @@ def measured(file: Path, settings: dict[str, str]) -> dict[str, dict[str, float]
 def report(figures: dict[str, dict[str, float]], args: argparse.Namespace) -> str:
     """Returns the table and how it was measured."""
 
-    def count(n, all_of):
-        return "all" if n == all_of else f"at most {n}"
+    def count(n, no_limit):
+        return "all" if n == no_limit else f"at most {n}"
 
     return f"""# How well the retrieval models find
 
 nDCG@10 in points, on the {args.split} split of each set (`scripts/eval/retrieval.py`): {count(args.queries, 0)} of its
 queries, over the passages that answer them and {count(args.distractors, -1)} of the set's other passages. *Before* and
 *after*: for {count(args.ranked, 0)} of these queries, the order of the embedding, and that of the ranker over the best
-{args.top} of the embedding; the gain has its standard error. `{GRADED}` has complete candidate lists with graded answers,
-all of them ranked. No model was trained on {", ".join(f"`{s}`" for s in (*corpora.MEASURE_SETS, GRADED))}.
+{args.top} of the embedding; the gain has its standard error. `{GRADED}` has complete candidate lists with graded
+answers, all of them ranked. No model was trained on {", ".join(f"`{s}`" for s in (*corpora.MEASURE_SETS, GRADED))}.
 
 | what | source |
 |---|---|
@@ -236,9 +236,9 @@ def arguments() -> argparse.Namespace:
         help="folder with the retrieval sets",
     )
     parser.add_argument(
-        "--url", default="http://127.0.0.1:8000", help="the gateway's main address, for sources that are not given"
+        "--url", default="http://127.0.0.1:8000", help="main address of the gateway, for sources that are not given"
     )
-    parser.add_argument("--baseline", help="source of the plain embedding to compare with (none: without)")
+    parser.add_argument("--baseline", help="source of the baseline embedding (none: without)")
     parser.add_argument("--embedding", help="source of the embedding")
     parser.add_argument("--ranker", help="source of the ranker (none: without)")
     parser.add_argument("--weights", type=Path, help="folder of MiniLM, for run: sources")
@@ -277,7 +277,7 @@ def main() -> None:
             continue
         started = time.monotonic()
         if name == GRADED:
-            # The file calls what is not for development "train"; nothing of it is trained on.
+            # The file calls its test split "train"; no model was trained on it.
             figures[name] = graded_set(
                 corpora.load_graded(args.data, "dev" if args.split == "dev" else "train"),
                 baseline,

@@ -1,4 +1,4 @@
-"""Computes vectors and logits locally, with a model repository entry, a training run, or MiniLM's published folder."""
+"""Embeds and ranks in this process with a model repository entry, a training run, or MiniLM's published folder."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from scripts.train.embedding.twomode import PASSAGE_PREFIX, QUERY_PREFIX
 from scripts.train.ranking import export as ranking_export
 from scripts.train.ranking import pairs
 
-RUN_TOKENS = 1024  # Most padded tokens in a call: larger batches exceed the cache of a CPU.
+RUN_TOKENS = 1024  # most padded tokens in a call: larger batches exceed the cache of a CPU
 
 
 class LocalEmbedder:
-    """A graph or a torch module behind a tokenizer."""
+    """An embedder with a tokenizer and a graph or torch module."""
 
     def __init__(self, embed: vectors.Embed, tokenizer, prefixes: dict[str, str], longest: int):
         self.embed, self.tokenizer, self.prefixes, self.longest = embed, tokenizer, prefixes, longest
@@ -31,25 +31,20 @@ class LocalEmbedder:
 
 
 class LocalScorer:
-    """Scores pairs, truncating the passage to `longest` tokens in total."""
+    """A ranker that truncates a query to half of `longest` tokens, and the passage so that the pair fits."""
 
     def __init__(self, score: pairs.Logits, tokenizer, longest: int):
         self.score, self.tokenizer, self.longest = score, tokenizer, longest
 
-    def logits(self, asked: Sequence[tuple[str, Sequence[str]]]) -> list[np.ndarray]:
+    def logits(self, queries: Sequence[tuple[str, Sequence[str]]]) -> list[np.ndarray]:
         rows = []
-        for query, passages in asked:
-            first, *rest = vectors.token_ids(self.tokenizer, [query, *passages], self.longest)
-            rows += [
-                pairs.paired(
-                    first[: self.longest // 2 - 1] + first[-1:] if len(first) > self.longest // 2 else first,
-                    r,
-                    self.longest,
-                )
-                for r in rest
-            ]
+        for query, passages in queries:
+            first, *others = vectors.token_ids(self.tokenizer, [query, *passages], self.longest)
+            if len(first) > self.longest // 2:
+                first = first[: self.longest // 2 - 1] + first[-1:]
+            rows += [pairs.paired(first, other, self.longest) for other in others]
         found = pairs.logits_of(self.score, rows, RUN_TOKENS)
-        return np.split(found, np.cumsum([len(p) for _, p in asked])[:-1])
+        return np.split(found, np.cumsum([len(passages) for _, passages in queries])[:-1])
 
 
 def session(folder: Path, threads: int) -> onnxruntime.InferenceSession:

@@ -1,11 +1,11 @@
-"""Where vectors and logits come from: a server's HTTP API, a model repository entry, or a training run.
+"""Embeds and ranks with a source: an HTTP API, a model repository entry, or a training run.
 
-A source is written as
+A source is one of
     http://HOST:PORT#MODEL  POST /v1/embeddings or /v1/ranking of a server
     onnx:FOLDER             a model repository entry (config.pbtxt, tokenizer.json, 1/model.onnx)
     run:DIR@ALPHA           a training run, interpolated with its initial weights by alpha (needs --weights)
     minilm:DIR              plain MiniLM, no prefixes, from its published folder
-All but the first need the packages of training (`retrieval_local`).
+All but the first need the environment of training (`retrieval_local`).
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from typing import Protocol
 
 import numpy as np
 
-TEXTS = 64  # Texts of a request.
+TEXTS = 64  # texts of a request
 
 
 class Embedder(Protocol):
-    """Texts to unit vectors [texts, H] float32; mode is "query" or "passage"."""
+    """Maps texts to unit vectors, float32 [texts, H]; mode is "query" or "passage"."""
 
     def vectors(self, texts: Sequence[str], mode: str) -> np.ndarray: ...
 
 
 class Scorer(Protocol):
-    """A query and passages to one logit a passage, float32 [passages]."""
+    """Maps pairs of a query and its passages to logits, float32 [passages] per pair."""
 
-    def logits(self, asked: Sequence[tuple[str, Sequence[str]]]) -> list[np.ndarray]: ...
+    def logits(self, queries: Sequence[tuple[str, Sequence[str]]]) -> list[np.ndarray]: ...
 
 
 class HttpEmbedder:
-    """POST {base}/v1/embeddings; modes: the model has query and passage modes."""
+    """An embedder behind {base}/v1/embeddings; modes: the model has query and passage modes."""
 
     def __init__(self, base: str, model: str, modes: bool):
         self.url, self.model, self.modes = base.rstrip("/") + "/v1/embeddings", model, modes
@@ -49,15 +49,15 @@ class HttpEmbedder:
 
 
 class HttpScorer:
-    """POST {base}/v1/ranking."""
+    """A ranker behind {base}/v1/ranking."""
 
     def __init__(self, base: str, model: str):
         self.url, self.model = base.rstrip("/") + "/v1/ranking", model
 
-    def logits(self, asked: Sequence[tuple[str, Sequence[str]]]) -> list[np.ndarray]:
-        return [self.one(query, passages) for query, passages in asked]
+    def logits(self, queries: Sequence[tuple[str, Sequence[str]]]) -> list[np.ndarray]:
+        return [self.rank(query, passages) for query, passages in queries]
 
-    def one(self, query: str, passages: Sequence[str]) -> np.ndarray:
+    def rank(self, query: str, passages: Sequence[str]) -> np.ndarray:
         body = {
             "model": self.model,
             "query": {"text": query},

@@ -13,8 +13,8 @@ SEED = "CCOc1ccccc1"
 def test_an_answer_counts_new_molecules_at_or_above_the_floor() -> None:
     # The seed in another spelling, a molecule twice, one that is unlike, and what is none.
     texts = ["c1ccccc1OCC", "CCCOc1ccccc1", "C(CC)Oc1ccccc1", "CCN", "C1CC", "CCN.Cl"]
-    assert latent_drugs.answer(SEED, texts, 0.5) == {"returned": 6, "good": 1, "faults": 1, "mixtures": 1}
-    assert latent_drugs.answer(SEED, texts)["good"] == 3
+    assert latent_drugs.judge(SEED, texts, 0.5) == {"returned": 6, "good": 1, "faults": 1, "mixtures": 1}
+    assert latent_drugs.judge(SEED, texts)["good"] == 3
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_an_answer_counts_new_molecules_at_or_above_the_floor() -> None:
 def test_radicals_and_impossible_valences_are_faults_unless_the_seed_has_them(
     found: str, seed: str, is_worse: bool
 ) -> None:
-    assert latent_drugs.worse(found, seed) is is_worse
+    assert latent_drugs.has_new_faults(found, seed) is is_worse
 
 
 def test_an_unreadable_molecule_is_not_reconstructed() -> None:
@@ -52,7 +52,7 @@ def test_default_figures_are_shares_of_the_requested_molecules() -> None:
         lambda path, body: {"generated": found if body == {"smi": SEED} else []}, [SEED, "CCN"]
     )
     assert figures["returned"] == 0.2 and figures["full_answers"] == 0 and figures["faults"] == 0
-    near = latent_drugs.answer(SEED, found, latent_drugs.FLOOR)["good"]
+    near = latent_drugs.judge(SEED, found, latent_drugs.FLOOR)["good"]
     assert figures["good"] == pytest.approx(near / 20)
 
 

@@ -119,7 +119,7 @@ def test_pmo_tasks_score_the_same_as_oracles_and_as_built_in_terms(served: Serve
             model.wait(gateway)
             starts = list(own)[:100]
             scored = dict(gateway.latent(model.name, 2, 1, starts))
-            assert model.counted()
+            assert model.calls()
         shared = set(own) & set(scored)
         assert len(shared) >= 60 and all(math.isclose(own[s], scored[s], rel_tol=1e-5, abs_tol=1e-6) for s in shared)
         assert all(

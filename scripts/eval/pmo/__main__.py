@@ -1,17 +1,20 @@
-"""PMO through the HTTP APIs of a gateway and a Triton of its own:
+"""Measures PMO through the molecule APIs of a gateway, with a Triton of its own:
 
-    scripts/triton/serve.py --scratch -- .venv-eval/bin/python -m scripts.eval.pmo [--write] [--tasks qed,...] [--seeds 3]
-        [--searches latent,masked,both] [--form oracle|composed] [--calls 10000] [--particles 100] [--slack 1.5]
+    scripts/triton/serve.py --scratch -- .venv-eval/bin/python -m scripts.eval.pmo [--write] [--tasks qed,...]
+        [--seeds 3] [--searches latent,masked,both] [--form oracle|composed] [--calls 10000] [--particles 100]
+        [--slack 1.5]
 
-For each task, search and seed: one search, or two after each other, of 10,000 calls of the oracle, without a library: latent from
-molecules that the model draws (smi []), masked from a generation without a template, both: a tenth of the calls masked, then latent
-from the best of these. Reported: the area under the curve of the mean of the best ten, as mol_opt computes it, every 100 calls.
+Each task, search and seed has 10,000 calls of the oracle and starts without a library of molecules: latent from
+molecules that the model samples (smi []); masked from a generation without a template; both with masked for a tenth of
+the calls, then latent from the best of these molecules. The figure is the area under the curve of the mean of the best
+ten, as mol_opt computes it, every 100 calls.
 
---form oracle makes each task a Triton model of the Python backend (model.py beside this file), which counts: a call is a distinct
-molecule that it was asked for, and those of the model's file are what is measured. Calls beyond the limit are cut off. --form composed
-has the gateway compute the tasks that its built-in terms can say; its own lists (evaluated) are measured.
+With --form oracle a task is a Triton model of the Python backend (model.py beside this file), which counts a call for
+each distinct molecule. Calls beyond the limit are ignored. With --form composed the gateway computes the tasks that
+consist of its built-in terms, and the calls are the molecules that its answer lists as evaluated.
 
---write writes the table into its section of EVALUATION.md beside this file; it needs all tasks, --calls 10000 and at least --seeds 3.
+--write writes the table into its section of EVALUATION.md beside this file. It needs all tasks, --calls 10000 and at
+least --seeds 3.
 """
 
 from __future__ import annotations
@@ -39,13 +42,13 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 PAGE, SECTION = HERE / "EVALUATION.md", "eval-pmo"
 SEARCHES = ("latent", "masked", "both")
-PARTICLES = 100  # evaluations of an iteration, and molecules of a round
-STARTS = 100  # molecules that a search hands to the next one
-SLACK = 1.5  # evaluations for each call: texts that are no molecule are evaluations too
+PARTICLES = 100  # evaluations of an iteration of the latent search
+STARTS = 100  # molecules of the masked search that the latent search starts from
+SLACK = 1.5  # evaluations per call: a text that is no molecule is an evaluation, but not a call
 
 
 def auc(scores: list[float], calls: int, every: int = 100, best: int = 10) -> float:
-    """Area under the mean of the best scores over calls, as a share of the whole; a search that ended early stays where it was."""
+    """Returns the mean over `calls` of the mean of the best scores so far. After an early end it stays the same."""
     scores = scores[:calls]
     total, before, seen = 0.0, 0.0, 0
     for end in [*range(every, len(scores), every), len(scores)]:
@@ -57,14 +60,14 @@ def auc(scores: list[float], calls: int, every: int = 100, best: int = 10) -> fl
 
 
 class Gateway:
-    """The two molecule APIs."""
+    """A client of the two molecule APIs."""
 
     def __init__(self, latent: str, masked: str) -> None:
         self.urls = {"latent": latent, "masked": masked}
         self.particles, self.slack = PARTICLES, SLACK
 
     def generate(self, api: str, body: dict) -> dict:
-        """The answer of /generate; SystemError with the text of a refusal."""
+        """Returns the answer of /generate. SystemError: the status and text of another answer."""
         request = urllib.request.Request(
             self.urls[api] + "/generate", json.dumps(body).encode(), {"Content-Type": "application/json"}
         )
@@ -75,7 +78,7 @@ class Gateway:
             raise SystemError(f"{refusal.code}: {refusal.read().decode()[:500]}") from None
 
     def search(self, search: str, objective: object, calls: int, seed: int) -> list[tuple[str, float]]:
-        """Everything that a search scored, in its own order."""
+        """Returns the molecules that a search scored, in order, with their scores."""
         if search == "latent":
             return self.latent(objective, calls, seed, [])
         if search == "masked":
@@ -99,7 +102,7 @@ class Gateway:
         while True:
             try:
                 return [(m["smiles"], m["score"]) for m in self.generate("latent", body)["evaluated"]]
-            except SystemError as refusal:  # a molecule that the model cannot read is no start
+            except SystemError as refusal:  # the model may be unable to read some of the starts
                 unread = unreadable(str(refusal))
                 if not unread:
                     raise
@@ -107,10 +110,10 @@ class Gateway:
 
     def masked(self, objective: object, calls: int, seed: int) -> list[tuple[str, float]]:
         first, rounds = calls // 10, 45 if calls >= 1000 else 0
-        drawn = max(1, int((calls - first) / 45 * SLACK)) if rounds else calls
+        molecules = max(1, int((calls - first) / 45 * SLACK)) if rounds else calls
         body = {
             "objective": objective,
-            "num_molecules": min(1000, drawn),
+            "num_molecules": min(1000, molecules),
             "rounds": rounds,
             "attempts": 2,
             "unique": True,
@@ -134,7 +137,7 @@ def unreadable(refusal: str) -> set[int]:
 
 
 class OracleModel:
-    """A task as a model in Triton's repository, and the calls that it counted."""
+    """A task as a model in Triton's repository, and the log of its calls."""
 
     def __init__(self, repository: Path, task: str, run: str) -> None:
         self.folder, self.name = repository / f"pmo_{run}", f"pmo-{run}"
@@ -142,9 +145,9 @@ class OracleModel:
         self.task = task
 
     def __enter__(self) -> OracleModel:
-        made = self.folder.with_name("." + self.folder.name)
-        (made / "1").mkdir(parents=True)
-        shutil.copy(HERE / "model.py", made / "1")
+        hidden = self.folder.with_name("." + self.folder.name)  # Triton ignores it until it is complete
+        (hidden / "1").mkdir(parents=True)
+        shutil.copy(HERE / "model.py", hidden / "1")
         parameters = {
             "retort_api": "oracle",
             "model_id": self.name,
@@ -152,15 +155,17 @@ class OracleModel:
             "code": str(HERE),
             "calls": str(self.calls_file),
         }
-        (made / "config.pbtxt").write_text(
-            'backend: "python"\nmax_batch_size: 512\ninput [ { name: "smiles" data_type: TYPE_STRING dims: [ 1 ] } ]\n'
-            'output [ { name: "score" data_type: TYPE_FP32 dims: [ 1 ] } ]\ninstance_group [ { count: 1 kind: KIND_CPU } ]\n'
+        (hidden / "config.pbtxt").write_text(
+            'backend: "python"\nmax_batch_size: 512\n'
+            'input [ { name: "smiles" data_type: TYPE_STRING dims: [ 1 ] } ]\n'
+            'output [ { name: "score" data_type: TYPE_FP32 dims: [ 1 ] } ]\n'
+            "instance_group [ { count: 1 kind: KIND_CPU } ]\n"
             + "".join(
                 f'parameters {{ key: "{k}" value {{ string_value: {json.dumps(v)} }} }}\n'
                 for k, v in parameters.items()
             )
         )
-        made.rename(self.folder)
+        hidden.rename(self.folder)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -168,7 +173,7 @@ class OracleModel:
         self.calls_file.unlink(missing_ok=True)
 
     def wait(self, gateway: Gateway) -> None:
-        """Until the gateway serves it."""
+        """Waits until the gateway serves the model."""
         for _ in range(240):
             try:
                 gateway.generate(
@@ -181,25 +186,25 @@ class OracleModel:
                 time.sleep(0.5)
         raise SystemError(f"{self.name} is not served: {problem}")
 
-    def counted(self) -> list[float]:
-        """The score of each call, in order, without those of the probes before the search."""
+    def calls(self) -> list[float]:
+        """Returns the score of each call so far, in order."""
         lines = self.calls_file.read_text().splitlines() if self.calls_file.exists() else []
         return [float(line.rsplit(" ", 1)[1]) for line in lines]
 
 
 def measure(gateway: Gateway, repository: Path, task: str, search: str, seed: int, form: str, calls: int) -> dict:
-    """One search."""
-    began = time.monotonic()
+    """Runs one search and returns its figures."""
+    start = time.monotonic()
     if form == "composed":
         scores = [score for _, score in gateway.search(search, tasks.COMPOSED[task], calls, seed)]
     else:
         with OracleModel(repository, task, f"{task}_{search}_{seed}") as model:
             model.wait(gateway)
-            before = len(model.counted())
-            began = time.monotonic()
+            probes = len(model.calls())
+            start = time.monotonic()
             gateway.search(search, model.name, calls, seed)
-            scores = [0.0 if score != score else score for score in model.counted()[before:]]
-    took = time.monotonic() - began
+            scores = [0.0 if score != score else score for score in model.calls()[probes:]]
+    seconds = time.monotonic() - start
     top = sorted(scores[:calls], reverse=True)[:10]
     result = {
         "task": task,
@@ -210,15 +215,15 @@ def measure(gateway: Gateway, repository: Path, task: str, search: str, seed: in
         "top10": sum(top) / max(1, len(top)),
         "calls": min(calls, len(scores)),
         "beyond": max(0, len(scores) - calls),
-        "seconds": round(took, 1),
+        "seconds": round(seconds, 1),
     }
     print(json.dumps(result), flush=True)
     return result
 
 
 @contextmanager
-def served(binary: Path):
-    """A gateway in front of the Triton that RETORT_TRITON_URL names, with limits for long searches."""
+def start_gateway(binary: Path):
+    """Runs a gateway in front of the Triton at RETORT_TRITON_URL, with timeouts for long searches."""
     ports = {name: free_port() for name in ("", "LATENT_", "MASKED_", "EMBEDDING_", "RANKING_", "CHAT_")}
     settings = {f"RETORT_{name}PORT": str(port) for name, port in ports.items()}
     settings |= {
@@ -232,14 +237,14 @@ def served(binary: Path):
     try:
         urls = [f"http://127.0.0.1:{ports[name]}" for name in ("LATENT_", "MASKED_")]
         for url in urls:
-            ready(url + "/v1/health/ready")
+            wait_ready(url + "/v1/health/ready")
         yield Gateway(*urls)
     finally:
         process.terminate()
         process.wait()
 
 
-def ready(url: str) -> None:
+def wait_ready(url: str) -> None:
     for _ in range(240):
         try:
             urllib.request.urlopen(url).close()
@@ -256,7 +261,7 @@ def free_port() -> int:
 
 
 def report(results: list[dict]) -> str:
-    """The table: a row per task, for each search the mean and deviation over seeds, and the sums."""
+    """Returns the table: mean and deviation over the seeds by task and search, and the sums by search."""
     searches = [s for s in SEARCHES if any(r["search"] == s for r in results)]
     lines = ["| task | " + " | ".join(searches) + " |", "| --- |" + " ---: |" * len(searches)]
     sums = dict.fromkeys(searches, 0.0)
@@ -284,13 +289,13 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "--particles", type=int, default=PARTICLES, help="evaluations of an iteration of the latent search"
     )
-    parser.add_argument("--slack", type=float, default=SLACK, help="evaluations of the latent search for each call")
+    parser.add_argument("--slack", type=float, default=SLACK, help="evaluations of the latent search per call")
     parser.add_argument("--binary", type=Path, default=ROOT / "bin/retort")
     parser.add_argument(
         "--results",
         type=Path,
         default=ROOT / "runs/pmo/results.jsonl",
-        help="one line a search; those that are there are not run again",
+        help="file of a line per search; searches in it are not repeated",
     )
     parser.add_argument("--write", action="store_true", help="write the table into its section of the page")
     parser.add_argument("--page", type=Path, default=PAGE, help="the page of --write")
@@ -300,12 +305,12 @@ def main(arguments: list[str] | None = None) -> None:
             parser.error("--write needs all tasks, --calls 10000 and at least --seeds 3")
         sections.check(args.page, SECTION)
     if "RETORT_TEST_TRITON_REPOSITORY" not in os.environ:
-        parser.error("run it below scripts/triton/serve.py --scratch --, as make eval-pmo does")
+        parser.error("run it through scripts/triton/serve.py --scratch --, as make eval-pmo does")
     repository = Path(os.environ["RETORT_TEST_TRITON_REPOSITORY"])
     args.results.parent.mkdir(parents=True, exist_ok=True)
     done = [json.loads(line) for line in args.results.read_text().splitlines()] if args.results.exists() else []
     known = {(r["task"], r["search"], r["seed"], r["form"]) for r in done}
-    with served(args.binary) as gateway:
+    with start_gateway(args.binary) as gateway:
         gateway.particles, gateway.slack = args.particles, args.slack
         for seed in range(args.seeds):
             for task in args.tasks.split(","):

@@ -1,7 +1,7 @@
-"""One PMO oracle as a Triton model: smiles in, score out, every molecule counted once and written down.
+"""A PMO oracle as a Triton model: it scores SMILES and logs each distinct one once, a call of the benchmark.
 
-The parameters of its config.pbtxt name the task, the folder of oracles.py, and the file to which each new molecule is
-appended as "SMILES score" in the order in which it was first asked for: the calls of the benchmark.
+The parameters of its config.pbtxt are the task, the folder of oracles.py ("code"), and the log ("calls"), which has a
+line "SMILES score" per call.
 """
 
 import json

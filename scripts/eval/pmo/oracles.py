@@ -1,6 +1,6 @@
-"""The 20 oracles of PMO that need RDKit alone, as the Therapeutics Data Commons (TDC, tdc/chem_utils/oracle/oracle.py) define them.
+"""The 20 oracles of PMO that need only RDKit, as in the Therapeutics Data Commons (tdc/chem_utils/oracle/oracle.py).
 
-Needs RDKit and nothing of this repository: the Triton model beside it (model.py) imports this file as it is.
+The file imports nothing of this repository, because the Triton model beside it (model.py) imports it.
 """
 
 from __future__ import annotations
@@ -50,64 +50,64 @@ VALSARTAN = "CN(C=O)Cc1ccc(c2ccccc2)cc1"
 
 
 def similarity(smiles: str, kind: str) -> Score:
-    """Tanimoto similarity of fingerprints that count."""
+    """Returns the Tanimoto similarity of count fingerprints to a molecule."""
     generator = FINGERPRINTS[kind]
     target = generator.GetSparseCountFingerprint(Chem.MolFromSmiles(smiles))
     return lambda mol: DataStructs.TanimotoSimilarity(target, generator.GetSparseCountFingerprint(mol))
 
 
-def contains(smarts: str, wanted: bool = True) -> Score:
-    """1 where a pattern is there, or is not."""
+def contains(smarts: str, expected: bool = True) -> Score:
+    """Returns 1 if a molecule contains a pattern, or does not if `expected` is false, else 0."""
     pattern = Chem.MolFromSmarts(smarts)
-    return lambda mol: float(mol.HasSubstructMatch(pattern) == wanted)
+    return lambda mol: float(mol.HasSubstructMatch(pattern) == expected)
 
 
 def pharmacophores(smiles: str) -> Score:
-    """Tanimoto similarity of Gobbi's 2D pharmacophores."""
+    """Returns the Tanimoto similarity of Gobbi's 2D pharmacophores to a molecule."""
     target = Generate.Gen2DFingerprint(Chem.MolFromSmiles(smiles), Gobbi_Pharm2D.factory)
     return lambda mol: DataStructs.TanimotoSimilarity(target, Generate.Gen2DFingerprint(mol, Gobbi_Pharm2D.factory))
 
 
 def gaussian(value: Score, mu: float, sigma: float, side: int = 0) -> Score:
-    """A Gaussian around mu; side 1: 1 above mu, side -1: 1 below mu."""
+    """Returns a Gaussian of a value around mu. With side 1 it is 1 above mu, with side -1 below mu."""
 
-    def of(mol: Chem.Mol) -> float:
+    def score(mol: Chem.Mol) -> float:
         x = value(mol)
         x = min(x, mu) if side > 0 else max(x, mu) if side < 0 else x
         return math.exp(-0.5 * ((x - mu) / sigma) ** 2)
 
-    return of
+    return score
 
 
 def clipped(value: Score, upper: float) -> Score:
-    """The value as a share of upper, 1 at most."""
+    """Returns a value over upper, clipped to 0 and 1."""
     return lambda mol: min(max(value(mol) / upper, 0.0), 1.0)
 
 
 def geometric(*scores: Score) -> Score:
-    """The geometric mean; 0 where one is."""
+    """Returns the geometric mean, or 0 if a score is not positive."""
 
-    def of(mol: Chem.Mol) -> float:
+    def mean(mol: Chem.Mol) -> float:
         values = [score(mol) for score in scores]
         return math.exp(sum(map(math.log, values)) / len(values)) if min(values) > 0 else 0.0
 
-    return of
+    return mean
 
 
 def arithmetic(*scores: Score) -> Score:
-    """The arithmetic mean."""
+    """Returns the arithmetic mean."""
     return lambda mol: sum(score(mol) for score in scores) / len(scores)
 
 
 def atoms(symbol: str) -> Score:
-    """How many atoms of an element there are, hydrogens too."""
+    """Returns the number of atoms of an element, implicit hydrogens included."""
     return lambda mol: float(
         sum(a.GetSymbol() == symbol for a in (Chem.AddHs(mol) if symbol == "H" else mol).GetAtoms())
     )
 
 
 def isomer(formula: str) -> Score:
-    """How near the formula is: a Gaussian for each element and one for the number of all atoms."""
+    """Returns the similarity to a formula: a Gaussian for each element and one for the number of all atoms."""
     counts = [(symbol, int(number or 1)) for symbol, number in re.findall(r"([A-Z][a-z]*)(\d*)", formula)]
     total: Score = lambda mol: float(Chem.AddHs(mol).GetNumAtoms())  # noqa: E731
     return geometric(
@@ -117,7 +117,7 @@ def isomer(formula: str) -> Score:
 
 
 def of_molecule(smiles: str, value: Score) -> float:
-    """A value of one molecule."""
+    """Returns a value of a molecule."""
     return value(Chem.MolFromSmiles(smiles))
 
 
@@ -184,12 +184,12 @@ TASKS = sorted(MAKERS)
 
 @cache
 def oracle(task: str) -> Score:
-    """The oracle of a task, made once."""
+    """Returns the oracle of a task."""
     return MAKERS[task]()
 
 
 def scores(task: str, smiles: Sequence[str]) -> list[float]:
-    """The score of each molecule; NaN for a text that is none."""
+    """Returns the score of each molecule, NaN for a text that is no molecule."""
     score = oracle(task)
     molecules = [Chem.MolFromSmiles(text) for text in smiles]
     return [math.nan if mol is None else float(score(mol)) for mol in molecules]

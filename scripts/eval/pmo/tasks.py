@@ -1,4 +1,4 @@
-"""The PMO tasks as objectives of the molecule APIs, composed of built-in terms: all but those that need 2D pharmacophores or BertzCT."""
+"""The PMO tasks as objectives of built-in terms, but for those that need 2D pharmacophores or BertzCT."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from scripts.eval.pmo import oracles as o
 
 
 def similarity(smiles: str, fingerprint: str, modifier: dict | None = None) -> dict:
-    """A term."""
     term = {"name": "similarity", "smiles": smiles, "fingerprint": fingerprint}
     return term if modifier is None else {**term, "modifier": modifier}
 
