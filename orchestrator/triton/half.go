@@ -8,13 +8,13 @@ import (
 // Halves returns an FP16 or BF16 tensor. It rounds to nearest, ties to even. Values too large for FP16 become infinite.
 // It panics for any other datatype.
 func Halves(datatype Datatype, name string, shape []int64, values []float32) Tensor {
-	narrow := map[Datatype]func(float32) uint16{FP16: toFP16, BF16: toBF16}[datatype]
-	if narrow == nil {
+	round := map[Datatype]func(float32) uint16{FP16: toFP16, BF16: toBF16}[datatype]
+	if round == nil {
 		panic("triton: Halves of " + string(datatype))
 	}
 	raw := make([]byte, 2*len(values))
 	for i, v := range values {
-		binary.LittleEndian.PutUint16(raw[2*i:], narrow(v))
+		binary.LittleEndian.PutUint16(raw[2*i:], round(v))
 	}
 	return Tensor{Name: name, Datatype: datatype, Shape: shape, raw: raw}
 }

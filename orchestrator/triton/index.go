@@ -52,30 +52,25 @@ func (c *Client) ListIndexes(ctx context.Context, replicas []*Replica) (changed 
 		return false, end(errNoReplica())
 	}
 	errs := make([]error, len(replicas))
-	var changes atomic.Int64
+	var anyChanged atomic.Bool
 	var calls sync.WaitGroup
 	for i, r := range replicas {
 		calls.Go(func() {
 			errs[i] = c.callReplica(r, func() error {
 				answer, err := r.service.RepositoryIndex(ctx, &pb.RepositoryIndexRequest{})
 				if err == nil && r.updateIndex(newIndex(answer)) {
-					changes.Add(1)
+					anyChanged.Store(true)
 				}
 				return err
 			})
 		})
 	}
 	calls.Wait()
-	failed := slices.DeleteFunc(errs, func(err error) bool { return err == nil })
-	if len(failed) > 0 {
-		err = end(translate(ctx, failed[0]))
-	} else {
-		err = end(nil)
-	}
-	if len(failed) < len(replicas) {
+	err = end(translate(ctx, cmp.Or(errs...)))
+	if slices.Contains(errs, nil) {
 		err = nil
 	}
-	return changes.Load() > 0, err
+	return anyChanged.Load(), err
 }
 
 // updateIndex stores the index and reports whether it has changed.

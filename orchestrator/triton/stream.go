@@ -127,7 +127,7 @@ func (s *stream) start(m *pb.ModelInferRequest, once bool) (*Response, error) {
 	sent := time.Now()
 	go s.run(m)
 	first, err := s.receive()
-	s.addWaited(sent)
+	s.request.AddTriton(time.Since(sent))
 	result := err
 	if errors.Is(err, io.EOF) {
 		result = nil
@@ -137,8 +137,6 @@ func (s *stream) start(m *pb.ModelInferRequest, once bool) (*Response, error) {
 	}
 	return first, err
 }
-
-func (s *stream) addWaited(since time.Time) { s.request.AddTriton(time.Since(since)) }
 
 // run makes the call and passes on its messages.
 func (s *stream) run(m *pb.ModelInferRequest) {
@@ -242,7 +240,7 @@ func (s *stream) drain(r *Response, err error, yield func(*Response, error) bool
 		}
 		start := time.Now()
 		r, err = s.receive()
-		s.addWaited(start)
+		s.request.AddTriton(time.Since(start))
 	}
 	if !errors.Is(err, io.EOF) {
 		yield(nil, err)

@@ -85,18 +85,11 @@ func (b *batch[Row, Result]) split() []*batch[Row, Result] {
 
 // stats returns the statistics of a batch that has ended with err.
 func (b *batch[Row, Result]) stats(err error) Stats {
-	firstQueued := b.started
-	for _, r := range b.rows {
-		if r.queuedAt.Before(firstQueued) {
-			firstQueued = r.queuedAt
-		}
-	}
 	return Stats{
 		Rows:     len(b.rows),
 		Requests: len(b.submissions),
 		Tokens:   b.tokens(),
 		Padded:   len(b.rows) * b.longest(),
-		Waited:   b.started.Sub(firstQueued),
 		Took:     time.Since(b.started),
 		Err:      err,
 	}

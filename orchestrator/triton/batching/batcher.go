@@ -81,7 +81,6 @@ type Stats struct {
 	Requests int
 	Tokens   int           // without padding
 	Padded   int           // tokens with padding
-	Waited   time.Duration // of the row that waited longest
 	Took     time.Duration // the call
 	Err      error
 }
@@ -142,7 +141,7 @@ func (b *Batcher[Row, Result]) Do(ctx context.Context, rows []Row) ([]Result, er
 		return nil, fault.As(err)
 	}
 	start := time.Now()
-	s := newSubmission[Row, Result](ctx, rows, b.length, start)
+	s := newSubmission[Row, Result](ctx, rows, b.length)
 	if err := b.submit(s); err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ type submission[Row, Result any] struct {
 }
 
 func newSubmission[Row, Result any](
-	ctx context.Context, values []Row, length func(Row) int, now time.Time,
+	ctx context.Context, values []Row, length func(Row) int,
 ) *submission[Row, Result] {
 	s := &submission[Row, Result]{
 		ctx:     ctx,
@@ -40,7 +40,7 @@ func newSubmission[Row, Result any](
 	}
 	rows := make([]row[Row, Result], len(values))
 	for i, value := range values {
-		rows[i] = row[Row, Result]{submission: s, index: i, value: value, length: length(value), queuedAt: now}
+		rows[i] = row[Row, Result]{submission: s, index: i, value: value, length: length(value)}
 		s.waiting[i] = &rows[i]
 		s.queued.tokens += rows[i].length
 	}
@@ -91,8 +91,7 @@ type row[Row, Result any] struct {
 	value      Row
 	length     int    // tokens
 	seq        uint64 // orders rows of equal length by arrival
-	queuedAt   time.Time
-	taken      bool // from the queue, for a batch
+	taken      bool   // from the queue, for a batch
 }
 
 func (r *row[Row, Result]) compare(other *row[Row, Result]) int {

@@ -1,7 +1,6 @@
 package tritontest
 
 import (
-	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,18 +13,13 @@ import (
 const noID = "[request id: <id_unknown>] "
 
 // check returns the error of Triton for a request that it refuses before the model sees it. The order of the checks is
-// Triton's.
+// Triton's. triton.Client has checked that the tensors are valid.
 func check(r *triton.Request, config *pb.ModelConfig) error {
 	declared := triton.ConfigFrom(config)
 	if err := checkParameters(r); err != nil {
 		return err
 	}
 	for i, t := range r.Inputs {
-		if t.Datatype == triton.BYTES {
-			if err := checkStrings(t); err != nil {
-				return err
-			}
-		}
 		if slices.ContainsFunc(r.Inputs[:i], func(o triton.Tensor) bool { return o.Name == t.Name }) {
 			return invalid(noID+"input '%s' already exists in request", t.Name)
 		}
@@ -97,12 +91,8 @@ func checkInput(t triton.Tensor, model string, declared *triton.ModelConfig) err
 	expected := in.Shape
 	shape := t.Shape
 	if t.Datatype != in.Datatype {
-		sent := t.Datatype
-		if sent.Size() < 0 {
-			sent = "<invalid>"
-		}
 		return invalid(noID+"inference input '%s' data-type is '%s', but model '%s' expects '%s'",
-			t.Name, sent, model, in.Datatype)
+			t.Name, t.Datatype, model, in.Datatype)
 	}
 	if declared.MaxBatch > 0 {
 		if len(shape) > 0 && shape[0] > int64(declared.MaxBatch) {
@@ -113,10 +103,6 @@ func checkInput(t triton.Tensor, model string, declared *triton.ModelConfig) err
 	if !fits(shape, expected) {
 		return invalid(noID+"unexpected shape for input '%s' for model '%s'. Expected %s, got %s. ",
 			t.Name, model, formatShape(expected), formatShape(shape))
-	}
-	if size := t.Datatype.Size(); size > 0 && len(t.Raw()) != size*t.Elements() {
-		return invalid(noID+"input byte size mismatch for input '%s' for model '%s'. Expected %d, got %d",
-			t.Name, model, size*t.Elements(), len(t.Raw()))
 	}
 	return nil
 }
@@ -132,28 +118,6 @@ func fits(shape, expected []int64) bool {
 		}
 	}
 	return true
-}
-
-// checkStrings checks the elements of a BYTES tensor.
-func checkStrings(t triton.Tensor) error {
-	remaining := t.Raw()
-	n := 0
-	for ; len(remaining) > 0; n++ {
-		if len(remaining) < 4 {
-			return invalid("incomplete string length indicator for inference input '%s', "+
-				"expecting %d bytes but only %d bytes available", t.Name, 4, len(remaining))
-		}
-		length := int(binary.LittleEndian.Uint32(remaining))
-		if remaining = remaining[4:]; length > len(remaining) {
-			return invalid("incomplete string data for inference input '%s', "+
-				"expecting string of length %d but only %d bytes available", t.Name, length, len(remaining))
-		}
-		remaining = remaining[length:]
-	}
-	if n != t.Elements() {
-		return invalid(noID+"expected %d string elements for inference input '%s', got %d", t.Elements(), t.Name, n)
-	}
-	return nil
 }
 
 // formatShape formats a shape as Triton does: [-1,3].

@@ -19,7 +19,7 @@ func conformanceModel(tb testing.TB, name string) Model {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	m := Model{Name: name, Config: Config(tb, string(text)), LoadTime: 20 * time.Millisecond}
+	m := Model{Name: name, Config: Config(tb, string(text))}
 	switch name {
 	case "conformance_identity":
 		m.Infer = identity

@@ -32,10 +32,7 @@ func (s *Server) admit(m *pb.ModelInferRequest) (*triton.Request, *version, erro
 	if err != nil {
 		return nil, nil, err
 	}
-	r, err := requestFrom(m)
-	if err != nil {
-		return nil, nil, err
-	}
+	r := requestFrom(m)
 	s.mu.Lock()
 	s.calls = append(s.calls, r)
 	fail := s.fail

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
@@ -31,10 +30,6 @@ type Model struct {
 	// Stream answers a request of a decoupled model. ctx ends when the caller leaves. The server sends the empty final
 	// response.
 	Stream func(ctx context.Context, r *triton.Request, send func(*triton.Response) error) error
-	// LoadTime is how long a load takes.
-	LoadTime time.Duration
-	// LoadError is why loads fail, or "" if they succeed.
-	LoadError string
 }
 
 // Config parses the text of a config.pbtxt.
@@ -90,15 +85,10 @@ func (m Model) withDefaults() *Model {
 	m.Name = cmp.Or(m.Name, config.Name)
 	config.Name = m.Name
 	m.Config = config
-	if config.VersionPolicy == nil {
-		config.VersionPolicy = &pb.ModelVersionPolicy{PolicyChoice: &pb.ModelVersionPolicy_Latest_{
-			Latest: &pb.ModelVersionPolicy_Latest{NumVersions: 1}}}
-	}
 	if len(config.InstanceGroup) == 0 {
 		config.InstanceGroup = []*pb.ModelInstanceGroup{{Kind: pb.ModelInstanceGroup_KIND_CPU}}
 	}
-	for i, group := range config.InstanceGroup {
-		group.Name = cmp.Or(group.Name, m.Name+"_"+strconv.Itoa(i))
+	for _, group := range config.InstanceGroup {
 		group.Count = max(1, group.Count)
 	}
 	if len(m.Versions) == 0 {
@@ -109,18 +99,12 @@ func (m Model) withDefaults() *Model {
 	return &m
 }
 
-// servedVersions returns the versions that the version policy selects, oldest first.
+// servedVersions returns the versions that the version policy selects: all, oldest first, or by default the newest.
 func (m *Model) servedVersions() []string {
-	policy := m.Config.VersionPolicy
-	switch {
-	case policy.GetAll() != nil:
+	if m.Config.GetVersionPolicy().GetAll() != nil {
 		return m.Versions
-	case policy.GetSpecific() != nil:
-		return slices.DeleteFunc(slices.Clone(m.Versions), func(v string) bool {
-			return !slices.Contains(policy.GetSpecific().Versions, int64(versionNumber(v)))
-		})
 	}
-	return m.Versions[max(0, len(m.Versions)-int(policy.GetLatest().NumVersions)):]
+	return m.Versions[len(m.Versions)-1:]
 }
 
 // versionNumber returns the number of a version's folder.

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync/atomic"
-	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -19,7 +17,7 @@ import (
 	pb "retort/orchestrator/triton/inferencepb"
 )
 
-// loadedModel is a model that was loaded or that failed to load.
+// loadedModel is a model that was loaded at least once.
 type loadedModel struct {
 	versions map[string]*version // by number
 }
@@ -40,7 +38,6 @@ func newVersion(m *Model) *version {
 // The states of a version in the repository index.
 const (
 	ready       = "READY"
-	loading     = "LOADING"
 	unloading   = "UNLOADING"
 	unavailable = "UNAVAILABLE"
 )
@@ -80,81 +77,50 @@ func (s *Server) Unload(name string) {
 
 // RepositoryIndex lists the repository. A model that was never loaded has neither version nor state. A model without a
 // folder is not listed, even if it serves.
-func (s *Server) RepositoryIndex(_ context.Context, r *pb.RepositoryIndexRequest) (*pb.RepositoryIndexResponse, error) {
+func (s *Server) RepositoryIndex(_ context.Context, _ *pb.RepositoryIndexRequest) (*pb.RepositoryIndexResponse, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	answer := &pb.RepositoryIndexResponse{}
 	for _, name := range slices.Sorted(maps.Keys(s.folder)) {
 		m := s.loaded[name]
 		if m == nil {
-			if !r.Ready {
-				answer.Models = append(answer.Models, &pb.RepositoryIndexResponse_ModelIndex{Name: name})
-			}
+			answer.Models = append(answer.Models, &pb.RepositoryIndexResponse_ModelIndex{Name: name})
 			continue
 		}
 		for _, number := range slices.Sorted(maps.Keys(m.versions)) {
 			v := m.versions[number]
-			if !r.Ready || v.state == ready {
-				answer.Models = append(answer.Models, &pb.RepositoryIndexResponse_ModelIndex{
-					Name: name, Version: number, State: v.state, Reason: v.reason})
-			}
+			answer.Models = append(answer.Models, &pb.RepositoryIndexResponse_ModelIndex{
+				Name: name, Version: number, State: v.state, Reason: v.reason,
+			})
 		}
 	}
 	return answer, nil
 }
 
-// RepositoryModelLoad loads the versions that the version policy selects. The old form serves until all new versions
-// are ready. Then its other versions are unloaded.
+// RepositoryModelLoad loads the versions that the version policy selects and unloads the others. Other than in Triton, a
+// load takes no time.
 func (s *Server) RepositoryModelLoad(
 	_ context.Context, r *pb.RepositoryModelLoadRequest,
 ) (*pb.RepositoryModelLoadResponse, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	m, loaded, err := s.toLoad(r)
 	if err != nil {
 		return nil, err
 	}
-	numbers := m.servedVersions()
-	s.mu.Lock()
-	for _, number := range numbers {
-		if v := loaded.versions[number]; v == nil || v.state != ready {
-			loaded.versions[number] = &version{state: loading, model: m}
-		}
-	}
-	s.mu.Unlock()
-	time.Sleep(m.LoadTime)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if m.LoadError != "" {
-		return nil, loaded.fail(m, numbers)
-	}
-	for number, v := range loaded.versions {
-		if !slices.Contains(numbers, number) && v.state == ready {
+	for _, v := range loaded.versions {
+		if v.state == ready {
 			v.unload()
 		}
 	}
-	for _, number := range numbers {
+	for _, number := range m.servedVersions() {
 		loaded.versions[number] = newVersion(m)
 	}
 	return &pb.RepositoryModelLoadResponse{}, nil
 }
 
-// fail marks the versions that are loading as unavailable and returns Triton's error. Versions that were ready still
-// are.
-func (l *loadedModel) fail(m *Model, numbers []string) error {
-	var b strings.Builder
-	for _, number := range numbers {
-		if v := l.versions[number]; v.state == loading {
-			v.state = unavailable
-			v.reason = "Internal: " + m.LoadError
-			fmt.Fprintf(&b, "version %s is at UNAVAILABLE state: %s;\n", number, v.reason)
-		}
-	}
-	return status.Errorf(codes.InvalidArgument, "load failed for model '%s': %s", m.Name, b.String())
-}
-
-// toLoad returns the form of a model to load, and the loadedModel to load it into.
+// toLoad returns the form of a model to load, and the loadedModel to load it into. It requires the lock.
 func (s *Server) toLoad(r *pb.RepositoryModelLoadRequest) (*Model, *loadedModel, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	m := s.folder[r.ModelName]
 	var err error
 	if m != nil {
@@ -253,20 +219,11 @@ func (s *Server) ModelMetadata(_ context.Context, r *pb.ModelMetadataRequest) (*
 		return nil, err
 	}
 	config := triton.ConfigFrom(v.model.Config)
-	m := &pb.ModelMetadataResponse{Name: r.Name, Platform: config.Platform}
-	if m.Platform == "" {
-		m.Platform = config.Backend
-	}
-	s.mu.Lock()
-	for _, number := range slices.Sorted(maps.Keys(s.loaded[r.Name].versions)) {
-		if s.loaded[r.Name].versions[number].state == ready {
-			m.Versions = append(m.Versions, number)
-		}
-	}
-	s.mu.Unlock()
-	m.Inputs = declarations(config.Inputs, config.MaxBatch)
-	m.Outputs = declarations(config.Outputs, config.MaxBatch)
-	return m, nil
+	return &pb.ModelMetadataResponse{
+		Name:    r.Name,
+		Inputs:  declarations(config.Inputs, config.MaxBatch),
+		Outputs: declarations(config.Outputs, config.MaxBatch),
+	}, nil
 }
 
 func declarations(tensors []triton.TensorInfo, maxBatch int) []*pb.ModelMetadataResponse_TensorMetadata {

@@ -19,10 +19,7 @@ func Input(r *triton.Request, name string) (triton.Tensor, bool) {
 }
 
 // requestFrom converts a request of triton.Client from its wire form. It does not check the tensors.
-func requestFrom(m *pb.ModelInferRequest) (*triton.Request, error) {
-	if len(m.RawInputContents) != len(m.Inputs) {
-		return nil, invalid("%d inputs with %d raw contents", len(m.Inputs), len(m.RawInputContents))
-	}
+func requestFrom(m *pb.ModelInferRequest) *triton.Request {
 	r := &triton.Request{
 		Model:      m.ModelName,
 		Version:    m.ModelVersion,
@@ -35,7 +32,7 @@ func requestFrom(m *pb.ModelInferRequest) (*triton.Request, error) {
 	for _, out := range m.Outputs {
 		r.Outputs = append(r.Outputs, out.Name)
 	}
-	return r, nil
+	return r
 }
 
 // parametersFrom converts parameters to bool, int64, uint64, float64 and string.
