@@ -11,12 +11,12 @@ import (
 	"retort/orchestrator/gateway"
 )
 
-// application has the gateways of all APIs and what is offered beside them.
+// application has the gateways of all APIs, and of the endpoints that belong to no API.
 type application struct {
 	*resources
 	gateways      []*gateway.Gateway          // in the order of services
 	mcp           *gateway.Gateway            // nil if it is switched off
-	page          *gateway.Gateway            // of the page for people
+	page          *gateway.Gateway            // of the web page
 	batches       *gateway.Gateway            // of files and batches
 	optimizations map[string]*gateway.Gateway // of searches as jobs, by API; nil if jobs are switched off
 	jobs          jobs
@@ -68,8 +68,8 @@ func (a *application) gateway(api string) (*gateway.Gateway, bool) {
 	return a.gateways[at], true
 }
 
-// ask has an API answer a request of this program.
-func (a *application) ask(ctx context.Context, api, method, path string, body []byte) (status int, answer []byte) {
+// callAPI sends a request of this program to an API.
+func (a *application) callAPI(ctx context.Context, api, method, path string, body []byte) (status int, answer []byte) {
 	g, ok := a.gateway(api)
 	if !ok {
 		return http.StatusNotFound, nil

@@ -42,7 +42,7 @@ func (checkConfigCommand) Run(p *command.Process, config *Config, parsed *kong.C
 	return err
 }
 
-// keys reads the keys, one of which clients must send; nil if no key is required.
+// keys reads the keys of clients; nil if no key is required.
 func (c *Config) keys() (*gateway.Keys, error) {
 	if c.KeysFile == "" {
 		return nil, nil
@@ -54,7 +54,7 @@ func (c *Config) keys() (*gateway.Keys, error) {
 	return keys, nil
 }
 
-// certificate reads the certificate of the ports with its key; nil if they do not speak TLS.
+// certificate reads the certificate of the ports and its key; nil if they do not use TLS.
 func (c *Config) certificate() (*filewatch.Value[tls.Certificate], error) {
 	if c.TLSCert == "" {
 		return nil, nil
@@ -69,7 +69,7 @@ type healthcheckCommand struct {
 // healthcheckTimeout bounds a health check.
 const healthcheckTimeout = 5 * time.Second
 
-// Run asks the gateway that runs with these settings on this machine.
+// Run calls the gateway that runs with these settings on this machine.
 func (h healthcheckCommand) Run(p *command.Process, config *Config) error {
 	path := "/v1/health/live"
 	if h.API != "" {

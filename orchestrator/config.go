@@ -77,20 +77,20 @@ type Config struct {
 	OTLPProtocol string `name:"otlp-protocol" env:"RETORT_OTLP_PROTOCOL,OTEL_EXPORTER_OTLP_PROTOCOL" enum:"grpc,http/protobuf" default:"grpc" help:"Protocol of the collector: grpc or http/protobuf."`
 	ServiceName  string `env:"RETORT_SERVICE_NAME,OTEL_SERVICE_NAME" default:"retort" help:"Name of the service in traces."`
 
-	Latent    Service[latent.Config]    `embed:"" prefix:"latent-" group:"Latent-space molecules" set:"port=8001" set:"concurrency=64" set:"body=16777216"`
-	Masked    Service[masked.Config]    `embed:"" prefix:"masked-" group:"Masked-template molecules" set:"port=8002" set:"concurrency=64" set:"body=1048576"`
-	Embedding Service[embedding.Config] `embed:"" prefix:"embedding-" group:"Text embedding" set:"port=8003" set:"concurrency=256" set:"body=16777216"`
-	Ranking   Service[ranking.Config]   `embed:"" prefix:"ranking-" group:"Passage ranking" set:"port=8004" set:"concurrency=256" set:"body=16777216"`
-	Chat      Service[chat.Config]      `embed:"" prefix:"chat-" group:"Vision-language chat" set:"port=8005" set:"concurrency=64" set:"body=33554432"`
+	Latent    apiConfig[latent.Config]    `embed:"" prefix:"latent-" group:"Latent-space molecules" set:"port=8001" set:"concurrency=64" set:"body=16777216"`
+	Masked    apiConfig[masked.Config]    `embed:"" prefix:"masked-" group:"Masked-template molecules" set:"port=8002" set:"concurrency=64" set:"body=1048576"`
+	Embedding apiConfig[embedding.Config] `embed:"" prefix:"embedding-" group:"Text embedding" set:"port=8003" set:"concurrency=256" set:"body=16777216"`
+	Ranking   apiConfig[ranking.Config]   `embed:"" prefix:"ranking-" group:"Passage ranking" set:"port=8004" set:"concurrency=256" set:"body=16777216"`
+	Chat      apiConfig[chat.Config]      `embed:"" prefix:"chat-" group:"Vision-language chat" set:"port=8005" set:"concurrency=64" set:"body=33554432"`
 }
 
-// Service are the settings of one API: the common limits, and the settings of its package.
-type Service[Settings any] struct {
+// apiConfig has the settings of one API: the limits that all APIs have, and the settings of its package.
+type apiConfig[Room any] struct {
 	Limits gateway.Config `embed:""`
-	Room   Settings       `embed:""`
+	Room   Room           `embed:""`
 }
 
-// memoryBudget returns MemoryBudget in bytes, or the default for this machine.
+// memoryBudget returns MemoryBudget, or the default for this machine, in bytes.
 func (c *Config) memoryBudget() int64 {
 	if c.MemoryBudget > 0 {
 		return c.MemoryBudget
@@ -103,7 +103,7 @@ func (c *Config) triton() triton.Config {
 	return triton.Config{URLs: c.TritonURL, TLS: triton.TLS{Enabled: c.TritonTLS, CA: c.TritonCA}}
 }
 
-// queueDelay returns the maximum queue delay of models that batch dynamically, or nil to keep that of the repository.
+// queueDelay returns the maximum queue delay of models that batch dynamically, or nil for the value in config.pbtxt.
 func (c *Config) queueDelay() *time.Duration {
 	if c.QueueDelay == nil {
 		return nil
@@ -140,22 +140,22 @@ func (c *Config) servedNames() map[string]string {
 func (c *Config) Validate() error {
 	var errs []error
 	if (c.TLSCert == "") != (c.TLSKey == "") {
-		errs = append(errs, errors.New("tls-cert and tls-key need each other"))
+		errs = append(errs, errors.New("tls-cert and tls-key require each other"))
 	}
 	ports := map[int]string{}
-	check := func(name string, port int) {
+	checkPort := func(name string, port int) {
 		if port < -1 || port > 65535 {
-			errs = append(errs, fmt.Errorf("%s-port: %d is no port", name, port))
+			errs = append(errs, fmt.Errorf("%s-port: %d is not a port (-1 to 65535)", name, port))
 		}
 		if other, duplicate := ports[port]; duplicate && port > 0 {
 			errs = append(errs, fmt.Errorf("%s-port: %d is also the port of %s", name, port, other))
 		}
 		ports[port] = name
 	}
-	check("main", c.Port)
+	checkPort("main", c.Port)
 	for _, s := range services {
 		limits := s.limits(c)
-		check(s.name, limits.Port)
+		checkPort(s.name, limits.Port)
 		if limits.Concurrency < 1 || limits.Queue < 0 || limits.BodyLimit < 1 || limits.Timeout <= 0 {
 			errs = append(errs,
 				fmt.Errorf("%s: concurrency, body-limit and timeout must be positive, queue not negative", s.name))

@@ -22,11 +22,11 @@ type jobKind interface {
 
 // jobs has the kinds of jobs, and the engine that stores and queues them.
 type jobs struct {
-	kinds       []jobKind
-	logger      zerolog.Logger
-	working     context.Context // of the workers; done when a drain begins
-	stopWorking context.CancelFunc
-	running     sync.WaitGroup // the workers, and the goroutine that opens the engine
+	kinds         []jobKind
+	logger        zerolog.Logger
+	workerCtx     context.Context // done when a drain begins
+	cancelWorkers context.CancelFunc
+	goroutines    sync.WaitGroup // the workers, and the goroutine that opens the engine
 
 	mu     sync.Mutex
 	engine *queue.Engine // nil until it is open
@@ -42,7 +42,7 @@ func (a *application) openJobs() error {
 	if !a.config.Jobs {
 		return nil
 	}
-	a.jobs.working, a.jobs.stopWorking = context.WithCancel(a.life)
+	a.jobs.workerCtx, a.jobs.cancelWorkers = context.WithCancel(a.life)
 	config := queue.Config{
 		Folder:     cmp.Or(a.config.JobsData, queue.DefaultFolder()),
 		MaxBytes:   a.config.JobsMaxBytes,
@@ -58,12 +58,12 @@ func (a *application) openJobs() error {
 			return fmt.Errorf("jobs-data: %w", err)
 		}
 	}
-	a.jobs.running.Go(func() { a.jobs.startEventually(config) })
+	a.jobs.goroutines.Go(func() { a.jobs.startWithRetries(config) })
 	return nil
 }
 
-// startEventually retries start until it succeeds or the workers have to end.
-func (j *jobs) startEventually(config queue.Config) {
+// startWithRetries calls start until it succeeds or a drain begins.
+func (j *jobs) startWithRetries(config queue.Config) {
 	failures := 0
 	attempt := func() (any, error) { return nil, j.start(config) }
 	report := func(err error, _ time.Duration) {
@@ -72,36 +72,36 @@ func (j *jobs) startEventually(config queue.Config) {
 			level = zerolog.WarnLevel
 		}
 		failures++
-		j.logger.WithLevel(level).Err(err).Msg("no jobs until their engine can be opened")
+		j.logger.WithLevel(level).Err(err).Msg("jobs are unavailable until their engine can be opened")
 	}
-	_, err := backoff.Retry(j.working, attempt,
+	_, err := backoff.Retry(j.workerCtx, attempt,
 		backoff.WithBackOff(backoff.NewConstantBackOff(engineRetry)),
 		backoff.WithMaxElapsedTime(0),
 		backoff.WithNotify(report),
 	)
 	if err == nil && failures > 0 {
-		j.logger.Info().Msg("jobs can be kept now")
+		j.logger.Info().Msg("jobs are available")
 	}
 }
 
 // start opens the engine and starts the workers of all kinds of jobs.
 func (j *jobs) start(config queue.Config) error {
-	engine, err := queue.Open(j.working, config, j.logger)
+	engine, err := queue.Open(j.workerCtx, config, j.logger)
 	if err != nil {
 		return err
 	}
-	working, stop := context.WithCancel(j.working)
+	ctx, stop := context.WithCancel(j.workerCtx)
 	var workers sync.WaitGroup
 	for _, kind := range j.kinds {
-		if err := kind.Begin(working, engine, &workers); err != nil {
+		if err := kind.Begin(ctx, engine, &workers); err != nil {
 			stop()
 			workers.Wait()
 			engine.Close()
 			return err
 		}
 	}
-	context.AfterFunc(j.working, stop)
-	j.running.Go(workers.Wait)
+	context.AfterFunc(j.workerCtx, stop)
+	j.goroutines.Go(workers.Wait)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.engine = engine
@@ -110,15 +110,15 @@ func (j *jobs) start(config queue.Config) error {
 
 // stopWorkers ends the workers. Another gateway, or the next run of this one, continues their jobs.
 func (j *jobs) stopWorkers() {
-	if j.stopWorking != nil {
-		j.stopWorking()
+	if j.cancelWorkers != nil {
+		j.cancelWorkers()
 	}
 }
 
 // close ends the workers, then the engine.
 func (j *jobs) close() {
 	j.stopWorkers()
-	j.running.Wait()
+	j.goroutines.Wait()
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.engine != nil {

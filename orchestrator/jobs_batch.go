@@ -13,12 +13,12 @@ import (
 	"retort/orchestrator/jobs/batch"
 )
 
-// batchLimits are for the endpoints of files and batches. The length of a file has a limit of its own.
+// batchLimits are for the endpoints of files and batches. Files have a size limit of their own.
 var batchLimits = gateway.Config{
 	Concurrency: 64,
 	Queue:       1024,
 	BodyLimit:   1 << 20,
-	Timeout:     time.Hour, // of an upload, or of a client that reads its results
+	Timeout:     time.Hour, // for an upload or a download
 }
 
 // openBatches opens the endpoints of files and batches. If jobs are switched off, they answer 404.

@@ -17,7 +17,7 @@ import (
 var optimizationLimits = gateway.Config{
 	Concurrency: 64,
 	Queue:       1024,
-	Timeout:     time.Hour, // of a client that watches a job
+	Timeout:     time.Hour, // for a client that watches a job
 }
 
 // openOptimizations offers the searches of the molecule APIs as jobs, unless jobs are switched off.
@@ -45,7 +45,7 @@ func (a *application) openOptimizations() error {
 	return nil
 }
 
-// followAttempt has an API work on a job, or check its body.
+// followAttempt sends an attempt of a job to its API, which works on it or only validates its body.
 func (a *application) followAttempt(
 	ctx context.Context, attempt optimization.Attempt, each func([]byte) error,
 ) (int, []byte, error) {

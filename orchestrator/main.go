@@ -3,7 +3,7 @@
 //
 // Terms:
 //   - API: one documented API, an entry of services, with a gateway of its own.
-//   - main port: the port that serves every API under its name, and the page for people.
+//   - main port: the port that serves every API under its name, and the web page.
 //   - drain: the orderly end after SIGTERM.
 package main
 
@@ -58,8 +58,7 @@ func main() {
 	}
 }
 
-// run is the whole program. It returns when the command is done or, for serve, once ctx is done and the requests have
-// drained.
+// run runs a command line. serve returns once ctx is done and the requests have drained.
 func run(ctx context.Context, args []string, stdout io.Writer) error {
 	var line commandLine
 	parser, err := newParser(&line)

@@ -417,7 +417,7 @@ func TestAPageOfLinks(t *testing.T) {
 		}
 	}
 	if status, text := p.get("main", "/"); status != 200 || !strings.Contains(text, `src="page/assets/main.js"`) {
-		t.Errorf("the page for people: %d", status)
+		t.Errorf("the web page: %d", status)
 	}
 	if status, _ := p.get("main", "/page/assets/none.js"); status != 404 {
 		t.Errorf("an unknown asset: %d", status)

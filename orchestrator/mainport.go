@@ -24,11 +24,11 @@ var linksHTML string
 
 var linksPage = template.Must(template.New("links").Parse(linksHTML))
 
-// localTimeout bounds a request to a route of the main port that belongs to no API. None of them asks a model.
+// localTimeout bounds a request to a route of the main port that belongs to no API. No such route calls a model.
 const localTimeout = 30 * time.Second
 
-// mainHandler serves the main port: the page for people, a page of links, the health and metrics of the process, and
-// every API under its name and, for OpenAI's clients, by model.
+// mainHandler serves the main port: the web page, a page of links, the health and metrics of the process, every API
+// under its name and, for OpenAI's clients, the APIs that are called by model.
 func (a *application) mainHandler() fasthttp.RequestHandler {
 	app := gateway.NewApp()
 	localOptions := a.options(gateway.Config{Timeout: localTimeout})
@@ -79,7 +79,7 @@ func stripPrefix(prefix string, serve fasthttp.RequestHandler) fiber.Handler {
 	}
 }
 
-// ready answers which APIs can serve. The status is 200 if all can or, with ?any, if at least one can; otherwise 503.
+// ready reports which APIs can serve. The status is 200 if all can or, with ?any, if at least one can; otherwise 503.
 func (a *application) ready(c *fiber.Ctx) error {
 	count := 0
 	apis := fiber.Map{}
@@ -101,7 +101,7 @@ func (a *application) ready(c *fiber.Ctx) error {
 	return c.Status(status).JSON(fiber.Map{"ready": status == fiber.StatusOK, "apis": apis})
 }
 
-// links answers with a page, free of scripts, that leads to everything.
+// links answers with a page of links to everything, for browsers without JavaScript.
 func (a *application) links(c *fiber.Ctx) error {
 	var html bytes.Buffer
 	if err := linksPage.Execute(&html, a.overview()); err != nil {

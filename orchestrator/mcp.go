@@ -14,19 +14,19 @@ const (
 	mcpBodyLimit   = 32 << 20 // a drawing
 )
 
-// openMCP offers the APIs as tools, unless that is switched off.
+// openMCP serves the APIs as tools, unless that is switched off.
 func (a *application) openMCP() error {
 	if !a.config.MCP {
 		return nil
 	}
-	service, err := mcp.New(a.life, version, a.ask, a.imageModels, a.logger)
+	service, err := mcp.New(a.life, version, a.callAPI, a.imageModels, a.logger)
 	if err != nil {
 		return err
 	}
 	limits := gateway.Config{Concurrency: mcpConcurrency, Queue: mcpQueue, BodyLimit: mcpBodyLimit}
-	for _, s := range services { // as long as the slowest API, with a second for its refusal to arrive
+	for _, s := range services { // the timeout of the slowest API, and a second for its refusal to arrive
 		limits.Timeout = max(limits.Timeout, s.limits(a.config).Timeout+time.Second)
 	}
-	a.mcp, err = a.openAuxiliary(service, a.options(limits)) // the gateway of the API reports a call to the gate
+	a.mcp, err = a.openAuxiliary(service, a.options(limits)) // the gateways of the APIs report the calls to the gate
 	return err
 }

@@ -33,7 +33,7 @@ func TestInternalRequestEndsWithItsCaller(t *testing.T) {
 	caller, leave := context.WithCancel(t.Context())
 	answered := make(chan int, 1)
 	go func() {
-		status, _ := a.ask(caller, "embedding", "POST", "/embed", []byte(`{"inputs":"a"}`))
+		status, _ := a.callAPI(caller, "embedding", "POST", "/embed", []byte(`{"inputs":"a"}`))
 		answered <- status
 	}()
 	<-started

@@ -16,7 +16,7 @@ import (
 	"retort/orchestrator/triton"
 )
 
-// openAIBase is the base path of the main port for OpenAI's clients: one address for the models of all APIs.
+// openAIBase is the base path for OpenAI's clients on the main port: one address for the models of all APIs.
 const openAIBase = "/v1"
 
 // modelCard is an entry of the main port's model list, in OpenAI's form with additions.
@@ -25,7 +25,7 @@ type modelCard struct {
 	Object      string `json:"object"`  // "model"
 	Created     int64  `json:"created"` // Unix time in seconds
 	OwnedBy     string `json:"owned_by"`
-	API         string `json:"api"`                    // that serves the model
+	API         string `json:"api"`                    // name of the API that serves the model
 	MaxModelLen int    `json:"max_model_len,omitzero"` // tokens; 0 if the model's entry does not say
 	Images      bool   `json:"images,omitzero"`        // the model takes images
 }

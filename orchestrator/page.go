@@ -7,7 +7,7 @@ import (
 	"retort/orchestrator/page"
 )
 
-// pageLimits are for what the page for people asks beside the APIs: a moment of chemistry.
+// pageLimits are for the requests of the web page that go to no API: quick chemistry.
 var pageLimits = gateway.Config{
 	Concurrency: 4,
 	Queue:       256,

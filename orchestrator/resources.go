@@ -42,12 +42,12 @@ type resources struct {
 	*lifetime
 }
 
-// lifetime has what ends the program's work, in the order of a drain.
+// lifetime has the steps of a drain, in order.
 type lifetime struct {
-	draining atomic.Bool     // readiness is refused
-	stopping context.Context // searches answer with what they have found
+	draining atomic.Bool     // once true, readiness is refused
+	stopping context.Context // once done, searches answer with what they have found
 	stop     context.CancelFunc
-	life     context.Context // all work ends
+	life     context.Context // once done, all work ends
 	end      context.CancelFunc
 }
 
@@ -144,7 +144,7 @@ func (r *resources) openGateway(api gateway.API, options gateway.Options) (*gate
 	return gateway.New(r.life, api, r.draining.Load, options)
 }
 
-// openAuxiliary opens the gateway of endpoints that no model answers: their requests do not slow down background work.
+// openAuxiliary opens the gateway of endpoints that call no model: their requests do not slow down background work.
 func (r *resources) openAuxiliary(api gateway.API, options gateway.Options) (*gateway.Gateway, error) {
 	options.StartRequest = nil
 	return r.openGateway(api, options)
@@ -162,7 +162,7 @@ func (r *resources) reportModels(api string) func(int) {
 	return func(count int) { r.metrics.ModelsReady(api, count) }
 }
 
-// batching returns how the rows of an API's requests share calls to Triton.
+// batching returns the options for the rows of an API's requests to share calls to Triton.
 func (r *resources) batching(api string) batching.Options {
 	return batching.Options{
 		MaxTokens:   r.config.BatchTokens,

@@ -53,8 +53,8 @@ type listener struct {
 	net.Listener
 }
 
-// newServer opens everything and listens, but answers no request yet: a wrong setting, a taken port or an unreadable
-// file is an error here.
+// newServer opens everything and listens, but answers no request yet. It fails on a wrong setting, a port in use or an
+// unreadable file.
 func newServer(config *Config, logger zerolog.Logger) (*server, error) {
 	a, err := openApplication(config, logger)
 	if err != nil {
@@ -117,7 +117,7 @@ func (s *server) listenOn(name string, portNumber int, handler fasthttp.RequestH
 
 // serve answers on all ports until ctx is done, then drains. It writes the welcome to w if the settings ask for it.
 func (s *server) serve(ctx context.Context, w io.Writer) error {
-	go func() { // the first requests need not wait: few of them need chemistry
+	go func() { // does not delay the first requests, few of which need chemistry
 		if err := chem.Warm(); err != nil {
 			s.logger.Error().Err(err).Msg("chemistry is not ready")
 		}
@@ -182,12 +182,12 @@ func (s *server) close() {
 	s.application.close()
 }
 
-// welcome says where every API and page is, with one request to try.
+// welcome lists the addresses of all APIs and pages, and a request to try.
 func (s *server) welcome() string {
 	var b strings.Builder
 	main := s.url(s.listeners[0])
 	fmt.Fprintf(&b, "\n  Retort %s is listening.\n\n", version)
-	fmt.Fprintf(&b, "  %-26s %s/\n", "Page with everything", main)
+	fmt.Fprintf(&b, "  %-26s %s/\n", "Web page", main)
 	for _, service := range services {
 		base := main + "/" + service.name
 		for _, l := range s.listeners {

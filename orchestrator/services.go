@@ -23,7 +23,7 @@ type service struct {
 	title    string
 	limits   func(*Config) gateway.Config
 	open     func(*resources) gateway.API
-	byModel  bool // requests name their model: OpenAI's clients find the endpoints under the main port's /v1 too
+	byModel  bool // requests name their model, so that the main port's /v1 can serve them to OpenAI's clients
 	searches bool // its searches can be jobs
 }
 

@@ -1,4 +1,4 @@
-// Package mcp offers the APIs as tools of the Model Context Protocol (https://modelcontextprotocol.io), over its
+// Package mcp serves the APIs as tools of the Model Context Protocol (https://modelcontextprotocol.io), over its
 // streamable HTTP transport without sessions:
 //
 //	POST /mcp of the main port
@@ -8,7 +8,7 @@
 //
 // Terms:
 //
-//	forwarded tool   a tool whose arguments are the body of an endpoint: see tools.go
-//	typed tool       a tool with arguments of a Go type, where that is easier for a model: drawings, molecules, paths
+//	forwarded tool   a tool whose arguments are the body of an endpoint
+//	typed tool       a tool whose arguments are a Go type, which is easier for a model to use
 //	refusal          a result that tells the model what was wrong with its call
 package mcp

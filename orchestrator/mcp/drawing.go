@@ -7,14 +7,14 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Drawing has the arguments of read_drawing.
-type Drawing struct {
+// drawingArguments are the arguments of read_drawing.
+type drawingArguments struct {
 	Image    string `json:"image" jsonschema:"the drawing: a data: URL, an http(s) address, or PNG, JPEG, WebP or GIF in base64"`
 	Question string `json:"question,omitempty" jsonschema:"what to say of the molecule, by default its SMILES"`
 	Model    string `json:"model,omitempty" jsonschema:"public id of a chat model that takes images, by default the first of them"`
 }
 
-func (s *Service) read(ctx context.Context, in Drawing) *mcp.CallToolResult {
+func (s *Service) readDrawing(ctx context.Context, in drawingArguments) *mcp.CallToolResult {
 	model, refused := s.imageModel(in.Model)
 	if refused != nil {
 		return refused
@@ -41,12 +41,12 @@ func (s *Service) read(ctx context.Context, in Drawing) *mcp.CallToolResult {
 		return refused
 	}
 	if len(completion.Choices) == 0 {
-		return refusal("the model has not answered")
+		return refusal("the model gave no answer")
 	}
 	return resultOf(map[string]string{"answer": completion.Choices[0].Message.Content})
 }
 
-// imageModel returns the chat model that reads a drawing: the named one, which the API checks, or the first that
+// imageModel returns the chat model that reads a drawing: the named one, which the API checks, or the first one that
 // accepts images.
 func (s *Service) imageModel(named string) (model string, refused *mcp.CallToolResult) {
 	if named != "" {

@@ -13,18 +13,18 @@ const Path = "/mcp"
 // Name is the name in logs and metrics.
 func (s *Service) Name() string { return "mcp" }
 
-// Routes adds the endpoint. The library answers GET, which would open a stream of messages from the server, with 405.
+// Routes adds the endpoint. The library answers GET with 405: the server sends no messages of its own.
 func (s *Service) Routes(r fiber.Router) { r.All(Path, gateway.HTTPHandler(s.http)) }
 
-// Failure is the JSON-RPC error of a request that did not reach the library.
-type Failure struct {
+// failure is the JSON-RPC error of a request that did not reach the library.
+type failure struct {
 	Version string  `json:"jsonrpc"` // "2.0"
 	ID      *string `json:"id"`      // null: the request was not read
-	Error   Problem `json:"error"`
+	Error   problem `json:"error"`
 }
 
-// Problem is the error object of JSON-RPC.
-type Problem struct {
+// problem is the error object of JSON-RPC.
+type problem struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
 }
@@ -38,7 +38,7 @@ const (
 // RenderFault returns a failure in JSON-RPC's form.
 func (s *Service) RenderFault(f *fault.Error) (status int, body any) {
 	status = gateway.StatusOf(f.Kind)
-	answer := Failure{Version: "2.0", Error: Problem{Code: invalidRequest, Message: f.Summary()}}
+	answer := failure{Version: "2.0", Error: problem{Code: invalidRequest, Message: f.Summary()}}
 	if status >= fiber.StatusInternalServerError {
 		answer.Error.Code = internalError
 	}

@@ -1,14 +1,15 @@
 package mcp
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
 )
 
-// description is an OpenAPI description, as far as schemas of tools need it.
-type description struct {
+// apiDescription is the part of an OpenAPI description that the schemas of tools need.
+type apiDescription struct {
 	Paths map[string]struct {
 		Post struct {
 			RequestBody struct {
@@ -30,16 +31,16 @@ const (
 )
 
 // read reads the description that an API serves.
-func (d *description) read(s *Service, api string) error {
-	status, text := s.ask(s.life, api, http.MethodGet, "/openapi.json", nil)
+func (d *apiDescription) read(ctx context.Context, callAPI CallAPI, api string) error {
+	status, text := callAPI(ctx, api, http.MethodGet, "/openapi.json", nil)
 	if status != http.StatusOK {
-		return fmt.Errorf("%s: reading its description gives status %d", api, status)
+		return fmt.Errorf("%s: its description is answered with status %d", api, status)
 	}
 	return json.Unmarshal([]byte(strings.ReplaceAll(string(text), components, definitions)), d)
 }
 
 // arguments returns the schema of a path's body without the members in omit, with all schemas that it refers to.
-func (d *description) arguments(path string, omit []string) (map[string]any, error) {
+func (d *apiDescription) arguments(path string, omit []string) (map[string]any, error) {
 	schema := d.Paths[path].Post.RequestBody.Content["application/json"].Schema
 	if name, isReference := schema["$ref"].(string); isReference {
 		schema = d.Components.Schemas[strings.TrimPrefix(name, definitions)]
@@ -60,7 +61,7 @@ func (d *description) arguments(path string, omit []string) (map[string]any, err
 }
 
 // collect adds the schemas that a part of a schema refers to, directly or not, to referenced.
-func (d *description) collect(part any, referenced map[string]any) {
+func (d *apiDescription) collect(part any, referenced map[string]any) {
 	switch part := part.(type) {
 	case map[string]any:
 		if name, isReference := part["$ref"].(string); isReference {

@@ -14,37 +14,37 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// Ask sends a request to an API through its gateway and returns the status and body of the answer. It ends with ctx.
-type Ask func(ctx context.Context, api, method, path string, body []byte) (status int, answer []byte)
+// CallAPI sends a request to an API through its gateway and returns the status and body of the answer. The request ends
+// with ctx.
+type CallAPI func(ctx context.Context, api, method, path string, body []byte) (status int, answer []byte)
 
-// Service offers the APIs as tools.
+// Service serves the APIs as tools.
 type Service struct {
-	ask         Ask
+	callAPI     CallAPI
 	imageModels func() []string
 	version     string
-	life        context.Context
 	logger      zerolog.Logger
-	tools       []offered
+	tools       []tool
 	http        http.Handler
 }
 
-// offered is a tool as the protocol lists it, with the function that answers its calls.
-type offered struct {
-	tool   *mcp.Tool
-	answer func(ctx context.Context, arguments json.RawMessage) *mcp.CallToolResult
+// tool is a tool with the function that answers its calls.
+type tool struct {
+	definition *mcp.Tool
+	answer     func(ctx context.Context, arguments json.RawMessage) *mcp.CallToolResult
 }
 
-// New returns the service for the APIs that ask reaches, after reading their descriptions, which ends with life.
-// imageModels returns the public ids of the chat models that accept images now. version is the program's.
+// New reads the descriptions of the APIs through callAPI and returns the service. imageModels returns the public ids of
+// the chat models that accept images now. version is the program's.
 func New(
-	life context.Context, version string, ask Ask, imageModels func() []string, logger zerolog.Logger,
+	ctx context.Context, version string, callAPI CallAPI, imageModels func() []string, logger zerolog.Logger,
 ) (*Service, error) {
-	s := &Service{ask: ask, imageModels: imageModels, version: version, life: life, logger: logger}
-	descriptions := map[string]*description{} // by API
-	for _, t := range tools {
+	s := &Service{callAPI: callAPI, imageModels: imageModels, version: version, logger: logger}
+	descriptions := map[string]*apiDescription{} // by API
+	for _, t := range forwardedTools {
 		if descriptions[t.api] == nil {
-			descriptions[t.api] = &description{}
-			if err := descriptions[t.api].read(s, t.api); err != nil {
+			descriptions[t.api] = &apiDescription{}
+			if err := descriptions[t.api].read(ctx, callAPI, t.api); err != nil {
 				return nil, err
 			}
 		}
@@ -52,50 +52,49 @@ func New(
 		if err != nil {
 			return nil, fmt.Errorf("tool %s: %w", t.name, err)
 		}
-		s.offer(t.name, t.title, t.description, schema,
+		s.addTool(t.name, t.title, t.description, schema,
 			func(ctx context.Context, arguments json.RawMessage) *mcp.CallToolResult {
 				return s.forward(ctx, t.api, t.path, arguments, t.omit)
 			})
 	}
-	s.offerTypedTools()
+	s.addTypedTools()
 	// Without sessions any replica can answer any request. The gateway has already bounded the body.
 	options := &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true, MaxRequestBodyBytes: -1}
 	s.http = rejectBatches(mcp.NewStreamableHTTPHandler(s.server, options))
 	return s, nil
 }
 
-func (s *Service) offer(
+func (s *Service) addTool(
 	name, title, text string, schema any, answer func(context.Context, json.RawMessage) *mcp.CallToolResult,
 ) {
-	s.tools = append(s.tools, offered{answer: answer, tool: &mcp.Tool{
+	s.tools = append(s.tools, tool{answer: answer, definition: &mcp.Tool{
 		Name: name, Title: title, Description: text, InputSchema: schema,
 		Annotations: &mcp.ToolAnnotations{Title: title, ReadOnlyHint: true},
 	}})
 }
 
-// server returns the server for one request: calls of its tools end with the request's context, which the library does
-// not pass to them.
+// server returns a server for one request. Calls of its tools end with the context of the request, which the library
+// does not pass to them.
 func (s *Service) server(r *http.Request) *mcp.Server {
 	server := mcp.NewServer(&mcp.Implementation{Name: "retort", Title: "Retort", Version: s.version}, nil)
-	for _, o := range s.tools {
-		server.AddTool(o.tool, func(_ context.Context, call *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			return s.answer(r.Context(), o, call.Params.Arguments), nil
+	for _, t := range s.tools {
+		server.AddTool(t.definition, func(_ context.Context, call *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return s.answer(r.Context(), t, call.Params.Arguments), nil
 		})
 	}
 	return server
 }
 
-// answer calls a tool. The library does so in a new goroutine, where a panic would end the process.
-func (s *Service) answer(
-	ctx context.Context, o offered, arguments json.RawMessage,
-) (answer *mcp.CallToolResult) {
+// answer calls a tool and recovers its panics: the library calls tools in a new goroutine, where a panic would end the
+// process.
+func (s *Service) answer(ctx context.Context, t tool, arguments json.RawMessage) (answer *mcp.CallToolResult) {
 	defer func() {
 		if p := recover(); p != nil {
 			answer = refusal("internal error")
-			s.logger.Error().Str("tool", o.tool.Name).Bytes("stack", debug.Stack()).Msgf("panic: %v", p)
+			s.logger.Error().Str("tool", t.definition.Name).Bytes("stack", debug.Stack()).Msgf("panic: %v", p)
 		}
 	}()
-	return o.answer(ctx, arguments)
+	return t.answer(ctx, arguments)
 }
 
 // rejectBatches rejects requests that are not one call. A batch, in older versions of the protocol, would run all of
@@ -112,7 +111,7 @@ func rejectBatches(next http.Handler) http.Handler {
 			Method string `json:"method"`
 		}
 		if trimmed := bytes.TrimSpace(body); len(trimmed) > 0 && trimmed[0] == '[' {
-			http.Error(w, "batches are not taken: send one call a request", http.StatusBadRequest)
+			http.Error(w, "batches are not accepted: send one call per request", http.StatusBadRequest)
 			return
 		} else if json.Unmarshal(trimmed, &call) == nil && call.Method == "subscriptions/listen" {
 			http.Error(w, "there is nothing to subscribe to", http.StatusBadRequest)
@@ -132,11 +131,11 @@ func (s *Service) forward(
 	}
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(arguments, &members); err != nil {
-		return refusal("the arguments are no object: %v", err)
+		return refusal("the arguments are not an object: %v", err)
 	}
 	for _, name := range omit {
 		if _, ok := members[name]; ok {
-			return refusal("%s: a tool does not take it", name)
+			return refusal("%s: this tool does not accept it", name)
 		}
 	}
 	answer, refused := s.post(ctx, api, path, arguments)
@@ -150,7 +149,7 @@ func (s *Service) forward(
 func (s *Service) post(
 	ctx context.Context, api, path string, body []byte,
 ) (answer []byte, refused *mcp.CallToolResult) {
-	status, answer := s.ask(ctx, api, http.MethodPost, path, body)
+	status, answer := s.callAPI(ctx, api, http.MethodPost, path, body)
 	if status != http.StatusOK {
 		return nil, refusal("%s", strings.TrimSpace(string(answer)))
 	}

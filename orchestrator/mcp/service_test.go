@@ -12,8 +12,8 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// TestOneCallARequest wants batches and subscriptions refused, and single calls passed on whole.
-func TestOneCallARequest(t *testing.T) {
+// TestRejectBatches sends batches and subscriptions, which are refused, and a single call, which is passed on unchanged.
+func TestRejectBatches(t *testing.T) {
 	for body, status := range map[string]int{
 		`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`:           http.StatusOK,
 		` [{"jsonrpc":"2.0","id":1,"method":"tools/list"}]`:        http.StatusBadRequest,
@@ -33,54 +33,55 @@ func TestOneCallARequest(t *testing.T) {
 	}
 }
 
-// TestOmittedMembersAreRefused wants no call of an endpoint for a member that the tool's schema lacks.
+// TestOmittedMembersAreRefused sends a member that the schema of the tool lacks: the endpoint is not called.
 func TestOmittedMembersAreRefused(t *testing.T) {
-	asked := 0
-	s := &Service{ask: func(context.Context, string, string, string, []byte) (int, []byte) {
-		asked++
+	calls := 0
+	s := &Service{callAPI: func(context.Context, string, string, string, []byte) (int, []byte) {
+		calls++
 		return http.StatusOK, []byte(`{}`)
 	}}
 	answer := s.forward(t.Context(), "latent", "/generate", []byte(`{"smi":"C","stream":true}`), []string{"stream"})
-	if !answer.IsError || asked != 0 {
-		t.Errorf("%v, and %d requests", answer.Content, asked)
+	if !answer.IsError || calls != 0 {
+		t.Errorf("%v, and %d requests", answer.Content, calls)
 	}
 	if answer := s.forward(t.Context(), "latent", "/generate", []byte(`{"smi":"C"}`),
-		[]string{"stream"}); answer.IsError || asked != 1 {
-		t.Errorf("%v, and %d requests", answer.Content, asked)
+		[]string{"stream"}); answer.IsError || calls != 1 {
+		t.Errorf("%v, and %d requests", answer.Content, calls)
 	}
 }
 
-// TestDrawingsAreReadByAModelThatTakesImages wants read_drawing to ask the first such model, or the one that is named.
-func TestDrawingsAreReadByAModelThatTakesImages(t *testing.T) {
-	var asked struct{ Model string }
+// TestModelOfDrawings calls read_drawing: the named model answers or, without a name, the first one that takes images.
+func TestModelOfDrawings(t *testing.T) {
+	var request struct{ Model string }
 	var models []string
 	s := &Service{
 		imageModels: func() []string { return models },
-		ask: func(_ context.Context, _, _, _ string, body []byte) (int, []byte) {
-			if err := json.Unmarshal(body, &asked); err != nil {
+		callAPI: func(_ context.Context, _, _, _ string, body []byte) (int, []byte) {
+			if err := json.Unmarshal(body, &request); err != nil {
 				t.Error(err)
 			}
 			return http.StatusOK, []byte(`{"choices":[{"message":{"content":"C"}}]}`)
 		},
 	}
-	if answer := s.read(t.Context(), Drawing{Image: "iVBORw0KGgo="}); !answer.IsError || asked.Model != "" {
-		t.Errorf("without such a model %v, asked of %q", answer.Content, asked.Model)
+	if answer := s.readDrawing(t.Context(), drawingArguments{Image: "iVBORw0KGgo="}); !answer.IsError ||
+		request.Model != "" {
+		t.Errorf("without such a model %v, model %q", answer.Content, request.Model)
 	}
 	models = []string{"lab/reader", "lab/viewer"}
 	for named, want := range map[string]string{"": "lab/reader", "lab/viewer": "lab/viewer",
 		"lab/writer": "lab/writer"} {
-		if answer := s.read(t.Context(), Drawing{Image: "iVBORw0KGgo=", Model: named}); answer.IsError ||
-			asked.Model != want {
-			t.Errorf("%q: %v, asked of %q", named, answer.Content, asked.Model)
+		if answer := s.readDrawing(t.Context(), drawingArguments{Image: "iVBORw0KGgo=", Model: named}); answer.IsError ||
+			request.Model != want {
+			t.Errorf("%q: %v, model %q", named, answer.Content, request.Model)
 		}
 	}
 }
 
-// TestAPanicIsARefusal wants a tool that panics to end its own call alone.
-func TestAPanicIsARefusal(t *testing.T) {
+// TestPanicIsARefusal calls a tool that panics: only its own call fails.
+func TestPanicIsARefusal(t *testing.T) {
 	var log strings.Builder
 	s := &Service{logger: zerolog.New(&log)}
-	broken := offered{tool: &mcp.Tool{Name: "broken"},
+	broken := tool{definition: &mcp.Tool{Name: "broken"},
 		answer: func(context.Context, json.RawMessage) *mcp.CallToolResult { panic("the tool broke") }}
 	if answer := s.answer(t.Context(), broken, nil); answer == nil || !answer.IsError {
 		t.Errorf("answered %v", answer)

@@ -1,18 +1,17 @@
 package mcp
 
-// tool is a forwarded tool: its arguments are the body of an endpoint.
-type tool struct {
+// forwardedTool is a tool whose arguments are the body of an endpoint.
+type forwardedTool struct {
 	name        string
 	title       string
 	description string
 	api         string
 	path        string
-	// omit has members of the body that make no sense in a tool.
-	omit []string
+	omit        []string // members of the body that make no sense in a tool
 }
 
-// tools has the forwarded tools. The typed ones are listed in molecule.go.
-var tools = []tool{
+// forwardedTools are listed here, typed tools in addTypedTools.
+var forwardedTools = []forwardedTool{
 	{
 		name:  "optimize_molecule",
 		title: "Optimise a molecule",
