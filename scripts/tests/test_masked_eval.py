@@ -134,7 +134,7 @@ def test_a_whole_evaluation_writes_its_section_and_nothing_else(
 def test_a_partial_evaluation_is_not_written(options: list[str], data: Path, capsys: pytest.CaptureFixture) -> None:
     with pytest.raises(SystemExit):
         masked.arguments(["--data", str(data), "--write", *options])
-    assert f"--write takes needs a complete evaluation only, not with these values of {options[0]}" in capsys.readouterr().err
+    assert f"--write needs a complete evaluation, without these values of {options[0]}" in capsys.readouterr().err
 
 
 def test_fragments(service: str, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
