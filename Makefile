@@ -21,7 +21,7 @@ TRITON = $(or $(PYTHON),python3) scripts/triton/serve.py
 TEST_LIMIT ?= 40m
 LIMITED := timeout --foreground --signal=ABRT --kill-after=60 $(TEST_LIMIT)
 PYTEST := $(LIMITED) .venv-tests/bin/python -m pytest --timeout=1200
-# Environments of clients whose package versions conflict with the tests' or each other's: scripts/tests/requirements-*.txt.
+# Environments of clients whose package versions conflict: requirements-NAME.txt in scripts/tests.
 CLIENTS := .venv-stack-0.0.41/stamp .venv-stack-0.2.12/stamp .venv-rerank/stamp .venv-openai/stamp .venv-newest/stamp .venv-aiperf/stamp
 JAVASCRIPT := .venv-javascript/stamp
 # Other versions of Python and NumPy that our Python code in Triton must run on: test_pythons.py.
