@@ -90,8 +90,8 @@ def decode(api: API, rows: int, rounds: int) -> None:
     variants = {
         "/decode": lambda: api.post("/decode", body),
         "ONNX Runtime alone": onnxruntime_decoder(states),
-        "PyTorch fp32 with cache": lambda: decoding.cached(model.decoder, states),
-        "PyTorch fp32 without cache": lambda: decoding.plain(model.decoder, states),
+        "PyTorch fp32 with cache": lambda: decoding.decode_with_cache(model.decoder, states),
+        "PyTorch fp32 without cache": lambda: decoding.decode_without_cache(model.decoder, states),
     }
     times: dict[str, list[float]] = {name: [] for name in variants}
     for turn in range(rounds + 1):

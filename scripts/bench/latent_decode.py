@@ -67,7 +67,7 @@ def main() -> None:
     torch.set_num_threads(given.threads)
     model, z = model_and_states(given.run, given.rows)
     limit = model.shape.positions
-    text = decoding.cached(model.decoder, z, limit)
+    text = decoding.decode_with_cache(model.decoder, z, limit)
     start = torch.full((len(z), 1), BOS)
     ranges = quantise.observe(
         decoder_graph.integer_layers(model.decoder), lambda: model.decoder(torch.cat([start, text[:, :-1]], 1), z)
@@ -76,8 +76,8 @@ def main() -> None:
     decoders: dict[str, Callable[[], np.ndarray]] = {
         "ONNX graph, integers": lambda: integers(z),
         "ONNX graph, float": lambda: floats(z),
-        "PyTorch without cache": lambda: decoding.plain(model.decoder, z, limit).numpy(),
-        "PyTorch with cache": lambda: decoding.cached(model.decoder, z, limit).numpy(),
+        "PyTorch without cache": lambda: decoding.decode_without_cache(model.decoder, z, limit).numpy(),
+        "PyTorch with cache": lambda: decoding.decode_with_cache(model.decoder, z, limit).numpy(),
     }
     times: dict[str, list[float]] = {name: [] for name in decoders}
     ids = {name: decode() for name, decode in decoders.items()}

@@ -103,7 +103,7 @@ def rows_of(lengths: np.ndarray, seeds: np.ndarray) -> sampler.Rows:
 def pytorch(entry: Path) -> Callable[[], object]:
     """Returns a function that unmasks the templates with a loop in PyTorch, in fp32."""
     model, rows = start.load_onnx(entry).eval(), templates(entry)
-    barred = structure.table(Vocabulary.read(entry / "vocab.txt").tokens)
+    barred = structure.balance_table(Vocabulary.read(entry / "vocab.txt").tokens)
     return lambda: sampler.unmask(model, rows, barred)
 
 

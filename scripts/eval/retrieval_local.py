@@ -42,7 +42,7 @@ class LocalScorer:
             first, *others = vectors.token_ids(self.tokenizer, [query, *passages], self.longest)
             if len(first) > self.longest // 2:
                 first = first[: self.longest // 2 - 1] + first[-1:]
-            rows += [pairs.paired(first, other, self.longest) for other in others]
+            rows += [pairs.join(first, other, self.longest) for other in others]
         found = pairs.logits_of(self.score, rows, RUN_TOKENS)
         return np.split(found, np.cumsum([len(passages) for _, passages in queries])[:-1])
 

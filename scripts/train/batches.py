@@ -1,8 +1,8 @@
-"""Which examples make up the batch of a given step.
+"""Selects the examples of each step's batch.
 
-This is a pure function of (seed, step): a resumed run reads the same examples as an uninterrupted one, with only the
-step number in its checkpoint. The rows of a batch have similar lengths, which saves padding; the order of batches is
-random.
+The selection is a pure function of (seed, step): a resumed run reads the same examples as an uninterrupted one, and its
+checkpoint has only the step number. The rows of a batch have similar lengths, which saves padding; the order of batches
+is random.
 """
 
 from __future__ import annotations

@@ -59,9 +59,9 @@ def describe_training(origin: dict[str, Any], training: dict[str, Any]) -> str:
     """Returns samples, steps, time, machines and commands of the training."""
     options = training["options"]
     state = (
-        "its learning rate had fallen to the end"
+        "with a fully decayed learning rate"
         if training["falling"]
-        else "an early state, before the learning rate fell"
+        else "an early state, before the learning rate decays"
     )
     machines = "; ".join(origin["machines"]) or "a machine that was not recorded"
     text = (

@@ -77,7 +77,7 @@ def quote(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def created(run: Path) -> str:
+def creation_day(run: Path) -> str:
     """Returns the start of the day on which weights.pt of a run was written, else of today, in Unix seconds."""
     weights = run / "weights.pt"
     seconds = weights.stat().st_mtime if weights.exists() else time.time()

@@ -113,8 +113,8 @@ class Graph:
             return self.op(
                 "Add", self.op("MatMul", x, self.weight(weight.T, parameters[0])), self.weight(bias, parameters[1])
             )
-        scale, zero = quantise.activation(*self.ranges[source])
-        step, rounded = quantise.weight(weight)
+        scale, zero = quantise.activation_scale(*self.ranges[source])
+        step, rounded = quantise.round_weight(weight)
         x = self.op("DequantizeLinear", self.op("QuantizeLinear", x, scale, zero), scale, zero)
         name = self.names.get(parameters[0], "")
         stored, steps = self.constant(np.ascontiguousarray(rounded.T), name), self.constant(step, name and name + STEP)

@@ -37,13 +37,13 @@ def observe(modules: Iterable[nn.Module], run: Callable[[], object]) -> dict[nn.
     return seen
 
 
-def activation(low: float, high: float) -> tuple[np.ndarray, np.ndarray]:
+def activation_scale(low: float, high: float) -> tuple[np.ndarray, np.ndarray]:
     """Returns step size (float32) and zero point (uint8) for inputs from low to high, a range that includes 0."""
     scale = max(high - low, 1e-6) / 255
     return np.array(scale, np.float32), np.array(round(-low / scale), np.uint8)
 
 
-def weight(matrix: torch.Tensor) -> tuple[np.ndarray, np.ndarray]:
+def round_weight(matrix: torch.Tensor) -> tuple[np.ndarray, np.ndarray]:
     """Returns the step size of each output, float32 [out], and the rounded weights, int8 [out, in]."""
     values = matrix.detach().cpu().float().numpy()
     step = np.maximum(np.abs(values).max(1), 1e-8) / LARGEST

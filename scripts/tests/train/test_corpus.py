@@ -47,7 +47,7 @@ def test_a_corpus_repeats_each_molecule_the_given_number_of_times(tmp_path):
 
 
 def test_labelled_molecules_differ_only_in_isotopes():
-    labelled = variants.isotopes(COMMON * 20, np.random.default_rng(0))
+    labelled = variants.with_isotopes(COMMON * 20, np.random.default_rng(0))
     assert len(labelled) == 80
     found: Counter = Counter()
     for smiles in labelled:
@@ -62,7 +62,7 @@ def test_labelled_molecules_differ_only_in_isotopes():
 
 def test_another_ion_replaces_all_ions_of_a_kind():
     salt = "O=C([O-])CC(=O)[O-].[Na+].[Na+]"
-    salts = {s for seed in range(20) for s in variants.ions([salt, "CCO"], np.random.default_rng(seed))}
+    salts = {s for seed in range(20) for s in variants.with_other_ions([salt, "CCO"], np.random.default_rng(seed))}
     assert len(salts) > 3 and salt not in salts
     for smiles in salts:
         parts = smiles.split(".")

@@ -84,10 +84,10 @@ def test_decoder_graph_equals_the_loop_without_cache(model, tmp_path):
         "seed": np.zeros((7, 1), np.int64),
     }
     ids, score = decoder.run(None, feeds)
-    want = decoding.plain(model.decoder, z)
+    want = decoding.decode_without_cache(model.decoder, z)
     np.testing.assert_array_equal(ids, want.numpy())
-    np.testing.assert_array_equal(want, decoding.cached(model.decoder, z))
-    np.testing.assert_array_equal(want, decoding.exported(model.decoder, 1)(z, 0.0))
+    np.testing.assert_array_equal(want, decoding.decode_with_cache(model.decoder, z))
+    np.testing.assert_array_equal(want, decoding.graph_decoder(model.decoder, 1)(z, 0.0))
     with torch.no_grad():
         log_p = torch.log_softmax(
             model.decoder(torch.cat([torch.ones(7, 1, dtype=torch.long), want[:, :-1]], 1), z), -1
@@ -183,7 +183,7 @@ def test_beam_graph_equals_the_plain_search(model, tmp_path):
     ids, score = decoder.run(None, {"hiddens": z[:, None].numpy(), "beam_size": np.array(sizes)[:, None]})
     assert ids.shape[:2] == score.shape == (4, 5)
     for row, size in enumerate(sizes):
-        want = decoding.beam(model.decoder, z[row : row + 1], size)
+        want = decoding.beam_search(model.decoder, z[row : row + 1], size)
         for place, (tokens, total) in enumerate(want):
             assert ids[row, place, : len(tokens)].tolist() == tokens
             assert (ids[row, place, len(tokens) :] == PAD).all()
@@ -229,7 +229,7 @@ def test_integer_arithmetic_is_accurate_and_rows_are_independent(model, vocabula
         "seed": np.zeros((40, 1), np.int64),
     }
     ids, _ = decoder.run(None, feeds)
-    assert (ids[:, 0] == decoding.plain(model.decoder, z, 1)[:, 0].numpy()).mean() > 0.8
+    assert (ids[:, 0] == decoding.decode_without_cache(model.decoder, z, 1)[:, 0].numpy()).mean() > 0.8
     for row in range(5):
         alone, _ = decoder.run(None, {k: v[row : row + 1] for k, v in feeds.items()})
         np.testing.assert_array_equal(ids[row, : alone.shape[1]], alone[0])
@@ -237,9 +237,9 @@ def test_integer_arithmetic_is_accurate_and_rows_are_independent(model, vocabula
 
 def test_rounded_weights_and_inputs():
     matrix = torch.tensor([[1.0, -2.0], [0.0, 0.5]])
-    step, rounded = quantise.weight(matrix)
+    step, rounded = quantise.round_weight(matrix)
     np.testing.assert_allclose(rounded * step[:, None], matrix.numpy(), atol=0.02)
-    scale, zero = quantise.activation(-0.2, 5.0)
+    scale, zero = quantise.activation_scale(-0.2, 5.0)
     assert zero == 10 and (255 - zero) * scale == pytest.approx(5.0, abs=0.02)
 
 
@@ -258,7 +258,7 @@ def test_self_generated_texts_are_valid_molecules(vocabulary, monkeypatch):
         small.decoder.head.bias[EOS] += 3
     monkeypatch.setattr(rejection, "GREEDY_SHARE", 1.0)
     calls = []
-    decode = decoding.exported(small.decoder, 1)
+    decode = decoding.graph_decoder(small.decoder, 1)
     points = rejection.noisy_points(small, vocabulary, MOLECULES * 20)
 
     def recording_decode(z, temperature):

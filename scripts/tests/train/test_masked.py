@@ -60,8 +60,8 @@ def test_damaged_strings(text, strict, lenient):
 
 
 def test_nested_order_as_numbers():
-    assert safe.numbered(".c1ccc*cc1.N**.C.CC") == "c<1>1ccc<2>cc1.N<2><3><4>.C<3>.C<4>C"
-    assert safe.numbered(".=C*.=C") == "C=<1><2>.C=<2>"
+    assert safe.bracket_form(".c1ccc*cc1.N**.C.CC") == "c<1>1ccc<2>cc1.N<2><3><4>.C<3>.C<4>C"
+    assert safe.bracket_form(".=C*.=C") == "C=<1><2>.C=<2>"
 
 
 def test_cached_strings_decode_to_their_molecules(strings):
@@ -106,7 +106,7 @@ BROAD = [
 def test_strings_of_every_kind_round_trip_with_stereochemistry(smiles):
     cuts = broad.sides(smiles)
     for first in range(len(cuts)):
-        text = "".join(safe.nested(cuts, first)) if len(cuts) > 1 else cuts[0].text
+        text = "".join(safe.nested_pieces(cuts, first)) if len(cuts) > 1 else cuts[0].text
         assert safe.decode(text) == Chem.CanonSmiles(smiles)
 
 
@@ -131,7 +131,7 @@ def test_without_merges_each_token_is_one_published_token(wide):
         assert [tokens.tokens[i] for i in ids] == safe.split(text)
         # SAFE writes a dot between two pieces and a number on both sides of each cut; the dot before the first piece
         # stands for the bond between the first two pieces.
-        bracket = safe.numbered(text)
+        bracket = safe.bracket_form(text)
         ends = len(safe._NUMBER.findall(bracket)) + bracket.count(".")
         plain = sum(token not in ".*" for token in safe.split(text))
         assert broad.published_tokens_per_token(ids, tokens) * len(ids) == pytest.approx(
@@ -186,7 +186,7 @@ def test_rows_may_end_with_a_length_token(wide):
             ends[row[-1] == EOS] += 1
             assert not hidden[len(row) - 1]
             if row[-1] != EOS:
-                length = int(wide.vocabulary.published()[row].sum())
+                length = int(wide.vocabulary.published_lengths()[row].sum())
                 known = wide.vocabulary.tokens[row[-1]]
                 assert known == f"[LENGTH {max(n for n in vocabulary.LENGTHS if n <= length)}]"
     assert ends[False] / sum(ends.values()) == pytest.approx(data.Batches.length_share, abs=0.1)
@@ -195,7 +195,7 @@ def test_rows_may_end_with_a_length_token(wide):
 def test_lengths_are_counted_for_all_strings_and_for_those_with_quality(wide):
     table = data.count_lengths(wide)
     assert table[:, 2].sum() == len(wide) and table[:, 3].sum() == wide.good.sum()
-    tokens, published = wide.lengths(), wide.published()
+    tokens, published = wide.lengths(), wide.published_lengths()
     for row in table.tolist():
         same = (tokens == row[0]) & (published == row[1])
         assert [same.sum(), (same & wide.good).sum()] == row[2:]
@@ -304,7 +304,7 @@ def feeds(given, part=slice(None)):
 
 @pytest.mark.parametrize("gamma", [[0, 0, 0, 0], [0, 0.5, 1.0, 0.3], [0.3, 0.3, 0.3, 0.3]])
 def test_unmasking_graph_equals_torch(network, strings, tmp_path, gamma):
-    table = structure.table(strings.vocabulary.tokens)
+    table = structure.balance_table(strings.vocabulary.tokens)
     unmask_graph.write(network, tmp_path / "model.onnx", table=table)
     session = onnxruntime.InferenceSession(tmp_path / "model.onnx")
     given = rows(gamma)
@@ -326,7 +326,7 @@ def test_another_seed_gives_another_string(network):
 
 def test_the_last_token_balances_the_sums(network, strings):
     tokens = strings.vocabulary
-    table = structure.table(tokens.tokens)
+    table = structure.balance_table(tokens.tokens)
     molecules = []
     for smiles in MOLECULES:
         ids = tokens.encode(safe.encode(smiles))

@@ -70,9 +70,9 @@ def model() -> ranker.Ranker:
 
 
 def test_a_pair_keeps_its_query_and_cuts_the_passage():
-    row, first = pairs.paired([101, 7, 8, 102], [101, 20, 21, 22, 23, 102], 7)
+    row, first = pairs.join([101, 7, 8, 102], [101, 20, 21, 22, 23, 102], 7)
     assert (row, first) == ([101, 7, 8, 102, 20, 21, 102], 4)
-    whole, _ = pairs.paired([101, 7, 102], [101, 20, 102], 7)
+    whole, _ = pairs.join([101, 7, 102], [101, 20, 102], 7)
     assert whole == [101, 7, 102, 20, 102]
 
 
@@ -128,8 +128,8 @@ def test_the_mode_loss_is_0_beyond_its_margin():
 def test_a_logit_does_not_depend_on_its_batch():
     rows = [([101, 1500, 102, 1500, 1600, 102], 3), ([101, 1700, 1701, 1702, 102, *range(1000, 1040), 102], 5)]
     with torch.no_grad():
-        together = model()(*pairs.stacked(rows))
-        alone = torch.cat([model()(*pairs.stacked([r])) for r in rows])
+        together = model()(*pairs.stack(rows))
+        alone = torch.cat([model()(*pairs.stack([r])) for r in rows])
     assert torch.allclose(together, alone, atol=1e-4)
 
 
@@ -140,16 +140,16 @@ def test_the_ranker_computes_the_cosine_of_the_embedding():
         read.evidence.zero_(), read.offset.zero_()
         read.evidence[list(ranker.EVIDENCE).index("cosine")] = 1 / ranker.LEVER
         rows = [([101, 1500, 1501, 102, 1500, 1600, 102], 4), ([101, 1700, 102, *range(1100, 1150), 102], 3)]
-        logits = read(*pairs.stacked(rows))[:, 0]
+        logits = read(*pairs.stack(rows))[:, 0]
         for (row, first), logit in zip(rows, logits):
-            query = two(*vectors.padded([[101, *QUERY, *row[1:first]]]))
-            passage = two(*vectors.padded([[101, *PASSAGE, *row[first:]]]))
+            query = two(*vectors.pad([[101, *QUERY, *row[1:first]]]))
+            passage = two(*vectors.pad([[101, *PASSAGE, *row[first:]]]))
             assert float(logit) == pytest.approx(float((query * passage).sum()), abs=1e-5)
 
 
 def test_the_cached_encoder_scores_like_the_ranker():
     read = model()
-    rows = pairs.stacked(
+    rows = pairs.stack(
         [
             ([101, 1500, 1501, 102, 1500, 1600, 102], 4),
             ([101, 1700, 102, *range(1100, 1150), 102], 3),
@@ -169,7 +169,7 @@ def test_the_cached_encoder_scores_like_the_ranker():
 
 def test_a_pair_may_fill_all_positions():
     with torch.no_grad():
-        logit = model()(*pairs.stacked([([101, 1500, 102, *[1600] * 508, 102], 3)]))
+        logit = model()(*pairs.stack([([101, 1500, 102, *[1600] * 508, 102], 3)]))
     assert torch.isfinite(logit).all()
 
 
@@ -177,7 +177,7 @@ def test_only_layers_above_the_embedding_are_trained():
     read = model()
     trained = {name.split(".")[0] for name, p in read.named_parameters() if p.requires_grad}
     assert trained == {"upper", "offset", "weigh", "summary", "product"}
-    read(*pairs.stacked([([101, 1500, 102, 1600, 102], 3)])).sum().backward()
+    read(*pairs.stack([([101, 1500, 102, 1600, 102], 3)])).sum().backward()
     assert read.upper[0].up.weight.grad.abs().sum() > 0 and read.encoder.layers[-1].up.weight.grad is None
 
 
@@ -197,7 +197,7 @@ def intents() -> Mined:
 
 
 def test_texts_of_one_intent_answer_each_other():
-    made = pairs.queries_of(intents(), near=5)
+    made = pairs.query_set(intents(), near=5)
     assert made.queries == ["a", "b", *(f"text {i}" for i in range(40))]
     assert made.right[0] == list(range(10)) and made.right[2 + 11] == [10, *range(12, 20)]
     assert all(len(w) == 5 and not set(w) & set(r) for r, w in zip(made.right, made.wrong))
@@ -207,16 +207,16 @@ def test_another_kind_of_answer_about_the_subject_is_wrong():
     made = mined()
     made.name, made.groups = "medquad", [f"subject {i // 4}|kind {i % 2}" for i in range(12)]
     assert pairs.related(made)[5] == [4, 6] and pairs.related(mined())[5] == []
-    query_set = pairs.queries_of(made)
+    query_set = pairs.query_set(made)
     assert query_set.wrong[query_set.queries.index("query 4")] == [5, 6, 7]
 
 
 def test_every_fourth_easy_query_is_used():
     made = mined()
-    assert pairs.queries_of(made).queries == ["query 0", "query 4"]
+    assert pairs.query_set(made).queries == ["query 0", "query 4"]
     made.query_vectors = made.query_vectors.copy()
     made.query_vectors[3] = made.passage_vectors[4]  # a wrong one is nearest
-    assert pairs.queries_of(made).queries == ["query 0", "query 3", "query 4"]
+    assert pairs.query_set(made).queries == ["query 0", "query 3", "query 4"]
 
 
 def test_the_intent_projection_groups_texts_by_intent():
@@ -230,7 +230,7 @@ def test_the_intent_projection_groups_texts_by_intent():
 
     loss(before).backward()
     assert float(loss(before - 5 * before.grad)) < float(loss(before)) - 0.01
-    made = pairs.queries_of(mined())
+    made = pairs.query_set(mined())
     found = intent_projection.list_loss(torch.eye(384), made, np.random.default_rng(1), wrong=2)
     assert float(found) == pytest.approx(
         math.log(1 + 2 * math.exp(-twomode.SCALE)), abs=1e-6
@@ -239,7 +239,7 @@ def test_the_intent_projection_groups_texts_by_intent():
 
 def test_lists_start_with_right_passages():
     sampler = pairs.Sampler(
-        [pairs.queries_of(mined()), pairs.queries_of(intents(), near=8)],
+        [pairs.query_set(mined()), pairs.query_set(intents(), near=8)],
         {"made": 1, "intents": 3},
         lambda texts, most: vectors.token_ids(Letters(), texts, most),
         2,
@@ -379,7 +379,7 @@ def test_the_graph_equals_torch(tmp_path: Path):
         ([101, 1700, 102, *range(1100, 1150), 102], 3),
         ([101, 1500, 102, 102], 3),
     ]
-    feeds = pairs.stacked(rows)
+    feeds = pairs.stack(rows)
     with torch.no_grad():
         wanted = read(*feeds).numpy()
     assert np.abs(session.run(None, dict(zip(INPUTS, (f.numpy() for f in feeds))))[0] - wanted).max() < 1e-3
@@ -390,7 +390,7 @@ def test_rare_words_found_in_the_passage_raise_the_logit():
     found = ([*query, 1500, 1501, 102], 4)
     missed = ([*query, 1400, 1401, 102], 4)
     with torch.no_grad():
-        logits = model()(*pairs.stacked([found, missed]))[:, 0]
+        logits = model()(*pairs.stack([found, missed]))[:, 0]
     assert logits[0] > logits[1]
 
 
@@ -409,7 +409,7 @@ def test_the_upper_layers_do_not_count_for_a_long_query():
             (([101, 1500, 102, 1500, 1600, 102], 3), False),
             (([101, *range(1100, 1190), 102, 1500, 1600, 102], 92), True),
         ):
-            assert torch.allclose(one(*pairs.stacked([row])), other(*pairs.stacked([row])), atol=1e-4) == same
+            assert torch.allclose(one(*pairs.stack([row])), other(*pairs.stack([row])), atol=1e-4) == same
 
 
 TEXTS = [[101, 1500, 1501, 102], [101, *range(1100, 1150), 102], [101, 102]]
@@ -429,11 +429,11 @@ def test_a_graph_that_skips_padding_has_the_same_outputs(kind: str):
 
     if kind == "embedding":
         plain = graph(two_mode(), "sentence_embedding")
-        tensors = [*vectors.padded(TEXTS), torch.zeros(len(TEXTS), max(map(len, TEXTS)), dtype=torch.int64)]
+        tensors = [*vectors.pad(TEXTS), torch.zeros(len(TEXTS), max(map(len, TEXTS)), dtype=torch.int64)]
         made = unpadded(plain)
     else:
         plain = graph(model(), "logits")
-        tensors = list(pairs.stacked(PAIRS))
+        tensors = list(pairs.stack(PAIRS))
         made = unpadded(plain, hidden_mask(plain))
     before, after = (onnxruntime.InferenceSession(g.SerializeToString()) for g in (plain, made))
     for rows in (slice(0, 3), slice(0, 1), slice(2, 3)):
@@ -492,7 +492,7 @@ def test_a_two_mode_model_loads_from_its_entry(tmp_path: Path):
         for parameter in two.encoder.parameters():
             parameter += 0.02 * torch.randn_like(parameter)
     onnx.save(unpadded(store_int8(graph(two, "sentence_embedding"))), str(tmp_path / "1" / "model.onnx"))
-    ids, mask = vectors.padded([[101, 1500, 1501, 102], [101, *range(1100, 1150), 102]])
+    ids, mask = vectors.pad([[101, 1500, 1501, 102], [101, *range(1100, 1150), 102]])
     session = onnxruntime.InferenceSession(str(tmp_path / "1" / "model.onnx"))
     wanted = session.run(None, dict(zip(INPUTS, (t.numpy() for t in (ids, mask, torch.zeros_like(ids))))))[0]
     with torch.no_grad():
@@ -521,7 +521,7 @@ def test_a_ranker_loads_from_its_entry(tmp_path: Path, monkeypatch):
     monkeypatch.setattr(ranking_start, "prefixes", lambda _: (torch.tensor(QUERY), torch.tensor(PASSAGE)))
     monkeypatch.setattr(ranker.Ranker.__init__, "__defaults__", (ranker.Reading(together=1), 0.0))
     again = ranking_start.load_onnx(tmp_path, two, None).eval()
-    rows = pairs.stacked([([101, 1500, 1501, 102, 1500, 1600, 102], 4), ([101, 1700, 102, *range(1100, 1150), 102], 3)])
+    rows = pairs.stack([([101, 1500, 1501, 102, 1500, 1600, 102], 4), ([101, 1700, 102, *range(1100, 1150), 102], 3)])
     with torch.no_grad():
         assert (again(*rows) - made(*rows)).abs().max() < 0.05 * made(*rows).abs().max()  # of numbers rounded to int8
     for (name, one), other in zip(made.state_dict().items(), again.state_dict().values()):

@@ -124,7 +124,7 @@ def test_a_run_writes_weights(tmp_path):
     )
     network = vision.Model(vision.Shape(**vision.PRESETS["tiny"]))
     training.run(
-        options, network, make_batches().batch, vision.loss, lambda model, step: evaluation.brief(model, MOLECULES, 1)
+        options, network, make_batches().batch, vision.loss, lambda model, step: evaluation.quick(model, MOLECULES, 1)
     )
     assert (tmp_path / "vision" / "weights.pt").exists()
 

@@ -68,7 +68,7 @@ class Sampler:
         numbers, target, allowed = twomode.draw_candidates(mined, rows, self.hard, self.bank, random)
 
         def part(table, chosen_rows):
-            return vectors.padded([table[chosen][n] for n in chosen_rows])
+            return vectors.pad([table[chosen][n] for n in chosen_rows])
 
         return twomode.Batch(
             part(self.queries, rows),

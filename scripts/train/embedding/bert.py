@@ -34,8 +34,8 @@ class Shape:
     @classmethod
     def read(cls, config: Path) -> Shape:
         """Reads the shape from a `config.json`."""
-        told = json.loads(config.read_text())
-        return cls(**{k: told[k] for k in cls.__dataclass_fields__ if k in told})
+        sizes = json.loads(config.read_text())
+        return cls(**{k: sizes[k] for k in cls.__dataclass_fields__ if k in sizes})
 
 
 class Layer(nn.Module):

@@ -21,7 +21,7 @@ from torch import nn
 
 from scripts.train.checkpoint import blend
 from scripts.train.embedding import bert, twomode, vectors
-from scripts.train.entry import Entry, Tensor, check_new, created
+from scripts.train.entry import Entry, Tensor, check_new, creation_day
 
 INPUTS = ["input_ids", "attention_mask", "token_type_ids"]
 OPSET = 17
@@ -99,7 +99,7 @@ def reference_cases(model: twomode.TwoMode, tokenizer, texts: tuple[tuple[str, s
     for prefix, text in texts:
         ids = vectors.token_ids(tokenizer, [prefix + text], 256)[0]
         with torch.inference_mode():
-            vector = model(*vectors.padded([ids]))[0]
+            vector = model(*vectors.pad([ids]))[0]
         cases.append({"text": prefix + text, "ids": ids, "vector": [round(float(x), 6) for x in vector]})
     return cases
 
@@ -126,7 +126,7 @@ def main() -> None:
         "retort_api": "embedding",
         "model_id": args.id,
         "owned_by": "retort",
-        "created": created(args.run),
+        "created": creation_day(args.run),
         "modes": "two",
         "query_prefix": twomode.QUERY_PREFIX,
         "passage_prefix": twomode.PASSAGE_PREFIX,

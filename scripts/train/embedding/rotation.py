@@ -21,7 +21,7 @@ def fit(sets: list[Mined], seed: int, steps: int = 300, batch: int = 96, bank: i
     width = sets[0].query_vectors.shape[1]
     rotation = orthogonal(nn.Linear(width, width, bias=False), orthogonal_map="cayley")
     with torch.no_grad():
-        rotation.weight = principal(np.concatenate([s.passage_vectors for s in sets]))
+        rotation.weight = principal_rotation(np.concatenate([s.passage_vectors for s in sets]))
     optimiser = torch.optim.Adam(rotation.parameters(), lr=rate)
     random = np.random.default_rng(seed)
     for step in range(steps):
@@ -40,7 +40,7 @@ def fit(sets: list[Mined], seed: int, steps: int = 300, batch: int = 96, bank: i
     return rotation.weight.detach().clone()
 
 
-def principal(vectors: np.ndarray) -> Tensor:
+def principal_rotation(vectors: np.ndarray) -> Tensor:
     """Returns the rotation onto the principal axes, largest variance first: the initial value of the fit."""
     _, axes = np.linalg.eigh(vectors.T @ vectors / len(vectors))
     axes = axes[:, ::-1].T.copy()

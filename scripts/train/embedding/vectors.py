@@ -32,7 +32,7 @@ def token_ids(tokenizer: Tokenizer, texts: Sequence[str], longest: int) -> list[
     return [row if len(row) <= longest else row[: longest - 1] + row[-1:] for row in ids]
 
 
-def padded(rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
+def pad(rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
     """Pads rows of ids with 0 to (ids, mask), both [rows, longest] int64."""
     ids = torch.zeros(len(rows), max(map(len, rows)), dtype=torch.int64)
     mask = torch.zeros_like(ids)
@@ -82,5 +82,5 @@ def encode(embed: Embed, rows: Sequence[Sequence[int]], tokens: int = CPU_TOKENS
     """Encodes rows of ids to vectors [rows, H] float32, in order."""
     vectors: dict[int, np.ndarray] = {}
     for batch in batches_by_length([len(r) for r in rows], tokens):
-        vectors.update(zip(batch, embed(*padded([rows[i] for i in batch])).numpy()))
+        vectors.update(zip(batch, embed(*pad([rows[i] for i in batch])).numpy()))
     return np.stack([vectors[i] for i in range(len(rows))]).astype(np.float32)

@@ -32,7 +32,7 @@ ISOTOPES, IONS = 0.02, 0.01
 PASS = 1_200_000
 """Rows of a pass."""
 COMMON, MAX_WEIGHT = 20_000, 8.0
-"""A token of n < COMMON molecules gives these the weight sqrt(COMMON / n), at most MAX_WEIGHT."""
+"""Molecules with a token that n < COMMON molecules have get the weight sqrt(COMMON / n), at most MAX_WEIGHT."""
 SMALL, LARGE = 10, 70
 """The weight doubles up to SMALL SMILES tokens, and is multiplied by 1.5 from LARGE on."""
 
@@ -43,8 +43,8 @@ def sources(folder: Path, shares: dict[str, float], seed: int) -> list[tuple[lis
     out = [(files[name], share) for name, share in shares.items()]
     if "everyday_train.smi" in files and "broad_salts.smi.gz" in files:
         random = np.random.default_rng((seed, 1))
-        out.append((variants.isotopes(files["everyday_train.smi"], random), ISOTOPES))
-        out.append((variants.ions(files["broad_salts.smi.gz"], random), IONS))
+        out.append((variants.with_isotopes(files["everyday_train.smi"], random), ISOTOPES))
+        out.append((variants.with_other_ions(files["broad_salts.smi.gz"], random), IONS))
     return out
 
 

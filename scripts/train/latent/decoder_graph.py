@@ -109,7 +109,7 @@ class Step:
         return body.layer(body.op("Reshape", mixed, np.array([0, self.shape.width])), module.o)
 
 
-def sampled(decoder: Decoder, ranges: Ranges | None = None, unit: float = 1.0) -> Graph:
+def build_sampler(decoder: Decoder, ranges: Ranges | None = None, unit: float = 1.0) -> Graph:
     """hiddens [B, 1, latent], temperature [B, 1] (0: greedy), seed [B, 1] -> token_ids [B, T], score [B, 1].
 
     unit: the number inside the model that is 1 in hiddens. The ids of a row are tokens, [EOS], [PAD]; score is the
@@ -253,7 +253,7 @@ NEVER = -1e9
 """The score of an unused beam."""
 
 
-def beam(decoder: Decoder, ranges: Ranges | None = None, unit: float = 1.0) -> Graph:
+def build_beam_search(decoder: Decoder, ranges: Ranges | None = None, unit: float = 1.0) -> Graph:
     """hiddens [B, 1, latent], beam_size int64 [B, 1] -> token_ids [B, K, T], score [B, K]; K is the largest beam_size.
 
     unit: the number inside the model that is 1 in hiddens. Beams are sorted best first; score is the sum of log
@@ -342,9 +342,9 @@ def integer_layers(decoder: Decoder) -> list[torch.nn.Module]:
 
 def write(decoder: Decoder, path: Path, ranges: Ranges | None = None, unit: float = 1.0) -> None:
     with torch.no_grad():
-        sampled(decoder, ranges, unit).save(path, "latent_decoder")
+        build_sampler(decoder, ranges, unit).save(path, "latent_decoder")
 
 
 def write_beam(decoder: Decoder, path: Path, ranges: Ranges | None = None, unit: float = 1.0) -> None:
     with torch.no_grad():
-        beam(decoder, ranges, unit).save(path, "latent_decoder_beam")
+        build_beam_search(decoder, ranges, unit).save(path, "latent_decoder_beam")

@@ -18,8 +18,8 @@ Decode = Callable[[torch.Tensor, float], torch.Tensor]
 """Decodes z [B, latent] at a temperature (0: greedy) to ids int64 [B, T]: tokens, [EOS], [PAD]."""
 
 
-def exported(decoder: Decoder, threads: int) -> Decode:
-    """Returns the decoder as the exported graph in floating point, several times faster than `cached`."""
+def graph_decoder(decoder: Decoder, threads: int) -> Decode:
+    """Returns the decoder as the exported graph in floating point, several times faster than decode_with_cache."""
     with tempfile.TemporaryDirectory() as folder:
         decoder_graph.write(decoder, Path(folder) / "model.onnx")
         options = onnxruntime.SessionOptions()
@@ -37,7 +37,7 @@ def exported(decoder: Decoder, threads: int) -> Decode:
 
 
 @torch.no_grad()
-def plain(decoder: Decoder, z: torch.Tensor, limit: int = 128) -> torch.Tensor:
+def decode_without_cache(decoder: Decoder, z: torch.Tensor, limit: int = 128) -> torch.Tensor:
     """Decodes greedily without a cache: the complete prefix passes the decoder for each new token. See Decode."""
     ids = torch.full((len(z), 1), BOS, device=z.device)
     done = torch.zeros(len(z), dtype=torch.bool, device=z.device)
@@ -51,7 +51,7 @@ def plain(decoder: Decoder, z: torch.Tensor, limit: int = 128) -> torch.Tensor:
 
 
 @torch.no_grad()
-def cached(decoder: Decoder, z: torch.Tensor, limit: int = 128, temperature: float = 0.0) -> torch.Tensor:
+def decode_with_cache(decoder: Decoder, z: torch.Tensor, limit: int = 128, temperature: float = 0.0) -> torch.Tensor:
     """Decodes with a key/value cache; at temperature 0 it returns the same ids as `plain`, faster. See Decode."""
     memory, reach, heads = decoder.slots(z), decoder.relative.reach, decoder.shape.key_heads
     cross = [layer.cross.keys(memory) for layer in decoder.layers]
@@ -80,7 +80,7 @@ def cached(decoder: Decoder, z: torch.Tensor, limit: int = 128, temperature: flo
 
 
 @torch.no_grad()
-def beam(decoder: Decoder, z: torch.Tensor, width: int, limit: int = 128) -> list[tuple[list[int], float]]:
+def beam_search(decoder: Decoder, z: torch.Tensor, width: int, limit: int = 128) -> list[tuple[list[int], float]]:
     """Searches for one z [1, latent] without a cache; returns up to `width` (ids, sum of log probabilities), best
     first."""
     beams: list[tuple[list[int], float]] = [([], 0.0)]

@@ -56,7 +56,7 @@ def decode(
     """Decodes each row of z greedily to SMILES; graph: decode with it instead of the model."""
     out: list[str] = []
     for part in z.split(batch):
-        ids = graph(part, 0.0) if graph else decoding.cached(model.decoder, part)
+        ids = graph(part, 0.0) if graph else decoding.decode_with_cache(model.decoder, part)
         out += [vocabulary.decode(row) for row in ids.tolist()]
     return out
 

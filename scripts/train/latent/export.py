@@ -150,7 +150,7 @@ def observe_ranges(model: Model, vocabulary: Vocabulary, molecules: list[str]) -
             part = molecules[start : start + 250]
             z = evaluation.encode(model, vocabulary, part)
             z = z + 4 * torch.rand(len(z), 1) * torch.randn_like(z)
-            ids = decoding.cached(model.decoder, z)
+            ids = decoding.decode_with_cache(model.decoder, z)
             model.decoder(torch.cat([torch.full((len(z), 1), BOS), ids[:, :-1]], 1), z)
 
     return quantise.observe(decoder_graph.integer_layers(model.decoder), run)
@@ -184,7 +184,7 @@ def main(arguments: list[str] | None = None) -> None:
     ranges = {} if given.float else observe_ranges(model, words, training_molecules(given.run, words, 1000))
     vocabulary = {"vocab.txt": (given.run / "vocab.txt").read_text()}
     head = similarity(given.run, model.shape)
-    encoder, decoder, beam = entries(given.id, model.shape, entry.created(given.run), head is not None)
+    encoder, decoder, beam = entries(given.id, model.shape, entry.creation_day(given.run), head is not None)
     model_section, figures_section = card_sections(
         given.run, given.id, model.shape, sum(p.numel() for p in model.parameters()), words
     )

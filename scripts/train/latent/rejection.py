@@ -80,7 +80,7 @@ def main() -> None:
         torch.set_num_threads(given.threads)
     torch.manual_seed(given.seed)
     model, vocabulary = load(given.run)
-    decode = decoding.exported(model.decoder, given.threads)
+    decode = decoding.graph_decoder(model.decoder, given.threads)
     molecules = training_molecules(given.run, vocabulary, 100_000)
     order = torch.randperm(len(molecules)).tolist()
     end, points, ids, total = time.monotonic() + 60 * given.minutes, [], [], [0] * len(TEMPERATURES)

@@ -80,7 +80,7 @@ def main() -> None:
     model, vocabulary = load(given.run)
     sets = {name: read_molecules(Path(given.data) / file)[: given.molecules] for name, file in evaluation.VALID.items()}
     figures: dict[str, object] = {"unit": given.unit}
-    graph = decoding.exported(model.decoder, given.threads)
+    graph = decoding.graph_decoder(model.decoder, given.threads)
     figures["sets"] = {
         name: measure(model, vocabulary, valid, given.seeds, given.unit, graph) for name, valid in sets.items()
     }

@@ -54,20 +54,18 @@ IONS = {
 """Replacements of each counter-ion."""
 
 
-def isotopes(molecules: list[str], random: np.random.Generator, count: int = 12_000) -> list[str]:
+def with_isotopes(molecules: list[str], random: np.random.Generator, count: int = 12_000) -> list[str]:
     """Labels about `count` of the molecules, half with deuterium or tritium, half on one or two heavy atoms."""
     out = []
     for index in random.permutation(len(molecules))[:count]:
         molecule = Chem.MolFromSmiles(molecules[index])
-        labelled = molecule and (
-            _deuterated(molecule, random) if random.random() < 0.5 else _labelled(molecule, random)
-        )
+        labelled = molecule and (_deuterate(molecule, random) if random.random() < 0.5 else _label(molecule, random))
         if labelled:
             out.append(labelled)
     return out
 
 
-def _deuterated(molecule: Chem.Mol, random: np.random.Generator) -> str | None:
+def _deuterate(molecule: Chem.Mol, random: np.random.Generator) -> str | None:
     """Replaces the hydrogens of one to three carbons by deuterium, one in ten times by tritium."""
     carbons = [atom.GetIdx() for atom in molecule.GetAtoms() if atom.GetSymbol() == "C" and atom.GetTotalNumHs()]
     if not carbons:
@@ -81,7 +79,7 @@ def _deuterated(molecule: Chem.Mol, random: np.random.Generator) -> str | None:
     return Chem.MolToSmiles(full)
 
 
-def _labelled(molecule: Chem.Mol, random: np.random.Generator) -> str | None:
+def _label(molecule: Chem.Mol, random: np.random.Generator) -> str | None:
     """Replaces one or two heavy atoms by an isotope."""
     candidates = [atom for atom in molecule.GetAtoms() if atom.GetSymbol() in LABELS]
     if not candidates:
@@ -92,7 +90,7 @@ def _labelled(molecule: Chem.Mol, random: np.random.Generator) -> str | None:
     return Chem.MolToSmiles(molecule)
 
 
-def ions(molecules: list[str], random: np.random.Generator) -> list[str]:
+def with_other_ions(molecules: list[str], random: np.random.Generator) -> list[str]:
     """Replaces a counter-ion in each molecule that has one of IONS; returns canonical SMILES."""
     out = []
     for smiles in molecules:

@@ -55,7 +55,7 @@ def sides(smiles: str) -> list[safe.Side]:
     stereo = any(mark in smiles for mark in "@/\\")
     if stereo:
         cuts = safe.sides(smiles, True) or [safe.Side(safe.encode_uncut(smiles, True), ())]
-        text = "".join(safe.nested(cuts, 0)) if len(cuts) > 1 else cuts[0].text
+        text = "".join(safe.nested_pieces(cuts, 0)) if len(cuts) > 1 else cuts[0].text
         if safe.decode(text) == Chem.CanonSmiles(smiles):
             return cuts
     return safe.sides(smiles) or [safe.Side(safe.encode_uncut(smiles), ())]
@@ -69,4 +69,4 @@ def has_quality(smiles: str) -> bool:
 
 def published_tokens_per_token(ids: np.ndarray, vocabulary: Vocabulary) -> float:
     """Returns how many tokens of SAFE, the published tokenisation, a token of these strings represents on average."""
-    return float(vocabulary.published()[ids].mean())
+    return float(vocabulary.published_lengths()[ids].mean())

@@ -49,9 +49,9 @@ class Strings:
         """Returns the number of tokens of each string."""
         return np.diff(self.starts)
 
-    def published(self) -> np.ndarray:
+    def published_lengths(self) -> np.ndarray:
         """Returns the length of each string in the published tokenisation."""
-        return np.add.reduceat(self.vocabulary.published()[self.ids], self.starts[:-1])
+        return np.add.reduceat(self.vocabulary.published_lengths()[self.ids], self.starts[:-1])
 
     def string(self, number: int) -> np.ndarray:
         """Returns [BOS] string [EOS], int64."""
@@ -61,7 +61,7 @@ class Strings:
 
 def count_lengths(strings: Strings) -> np.ndarray:
     """Returns the distinct lengths, int64 [lengths, 4]: tokens, published tokens, strings, strings with quality."""
-    kinds, kind = np.unique(np.stack([strings.lengths(), strings.published()], 1), axis=0, return_inverse=True)
+    kinds, kind = np.unique(np.stack([strings.lengths(), strings.published_lengths()], 1), axis=0, return_inverse=True)
     counts = [np.bincount(kind.ravel(), weights, len(kinds)).astype(np.int64) for weights in (None, strings.good)]
     return np.column_stack([kinds, *counts])
 
@@ -182,7 +182,7 @@ def write(
     for number, sides in enumerate(cuts):
         first = random.permutation(len(sides)) if len(sides) > 1 else np.zeros(1, int)
         for root in np.resize(first, times).tolist():
-            pieces = safe.nested(sides, root) if len(sides) > 1 else [sides[0].text]
+            pieces = safe.nested_pieces(sides, root) if len(sides) > 1 else [sides[0].text]
             string = np.concatenate([known[piece] for piece in pieces])
             if good is None or len(string) <= broad.MAX_TOKENS:
                 strings.append(string)
@@ -213,7 +213,7 @@ def held_out(data: Path, folder: Path, tokens: Vocabulary, count: int = 500) -> 
     strings = read(path)
     options = training.Options(seed=1, batch=len(strings) // STRINGS_PER_MOLECULE)
     rows = Strings(strings.ids, strings.starts, tokens)
-    return Batches(rows, options).masked(
+    return Batches(rows, options).mask(
         [rows.string(STRINGS_PER_MOLECULE * m) for m in range(options.batch)], np.random.default_rng(1)
     )
 
@@ -231,7 +231,7 @@ class Batches:
     def __init__(self, strings: Strings, options: training.Options) -> None:
         self.strings, self.seed = strings, options.seed
         self.buckets = batches.Buckets(strings.lengths(), options.batch, options.seed)
-        self.lengths = strings.published()
+        self.lengths = strings.published_lengths()
 
     def batch(self, step: int) -> tuple[torch.Tensor, torch.Tensor]:
         random, numbers = np.random.default_rng((self.seed, step, 1)), self.buckets.rows(step)
@@ -244,9 +244,9 @@ class Batches:
             with_length = random.random(len(rows)) < self.length_share
             for row, chosen, length in zip(rows, with_length, self.lengths[numbers]):
                 row[-1] = self.strings.vocabulary.length(length) if chosen else EOS
-        return self.masked(rows, random)
+        return self.mask(rows, random)
 
-    def masked(self, rows: list[np.ndarray], random: np.random.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+    def mask(self, rows: list[np.ndarray], random: np.random.Generator) -> tuple[torch.Tensor, torch.Tensor]:
         """Masks 1 to all tokens of each row, uniformly; the counts are spread evenly over a batch, which covers all
         levels."""
         ids = batches.pad(rows, PAD, 1)

@@ -104,7 +104,7 @@ def quick(
 ) -> dict[str, float]:
     """Returns the figures reported during training: those of `count` samples, and the losses of a held-out batch."""
     _, losses = loss(model, held_out)
-    table = structure.table(vocabulary.tokens)
+    table = structure.balance_table(vocabulary.tokens)
     return {
         **figures(de_novo(lambda rows: sampler.unmask(model, rows, table).cpu().numpy(), vocabulary, lengths, count)),
         **{f"held_out_{name}": float(value) for name, value in losses.items()},

@@ -109,13 +109,15 @@ def main(arguments: list[str] | None = None) -> None:
     ranges = {} if given.float else observe_ranges(model, given.run)
     files = {name: (given.run / name).read_text() for name in ("vocab.txt", "lengths.txt")}
     tokens_ratio = broad.published_tokens_per_token(read(given.run / "strings.npz").ids, vocabulary)
-    masked_entry = describe_entry(given.id, model.shape, entry.created(given.run), tokens_ratio)
+    masked_entry = describe_entry(given.id, model.shape, entry.creation_day(given.run), tokens_ratio)
     model_section, figures_section = card_sections(
         given.run, given.id, model.shape, sum(p.numel() for p in model.parameters()), length_counts
     )
     training = json.loads((given.run / "figures.json").read_text())["training"]
     card.write(given.repository / masked_entry.name / "CARD.md", model_section, given.run, training, figures_section)
-    unmask_graph.write(model, masked_entry.write(given.repository, files), ranges, structure.table(vocabulary.tokens))
+    unmask_graph.write(
+        model, masked_entry.write(given.repository, files), ranges, structure.balance_table(vocabulary.tokens)
+    )
 
 
 if __name__ == "__main__":

@@ -55,7 +55,7 @@ def observe_ranges(model: Model, run: Path) -> Ranges:
 def graph_fill(model: Model, vocabulary: Vocabulary, threads: int, ranges: Ranges) -> evaluation.Fill:
     """Returns a function that unmasks templates through the exported graph."""
     with tempfile.TemporaryDirectory() as folder:
-        unmask_graph.write(model, Path(folder) / "model.onnx", ranges, structure.table(vocabulary.tokens))
+        unmask_graph.write(model, Path(folder) / "model.onnx", ranges, structure.balance_table(vocabulary.tokens))
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
         session = onnxruntime.InferenceSession(Path(folder) / "model.onnx", options)

@@ -132,7 +132,7 @@ def encode_uncut(smiles: str, stereo: bool = False) -> str:
     return Chem.MolToSmiles(molecule)
 
 
-def nested(cuts: list[Side], first: int) -> list[str]:
+def nested_pieces(cuts: list[Side], first: int) -> list[str]:
     """Returns the pieces of the string that starts at side `first`."""
     out, stack = [], [first ^ 1, first]
     while stack:
@@ -145,10 +145,10 @@ def nested(cuts: list[Side], first: int) -> list[str]:
 def encode(smiles: str, first: int = 0, stereo: bool = False) -> str:
     """Returns a string of a molecule, the one that starts at side `first`."""
     cuts = sides(smiles, stereo)
-    return "".join(nested(cuts, first)) if cuts else encode_uncut(smiles, stereo)
+    return "".join(nested_pieces(cuts, first)) if cuts else encode_uncut(smiles, stereo)
 
 
-def numbered(text: str) -> str:
+def bracket_form(text: str) -> str:
     """Converts a string to the bracket form. An unmatched open end or piece gets a number that occurs once."""
     free: list[int] = []
     pieces: list[str] = []
@@ -189,10 +189,10 @@ def decode(text: str, lenient: bool = False) -> str | None:
     A valid string is one molecule without unmatched open ends. lenient (GenMol's definition): drop pieces that are not
     valid alone, replace open ends by hydrogen and keep the largest molecule.
     """
-    return decode_numbered(numbered(text), lenient)
+    return decode_bracket_form(bracket_form(text), lenient)
 
 
-def decode_numbered(text: str, lenient: bool = False) -> str | None:
+def decode_bracket_form(text: str, lenient: bool = False) -> str | None:
     """Decodes the bracket form, see decode."""
     if lenient:
         text = ".".join(p for p in text.split(".") if p and _read(_close(p, _NUMBER.findall(p))) is not None)

@@ -50,7 +50,10 @@ def uniform(seed: np.ndarray, turn: int, purpose: int, length: int) -> torch.Ten
 
 @torch.no_grad()
 def unmask(model: Model, rows: Rows, table: np.ndarray | None = None) -> torch.Tensor:
-    """Replaces all masks; returns int64 [B, L]. table: from structure.table, to penalise tokens for the last mask."""
+    """Replaces all masks and returns int64 [B, L].
+
+    table: from structure.balance_table, to penalise tokens that cannot replace the last mask.
+    """
     device = next(model.parameters()).device
     ids = torch.from_numpy(rows.ids).to(device)
     temperature, noise, gamma = (

@@ -24,7 +24,7 @@ PENALTY = -1e4
 """Added to the logit of a token for each sum that it leaves unbalanced."""
 
 
-def table(tokens: list[str]) -> np.ndarray:
+def balance_table(tokens: list[str]) -> np.ndarray:
     """Returns int64 [tokens, SUMS + 1]: what each token adds to the sums, and whether it starts a piece."""
     out = np.zeros((len(tokens), SUMS + 1), np.int64)
     for row, token in zip(out, tokens):

@@ -32,7 +32,7 @@ SETTINGS = (
 def build(model: Model, ranges: Ranges | None = None, table: np.ndarray | None = None) -> Graph:
     """input_ids int64 [B, L] and SETTINGS -> token_ids int64 [B, L].
 
-    table: from structure.table, see sampler.unmask.
+    table: from structure.balance_table, see sampler.unmask.
     """
     graph = Graph(ranges=ranges)
     graph.name_weights(model)

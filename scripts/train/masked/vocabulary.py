@@ -75,7 +75,7 @@ class Vocabulary:
             ids.append(id)
         return ids
 
-    def published(self) -> np.ndarray:
+    def published_lengths(self) -> np.ndarray:
         """Returns the number of SAFE tokens, the published tokenisation, that each id represents.
 
         These are its SMILES tokens and one more for a dot: SAFE writes a cut with two ring numbers, these strings with

@@ -79,7 +79,7 @@ def main() -> None:
         examples = [maker.make(draw) for _ in range(options.batch)]
         return tensors([e for e in examples if e.words])
 
-    training.run(options, model, batch, loss, lambda network, step: evaluation.brief(network, unseen))
+    training.run(options, model, batch, loss, lambda network, step: evaluation.quick(network, unseen))
 
 
 if __name__ == "__main__":

@@ -50,7 +50,7 @@ def predict(model: Model, words: list[str]) -> list[Parsed]:
     return parsed(words, begins[0].float().numpy(), [h[0].float().log_softmax(-1).numpy() for h in heads])
 
 
-def brief(model: Model, unseen: dict[str, dict[str, list[str]]], count: int = 400) -> dict[str, float]:
+def quick(model: Model, unseen: dict[str, dict[str, list[str]]], count: int = 400) -> dict[str, float]:
     """Returns shares: held-out phrases with the right family first, new texts from known templates parsed completely,
     and refused questions out of scope by part."""
     phrases = [(family, line) for family in NAMES for line in HELD_OUT[family]]

@@ -30,7 +30,7 @@ PRESETS = {
     "cpu": dict(batch=10, lr=1e-4, warmup=300, ema=0.98, candidates=6, passage_tokens=384, query_tokens=48),
     "gpu": dict(batch=64, lr=1e-4, warmup=4000, ema=0.999, candidates=12, passage_tokens=384, query_tokens=96),
 }
-# Shares of the steps. Each kind of question needs some; the ranker improves most where the embedding is worst.
+# Share of each set in the steps. Each kind of question needs some, and most where the embedding is worst.
 SHARES = {
     "nq_gold": 0.16,
     "medquad": 0.22,
@@ -110,7 +110,7 @@ def main() -> None:
         torch.set_num_threads(options.threads)  # Before the fit; the loop sets it too late.
     torch.manual_seed(options.seed)
     tokenizer = vectors.load_tokenizer(args.embedding / "tokenizer.json")
-    sets = [pairs.queries_of(mined) for mined in load_sets(args.examples)]
+    sets = [pairs.query_set(mined) for mined in load_sets(args.examples)]
     if args.short:
         single = list(short.sentences(Path(options.data), args.short // 4, options.seed))
         sets += [short.dictionary(args.short, options.seed), short.query_set_of("sentences", single)]

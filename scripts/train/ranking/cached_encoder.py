@@ -73,6 +73,6 @@ class CachedEncoder:
         prefixes = [p.tolist() for p in (model.query_prefix, model.passage_prefix)]
         rows = [[101, *prefixes[is_passage], *(ids if is_passage else ids[1:])] for is_passage, ids in new]
         for batch in vectors.batches_by_length([len(r) for r in rows], self.tokens):
-            ids, mask = (t.to(model.rarity.device) for t in vectors.padded([rows[i] for i in batch]))
+            ids, mask = (t.to(model.rarity.device) for t in vectors.pad([rows[i] for i in batch]))
             both = torch.stack([h.to(torch.bfloat16) for h in model.encode_alone(ids, mask)])
             self.cache.update({new[i]: both[:, place, : len(rows[i])].clone() for place, i in enumerate(batch)})

@@ -20,7 +20,7 @@ import torch
 from scripts.train.checkpoint import blend
 from scripts.train.embedding import bert, vectors
 from scripts.train.embedding.export import INPUTS, PADDING_COST, graph, repository_entry, write_entry, write_reference
-from scripts.train.entry import Tensor, check_new, created
+from scripts.train.entry import Tensor, check_new, creation_day
 from scripts.train.ranking import pairs
 from scripts.train.ranking.ranker import Ranker
 
@@ -54,7 +54,7 @@ def batch_error(file: Path, rows: int = 24, seed: int = 1) -> float:
     session = onnxruntime.InferenceSession(str(file))
 
     def run(part):
-        return session.run(None, dict(zip(INPUTS, (t.numpy() for t in pairs.stacked(part)))))[0][:, 0]
+        return session.run(None, dict(zip(INPUTS, (t.numpy() for t in pairs.stack(part)))))[0][:, 0]
 
     together = np.concatenate([run(examples[i : i + 8]) for i in range(0, rows, 8)])
     alone = np.concatenate([run([row]) for row in examples])
@@ -82,9 +82,9 @@ def reference_cases(model: Ranker, tokenizer, texts: list[tuple[str, str]]) -> l
     cases = []
     for query, passage in texts:
         query_ids, passage_ids = vectors.token_ids(tokenizer, [query, passage], 256)
-        row, first = pairs.paired(query_ids, passage_ids, 512)
+        row, first = pairs.join(query_ids, passage_ids, 512)
         with torch.inference_mode():
-            logit = float(model(*pairs.stacked([(row, first)]))[0, 0])
+            logit = float(model(*pairs.stack([(row, first)]))[0, 0])
         cases.append({"query": query, "passage": passage, "ids": row, "first": first, "logit": round(logit, 4)})
     return cases
 
@@ -109,7 +109,7 @@ def main() -> None:
         "retort_api": "ranking",
         "model_id": args.id,
         "owned_by": "retort",
-        "created": created(args.run),
+        "created": creation_day(args.run),
         "max_model_len": "512",
         "padding_cost": PADDING_COST,
         "tokenizer": "tokenizer.json",

@@ -16,7 +16,7 @@ Logits = Callable[[Tensor, Tensor, Tensor], Tensor]
 """ids, mask, segment_ids [B,L] int64 to logits [B,1]."""
 
 
-def paired(query: Sequence[int], passage: Sequence[int], longest: int) -> tuple[list[int], int]:
+def join(query: Sequence[int], passage: Sequence[int], longest: int) -> tuple[list[int], int]:
     """Joins [CLS] q [SEP] and [CLS] p [SEP] to [CLS] q [SEP] p [SEP]; returns the row and the length of q's segment.
 
     The passage is truncated to at most `longest` tokens in total.
@@ -28,7 +28,7 @@ def paired(query: Sequence[int], passage: Sequence[int], longest: int) -> tuple[
     return list(query) + tail, len(query)
 
 
-def stacked(rows: Sequence[tuple[list[int], int]]) -> tuple[Tensor, Tensor, Tensor]:
+def stack(rows: Sequence[tuple[list[int], int]]) -> tuple[Tensor, Tensor, Tensor]:
     """Pads pairs to (ids, mask, segment_ids), each [rows, longest] int64."""
     ids = torch.zeros(len(rows), max(len(r) for r, _ in rows), dtype=torch.int64)
     mask, segments = torch.zeros_like(ids), torch.zeros_like(ids)
@@ -43,7 +43,7 @@ def logits_of(model: Logits, rows: Sequence[tuple[list[int], int]], tokens: int)
     """Returns the logit of each pair, in order; pairs of similar length are batched together."""
     logits = np.empty(len(rows), np.float32)
     for batch in batches_by_length([len(r) for r, _ in rows], tokens):
-        logits[batch] = np.asarray(model(*stacked([rows[i] for i in batch])), np.float32)[:, 0]
+        logits[batch] = np.asarray(model(*stack([rows[i] for i in batch])), np.float32)[:, 0]
     return logits
 
 
@@ -78,7 +78,7 @@ class QuerySet:
     has_groups: bool = False  # Whether passages answer each other in large groups.
 
 
-def queries_of(mined: Mined, near: int = 40) -> QuerySet:
+def query_set(mined: Mined, near: int = 40) -> QuerySet:
     """Returns the queries of a set, but only every fourth easy one.
 
     If passages answer each other in large groups (texts of one intent), each passage is also a query: the others of its
@@ -131,7 +131,7 @@ def related(mined: Mined, most: int = 8) -> list[list[int]]:
 
 
 def lead(mined: Mined, query: int, wrong: list[int]) -> float:
-    """Returns how much nearer a query is to its right passage than to the nearest wrong one."""
+    """Returns the cosine of a query to its right passage minus its cosine to the nearest wrong one."""
     near = mined.passage_vectors[[mined.positives[query], *wrong]] @ mined.query_vectors[query]
     return float(near[0] - near[1:].max())
 
@@ -142,7 +142,7 @@ class Sampler:
     A step has lists of one set, so its pairs have similar lengths. Each set has a share of the steps.
     """
 
-    PASS = 100  # Steps after which each set has had its share.
+    PASS = 100  # Steps in which each set gets its share.
 
     def __init__(
         self,
@@ -179,8 +179,8 @@ class Sampler:
         rows = []
         for query in chosen:
             for passage in self.candidates_of(which, int(query), right, candidates, random):
-                rows.append(paired(self.queries[which][query], self.passages[which][passage], self.longest))
-        return Lists(stacked(rows), candidates, right)
+                rows.append(join(self.queries[which][query], self.passages[which][passage], self.longest))
+        return Lists(stack(rows), candidates, right)
 
     def candidates_of(
         self, which: int, query: int, right: int, candidates: int, random: np.random.Generator

@@ -31,7 +31,7 @@ from torch.nn import functional as F
 from scripts.train.embedding.bert import Encoder, padding_bias
 
 SPECIAL = 1000  # Lower ids are special and unused tokens of the BERT vocabulary, which features ignore.
-LEVER = 300.0  # The offset is stored divided by this, so at the same learning rate it moves that much faster.
+LEVER = 300.0  # The offset is stored divided by this, so that it learns that much faster at the same learning rate.
 
 # Features and their weights, chosen on the development splits (model_repository/RETRIEVAL.md).
 EVIDENCE = {

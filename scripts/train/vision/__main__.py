@@ -75,7 +75,7 @@ def main() -> None:
         model,
         batches.batch,
         loss,
-        evaluate=lambda network, step: evaluation.brief(network, held_out, given.evaluate),
+        evaluate=lambda network, step: evaluation.quick(network, held_out, given.evaluate),
     )
 
 

@@ -73,7 +73,7 @@ def pictures(
     return out
 
 
-def flat(smiles: str) -> str:
+def without_stereo(smiles: str) -> str:
     """Returns canonical SMILES without stereochemistry."""
     molecule = Chem.MolFromSmiles(smiles)
     Chem.RemoveStereochemistry(molecule)
@@ -87,11 +87,11 @@ def accuracy(reader: DrawingReader, drawings: list[tuple[str, bytes]]) -> dict[s
         read = reader.read(Image.open(io.BytesIO(png))).smiles
         exact += read == smiles
         valid += read is not None
-        exact_flat += read is not None and (read == smiles or flat(read) == flat(smiles))
+        exact_flat += read is not None and (read == smiles or without_stereo(read) == without_stereo(smiles))
     return {"exact": exact / len(drawings), "flat": exact_flat / len(drawings), "valid": valid / len(drawings)}
 
 
-def brief(model: Model, molecules: list[str], count: int) -> dict[str, float]:
+def quick(model: Model, molecules: list[str], count: int) -> dict[str, float]:
     """Returns the accuracy of a model in training on `count` drawings of each style."""
     reader = DrawingReader(Path(), 1, TorchNetworks(model), UNFITTED)
     return {

@@ -62,8 +62,7 @@ class SparseConvolution(torch.autograd.Function):
 
 
 class Move(torch.autograd.Function):
-    """Permutes rows: out[i] = x[there[i]], and x[j] goes to out[back[j]] only. The index len(x) stands for a row of
-    zeros."""
+    """Permutes rows: out[i] = x[there[i]], and x[j] is only in out[back[j]]. The index len(x) is a row of zeros."""
 
     @staticmethod
     def forward(ctx, x: torch.Tensor, there: torch.Tensor, back: torch.Tensor) -> torch.Tensor:

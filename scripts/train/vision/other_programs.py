@@ -173,11 +173,11 @@ class InOrder:
 
 
 Molecules = corpus.Corpus | InOrder
-Record = Callable[[Random], dict | None]
+RecordMaker = Callable[[Random], dict | None]
 """Makes a record; None if the attempt failed."""
 
 
-def styled_records(name: str, molecules: Molecules, layouts: list[programs.Layout], labelled: bool) -> Record:
+def styled_records(name: str, molecules: Molecules, layouts: list[programs.Layout], labelled: bool) -> RecordMaker:
     """Returns a maker of drawings by a program in random styles: labelled for training, else for measuring."""
     draw = programs.PROGRAMS[name]()
     alter: drawing.Alter | None = None
@@ -191,7 +191,7 @@ def styled_records(name: str, molecules: Molecules, layouts: list[programs.Layou
     return record
 
 
-def plain_records(name: str, molecules: Molecules, labelled: bool) -> Record:
+def plain_records(name: str, molecules: Molecules, labelled: bool) -> RecordMaker:
     """Returns a maker of drawings by a program with its default settings.
 
     Drawings of another molecule, by the program's own mol file, are left out. That file labels drawings for training.
@@ -222,7 +222,7 @@ def plain_records(name: str, molecules: Molecules, labelled: bool) -> Record:
     return record
 
 
-def self_labelled_records(name: str, molecules: Molecules) -> Record:
+def self_labelled_records(name: str, molecules: Molecules) -> RecordMaker:
     """Returns a maker of training drawings in random styles by a program with its own coordinates and labels, without
     those of another molecule."""
     draw = programs.SELF_LABELLED[name]()
@@ -259,7 +259,7 @@ def make_record(
     }
 
 
-def extend_file(path: Path, count: int, record: Record, seed: str) -> None:
+def extend_file(path: Path, count: int, record: RecordMaker, seed: str) -> None:
     """Extends a file to `count` records, the same ones for the same seed however often it is interrupted."""
     written = sum(1 for _ in path.open()) if path.exists() else 0
     failed = failed_in_a_row = 0

@@ -36,7 +36,10 @@ def measure(reader: DrawingReader, drawings: list[tuple[str, bytes]]) -> dict[st
         reading = reader.read(image)
         seconds = time.thread_time() - start
         exact = reading.smiles == smiles
-        flat = exact or (reading.smiles is not None and evaluation.flat(reading.smiles) == evaluation.flat(smiles))
+        flat = exact or (
+            reading.smiles is not None
+            and evaluation.without_stereo(reading.smiles) == evaluation.without_stereo(smiles)
+        )
         rows.append((exact, flat, reading.smiles is not None, reading.confidence, reading.is_drawing(), seconds))
     exacts, flats, given, confidences, drawn, times = map(np.array, zip(*rows))
     bins = [(low, (confidences >= low) & (confidences < high)) for low, high in zip(BINS, BINS[1:])]

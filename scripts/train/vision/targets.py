@@ -7,10 +7,10 @@ import numpy as np
 from scripts.served_reader.detection import BOND_REACH
 from scripts.served_reader.labels import NONE, REVERSED_KIND
 
-NEAR = 4.6
-"""A cell of 4 pixels votes for an atom within this distance from its centre, in pixels."""
-FAR = 14.0
-"""An atom without such a cell, as inside a large O, gets the nearest inked cell within this distance."""
+VOTE_REACH = 4.6
+"""The largest distance in pixels from the centre of a 4-pixel cell to an atom that it votes for."""
+MAX_VOTE_REACH = 14.0
+"""The same for the nearest inked cell of an atom without votes, such as one inside a large O."""
 NEGATIVE_SHARE = 0.67
 """Share of the unbonded pairs within reach that are trained on."""
 DEFAULT_BOND = 20.0
@@ -27,12 +27,12 @@ def atoms_at_cells(centres: np.ndarray, points: np.ndarray, classes: np.ndarray)
     vectors = points[None] - centres[:, None]
     distance = np.sqrt((vectors**2).sum(2))
     nearest = distance.argmin(1)
-    votes = distance[np.arange(len(centres)), nearest] < NEAR
+    votes = distance[np.arange(len(centres)), nearest] < VOTE_REACH
     target[votes] = classes[nearest[votes]] + 1
     offset[votes] = vectors[votes, nearest[votes]]
     for atom in np.setdiff1d(np.arange(len(points)), nearest[votes]):
         cell = distance[:, atom].argmin()
-        if distance[cell, atom] < FAR and not target[cell]:
+        if distance[cell, atom] < MAX_VOTE_REACH and not target[cell]:
             target[cell], offset[cell] = classes[atom] + 1, vectors[cell, atom]
     return target, offset
 
