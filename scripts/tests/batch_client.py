@@ -151,7 +151,7 @@ def lists() -> list:
     ours = client(key="second")
     ids = [upload(ours, f"content {i}".encode()).id for i in range(5)]
     page = ours.files.list(limit=2)
-    pages = [file.id for file in page]  # the client asks for the next pages by itself
+    pages = [file.id for file in page]  # the client requests the next pages by itself
     first = [[file.id for file in page.data], page.has_more]
     text = ours.files.content(ids[3]).text
     deleted = ours.files.delete(ids[3]).deleted
@@ -233,6 +233,6 @@ if __name__ == "__main__":
             began = time.monotonic()
             results[case.__name__] = case()
             print(f"{case.__name__}: {time.monotonic() - began:.1f} s", file=sys.stderr)
-        except Exception as error:  # the test shows what it was
+        except Exception as error:  # shown by the test
             results[case.__name__] = f"{type(error).__name__}: {error}"
     print(json.dumps(results))

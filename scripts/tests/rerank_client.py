@@ -111,7 +111,7 @@ def litellm(provider: str) -> Callable[..., Ranked]:
     def rank(url: str, model: str, query: str, passages: list[str]) -> Ranked:
         from litellm import rerank
 
-        # Its part for Infinity reads documents as texts, the others as objects, from the same request.
+        # litellm's Infinity provider reads documents as texts, its other providers as objects.
         answer = rerank(
             model=f"{provider}/{model}",
             query=query,
@@ -145,7 +145,7 @@ def main() -> None:
     for name, client in CLIENTS.items():
         try:
             found[name] = client(embedding if client is llama_index_embeds else url, model, query, passages)
-        except Exception:  # whatever it is, it is that client's result
+        except Exception:  # any failure is that client's result
             found[name] = traceback.format_exc()
     print(json.dumps(found))
 

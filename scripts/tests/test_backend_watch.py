@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from servers import ROOT
 
-ENOUGH = 240  # seconds that no wait of these tests comes near
+ENOUGH = 240  # seconds: far longer than any wait of these tests
 
 
 class Request:

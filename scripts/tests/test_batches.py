@@ -279,7 +279,7 @@ class Cramped(Gateway):
 
 def test_a_full_disk_is_reported_and_breaks_nothing(stack: Gateway, tmp_path: Path) -> None:
     folder = Cramped.FOLDER if Cramped.before is Cramped.mounted else str(tmp_path)
-    settings = jobs(Path(folder) / "jobs", RETORT_JOBS_MAX_BYTES=str(1 << 30))  # the disk itself is the bound
+    settings = jobs(Path(folder) / "jobs", RETORT_JOBS_MAX_BYTES=str(1 << 30))  # so that the disk is the limit
     with Cramped(stack.triton, stack.repository, **settings) as gateway:
         gateway.wait_ready("embedding")
         file_id = upload(gateway.url, texts(8)).json()["id"]

@@ -169,7 +169,7 @@ def test_langchain_vision(langchain: ChatNVIDIA) -> None:
         content=[{"type": "text", "text": "What is it?"}, {"type": "image_url", "image_url": {"url": drawing()}}]
     )
     got = json.loads(langchain.invoke([message]).content)
-    assert got["image"] == [[32, 24]] and got["sampling_parameters"]["max_tokens"] == 512  # its 1024, cut to what fits
+    assert got["image"] == [[32, 24]] and got["sampling_parameters"]["max_tokens"] == 512  # of its 1024, as many as fit
 
 
 def test_langchain_sees_errors(langchain: ChatNVIDIA) -> None:

@@ -11,7 +11,7 @@ SEED = "CCOc1ccccc1"
 
 
 def test_an_answer_counts_new_molecules_at_or_above_the_floor() -> None:
-    # The seed in another spelling, a molecule twice, one that is unlike, and what is none.
+    # The seed in another spelling, a duplicate, a dissimilar molecule, and invalid texts.
     texts = ["c1ccccc1OCC", "CCCOc1ccccc1", "C(CC)Oc1ccccc1", "CCN", "C1CC", "CCN.Cl"]
     assert latent_drugs.judge(SEED, texts, 0.5) == {"returned": 6, "good": 1, "faults": 1, "mixtures": 1}
     assert latent_drugs.judge(SEED, texts)["good"] == 3
@@ -117,4 +117,4 @@ def test_embeddings_that_follow_the_fingerprints_correlate() -> None:
 
     figures = latent_drugs.embedding(post, list(latent_drugs.NAMED.values()))
     assert figures["drugs"] == len(latent_drugs.NAMED) and figures["rank_correlation"] > 0.9
-    assert figures["variants_nearest"] >= 5 / 6  # A fingerprint without stereo has stereo variants as one.
+    assert figures["variants_nearest"] >= 5 / 6  # Stereoisomers have one fingerprint without stereo.

@@ -54,7 +54,7 @@ def test_figures_and_resumption(tmp_path: Path) -> None:
             "--tasks",
             "qed,plogp",
         ]
-        for _ in range(2):  # the second run finds everything done
+        for _ in range(2):  # the second run has nothing to do
             done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=2 * PATIENCE)
             assert done.returncode == 0, done.stderr
     assert len(Service.received) == 8
@@ -68,7 +68,7 @@ def test_figures_and_resumption(tmp_path: Path) -> None:
             and row["success"] == 0
             and row["largest_disagreement"] > 0.01
         )
-    # Of the two starts one gained, by what Python RDKit says, and that at similarity 0.6 does not count.
+    # By RDKit for Python, one of the two starts gained, but at a similarity below 0.6.
     at_04, at_06 = results["plogp"]["rows"]
     assert at_04["gains"][1] == 0 and at_06["mean"] <= at_04["mean"]
     assert (tmp_path / "out/qed.png").stat().st_size > 1000 and "no result" in (tmp_path / "out/results.md").read_text()
@@ -87,7 +87,7 @@ def test_samples_are_counted_by_seed() -> None:
     assert received == [
         ("/sampling", {"sequences": ["CCO", STARTS[0]], "num_molecules": 5, "scaled_radius": 1.5, "seed": 7})
     ]
-    # Nine are molecules; two of those are their seeds, one in another spelling, and one is there twice.
+    # Nine are molecules. Two of them are their seeds, one in another spelling, and one occurs twice.
     assert row == {
         "scaled_radius": 1.5,
         "validity": 0.9,

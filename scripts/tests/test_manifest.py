@@ -122,7 +122,7 @@ def test_a_new_id_is_recorded_and_the_old_one_is_never_reused(repository: Path) 
     for reason in ("", "they are not"):
         with pytest.raises(manifest.Refused, match="is retired"):
             manifest.record(repository, ["reader"], reason)
-    entry(repository, "reader", "house/reader-v1")  # the files recorded for it
+    entry(repository, "reader", "house/reader-v1")  # with its recorded files
     assert manifest.record(repository, ["reader"]) == ["reader"]
     assert manifest.find_problems(repository) == []
 

@@ -23,7 +23,7 @@ TESTDATA = Path(__file__).parent / "testdata"
 GOLDEN = json.loads((TESTDATA / "imports.json").read_text())
 MINILM = json.loads((TESTDATA / "minilm.json").read_text())["cases"]
 
-# Largest difference to transformers in fp32, and with weights kept in 16 bits.
+# Largest difference from transformers with weights in fp32, and with weights in 16 bits.
 EXACT, HALF = 5e-5, 5e-3
 
 

@@ -30,7 +30,7 @@ def ask(clients: str, script: str, url: str) -> dict:
     python = ROOT / f".venv-{clients}" / "bin" / "python"
     if not python.exists():
         pytest.fail(f"{python.parent.parent.name} is not there: `make {python.parent.parent.name}/stamp`")
-    # langchain-openai counts with tiktoken, which would fetch its encoding; litellm brings the file along.
+    # langchain-openai counts tokens with tiktoken, which would download its encoding; litellm has the file.
     encoding = next((ROOT / ".venv-rerank").glob("lib/python3*/site-packages/litellm/litellm_core_utils/tokenizers"))
     run = subprocess.run(
         [str(python), str(Path(__file__).with_name(script)), url, CAFFEINE],

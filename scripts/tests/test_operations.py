@@ -16,7 +16,7 @@ CLIENTS = 2
 
 
 def asking(url: str, **body) -> Callable[[], int]:
-    """A call of the embedding API that returns the status; an answer that is not as documented is an error."""
+    """Calls the embedding API and returns the status. Raises an error if the answer is not as documented."""
 
     def ask() -> int:
         answer = requests.post(f"{url}/v1/embeddings", json={"input": "What eases pain?", **body}, timeout=PATIENCE)
@@ -32,7 +32,7 @@ def listed(url: str) -> list[str]:
 
 
 def answered(load, status: int, more: int) -> None:
-    """Waits until so many more requests were answered with a status."""
+    """Waits until this many more requests were answered with a status."""
     before = load.answers[status]
     wait_for(
         f"{more} more answers with status {status}",
@@ -69,7 +69,7 @@ def test_the_repository_changes_under_load(tmp_path: Path) -> None:
 
 
 def replace_version(folder: Path, beside: Path, server: Triton, load) -> None:
-    """Version 2 comes, 1 goes. No request fails meanwhile."""
+    """Version 2 replaces version 1 without a failed request."""
     before = load.answers.copy()
     shutil.copytree(folder / "1", beside / "2")
     (beside / "2").rename(folder / "2")

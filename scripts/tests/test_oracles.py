@@ -81,7 +81,7 @@ def test_the_example_of_the_page_is_optimised_by_both_apis(served: Served) -> No
     assert found[0]["score"] == scores[0] > scores[len(scores) // 2] and len({m["smiles"] for m in evaluated}) == len(
         evaluated
     )
-    # What was found goes on in the other API, and the score of a molecule is the same there.
+    # The other API continues from the molecules found, and gives them the same scores.
     starts = {m["smiles"]: m["score"] for m in found}
     answer = served.post(
         "masked",

@@ -26,7 +26,7 @@ expect.set_options(timeout=PATIENCE * 1000)
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with sync_playwright() as p:
-        # Where the tests run as root there is no sandbox; the browser sees this program alone.
+        # Chromium has no sandbox when the tests run as root. It opens only pages of this program.
         yield p.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox", "--disable-dev-shm-usage"])
 
 
@@ -45,7 +45,7 @@ def page(browser: Browser, gateway_url: str) -> Iterator[Page]:
             complaints.append(r.url) if urlsplit(r.url).scheme == "http" and not r.url.startswith(gateway_url) else None
         ),
     )
-    tab.complaints = complaints  # tests of refusals take theirs out
+    tab.complaints = complaints  # tests of refusals remove the expected ones
     yield tab
     context.close()
     assert not complaints

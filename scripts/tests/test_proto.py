@@ -12,7 +12,7 @@ from tritonclient.grpc import model_config_pb2, service_pb2
 
 OURS = Path(__file__).parents[2] / "orchestrator" / "triton" / "inferencepb" / "inference.binpb"
 
-# Shared memory, traces and logs: nothing of ours calls them.
+# Shared memory, traces and logs, which our code does not call.
 LEFT_OUT = ("SystemSharedMemory", "CudaSharedMemory", "TraceSetting", "LogSettings")
 
 
@@ -30,7 +30,7 @@ def files_of_theirs():
 
 
 def facts(files):
-    """Every name with what must agree about it, as one flat mapping."""
+    """Every name with the properties that must agree, as a flat mapping."""
     found = {}
     for file in files:
         assert (file.package, file.syntax) == ("inference", "proto3")
@@ -78,14 +78,14 @@ def test_same_contract():
 
 
 def test_left_out_exists():
-    """A name that is left out of both would hide nothing, and is a mistake in the list."""
+    """A name in the list that the vendor does not have is a mistake in the list."""
     theirs = facts(files_of_theirs())
     for prefix in LEFT_OUT:
         assert any(left_out(name) and prefix in name for name in theirs)
 
 
 def test_onnx_is_a_part_of_the_published_format():
-    """Every field and enum that modelimport/onnxpb has is there in the package onnx, the same."""
+    """Every field and enum of modelimport/onnxpb is the same in the package onnx."""
     ours, theirs = descriptor_pb2.FileDescriptorSet(), descriptor_pb2.FileDescriptorProto()
     ours.ParseFromString((OURS.parents[2] / "modelimport" / "onnxpb" / "onnx.binpb").read_bytes())
     onnx_ml_pb2.DESCRIPTOR.CopyToProto(theirs)

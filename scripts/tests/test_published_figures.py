@@ -16,7 +16,7 @@ READER = ROOT / "model_repository/molecule_reader/1"
 
 
 def lower_bound(share: float, count: int) -> float:
-    """The lower end of Wilson's 95 % interval, below which a sample of this size seldom falls."""
+    """The lower bound of Wilson's 95 % interval, which a sample of this size seldom misses."""
     z = 1.96
     centre, spread = (
         share + z * z / (2 * count),
@@ -37,7 +37,7 @@ def test_molecules_come_back_as_the_card_says(stack) -> None:
 
 
 def test_the_held_out_wordings_are_understood_as_published() -> None:
-    """With the served network and code, in Triton's environment; on another processor one wording may differ."""
+    """With the served network and code in Triton's environment. One wording may differ on another processor."""
     python = ROOT / ".venv-triton/bin/python3"
     assert python.exists(), "scripts/triton/serve.py --prepare makes Triton's environment"
     run = subprocess.run(

@@ -76,7 +76,7 @@ def test_a_logit_does_not_depend_on_its_batch(ranking_url: str, model: str) -> N
     together = logits(ranking_url, model, long + PASSAGES * 3, truncate="END")
     for passage, logit in zip(long + PASSAGES, together):
         assert logits(ranking_url, model, [passage], truncate="END") == [pytest.approx(logit, abs=1e-4)], passage
-    for i in range(len(PASSAGES)):  # and equal passages get equal logits, but for rounding
+    for i in range(len(PASSAGES)):  # equal passages have equal logits up to rounding
         assert together[4 + i] == pytest.approx(together[8 + i], abs=1e-4)
 
 
@@ -93,13 +93,13 @@ def test_single_passages_do_not_wait_for_all_lists(ranking_url: str, model: str)
             logits(ranking_url, model, PASSAGES[:1])
             singles.append(time.monotonic())
 
-    logits(ranking_url, model, PASSAGES)  # the model is warm
+    logits(ranking_url, model, PASSAGES)  # warm-up
     start = time.monotonic()
     at_once(*[rank_list] * 10, rank_singles)
-    # The first single may come before the lists, and the last one ended beside the first list; one between has
-    # overtaken them.
+    # The first single passage may be sent before the lists, and the last one may end after the first list; one in
+    # between has overtaken all lists.
     assert len(singles) > 2, f"{len(singles)} singles before the first list ended"
-    # Lists that share fairly end near each other.
+    # Lists that share the model fairly end at about the same time.
     assert min(ended) - start > 0.5 * (max(ended) - start)
 
 

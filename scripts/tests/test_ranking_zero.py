@@ -16,7 +16,7 @@ def test_figures_are_those_of_a_worked_example():
     logits = np.array([[5.0, 1.0, -9.0], [4.0, 2.0, -8.0], [-1.0, -3.0, 1.0], [3.0, 2.5, -7.0]])
     queries, right, near, other, best, there = ranking_zero.figures(logits)
     assert (queries, right, near, other) == (4, 75, 25, 75)
-    assert (best, there) == (2.5, 87.5)  # above it three of four right ones, and no near one
+    assert (best, there) == (2.5, 87.5)  # three of four right ones are above it, and no near one
     assert "| made | 4 | 75 % | 25 % | 75 % | +2.5 | 88 % |" in ranking_zero.table(
         {"made": ranking_zero.figures(logits)}
     )

@@ -12,7 +12,7 @@ from tritonclient.utils import InferenceServerException
 
 MODELS = ("minilm_embed", "minilm_embed_qa")
 TESTDATA = Path(__file__).parent / "testdata"
-# Vectors and logits of PyTorch in fp32, whose weights the models store as int8.
+# Vectors and logits by PyTorch in fp32. The models store the same weights in int8.
 REFERENCE = {
     m: json.loads((TESTDATA / f"{file}.json").read_text())["cases"] for m, file in zip(MODELS, ("minilm", "minilm_qa"))
 }

@@ -48,7 +48,7 @@ def test_answers_are_documented(stack, api: str, tmp_path) -> None:
             "--phases",
             "examples,coverage,fuzzing",
             "--no-color",
-            # Ids with slashes are left out of the paths that are made up, which is most of them.
+            # No generated paths have ids with slashes, as most ids have.
             *(["--suppress-health-check", "filter_too_much"] if api == "ranking" else ["--exclude-path-regex", SHARED]),
         ],
         cwd=tmp_path,

@@ -67,21 +67,21 @@ def test_searches_as_jobs(tmp_path: Path) -> None:
             seen = [json.loads(line[6:]) for line in followed.iter_lines() if line.startswith(b"data: ")]
             assert seen[-1]["status"] == "completed" and seen[-1]["progress"]["iteration"] == 2, seen
             assert len(jobs(gateway, "masked", f"/{short}/result").json()["molecules"]) == 10
-            # A job is seen with its own key alone, and below its own API.
+            # A job is visible only with its key and under its API.
             for path in ("", "/events", "/result"):
                 assert jobs(gateway, "masked", f"/{short}{path}", key=OTHER).status_code == 404
             assert jobs(gateway, "masked", f"/{short}/cancel", key=OTHER).status_code == 404
             assert jobs(gateway, "latent", f"/{short}").status_code == 404
             assert jobs(gateway, "masked", key=OTHER).json()["data"] == []
             assert jobs(gateway, "masked", key={}).status_code == 401
-            # A cancelled one has what it had found.
+            # A cancelled job has the molecules found so far.
             long = submit(gateway, "latent", ENDLESS)
             wait_for("it finds something", lambda: job(gateway, "latent", long)["progress"]["best"][0], gateway.output)
             assert json.loads(run(gateway, "cancel", long).stdout)["status"] == "cancelling"
             wait_for("it is cancelled", lambda: job(gateway, "latent", long)["status"] == "cancelled", gateway.output)
             result = jobs(gateway, "latent", f"/{long}/result").json()
             assert result["generated"] and result["unfinished"]["reason"] == "cancelled"
-            # A third one is at work when the gateway is killed.
+            # A third job is running when the gateway is killed.
             killed = submit(gateway, "latent", {**ENDLESS, "iterations": LONG, "include_scores": True})
             wait_for(
                 "it is at work", lambda: job(gateway, "latent", killed)["progress"]["iteration"] > 1, gateway.output

@@ -162,7 +162,7 @@ def test_web_pages_cannot_load_models(triton, tmp_path):
         assert requests.post(f"{url}/load", data=body, headers=headers, timeout=PATIENCE).status_code == 403
     assert requests.post(f"{url}/unload", headers=page, timeout=PATIENCE).status_code == 403
     assert not (tmp_path / "planted").exists()
-    # The refused load was one that works: with the key, it runs.
+    # With the key, the refused load succeeds.
     assert (
         requests.post(
             f"{url}/load", data=body, headers={"X-Retort-Control": "the operator's"}, timeout=PATIENCE
@@ -197,7 +197,7 @@ def test_manual_loads_and_unloads_last_until_the_files_change(triton, tmp_path):
     client = triton(tmp_path).client
     client.unload_model("lookup")
     wait_for("the model is unloaded", lambda: not client.is_model_ready("lookup"))
-    time.sleep(4)  # several looks at the files, which have not changed
+    time.sleep(4)  # several polls of the files, which have not changed
     assert not client.is_model_ready("lookup")
     client.load_model("lookup")
     assert client.is_model_ready("lookup")
@@ -209,7 +209,7 @@ def test_manual_loads_and_unloads_last_until_the_files_change(triton, tmp_path):
 def test_a_dead_server_is_restarted(triton, tmp_path):
     graphs.place(tmp_path, "lookup", graphs.lookup(), CONFIG)
     server = triton(tmp_path)
-    for deaths in (1, 2):  # right after it was ready
+    for deaths in (1, 2):  # right after it is ready
         for pid in processes_named(server, "tritonserver"):
             kill(pid)
         wait_for(
@@ -224,7 +224,7 @@ def test_a_model_whose_stub_is_killed_is_reloaded(triton, tmp_path, control):
     graphs.place(tmp_path, "stays", graphs.lookup(), CONFIG)
     server = triton(tmp_path, control=control)
     wait_for("the stubs were counted", lambda: ask(server.client, "killed", 1) == 10)
-    time.sleep(3)  # stubs.POLL_SECONDS: the launcher has counted them
+    time.sleep(3)  # stubs.POLL_SECONDS: the launcher has seen them
     with traffic(lambda: ask(server.client, "stays", 1)) as stays:
         for _ in range(2):
             kill(stub_of(server, "killed"))

@@ -40,7 +40,7 @@ class Dying:
 
 
 class Quiet:
-    """In the place of the watch over the stubs."""
+    """Replaces the watch of the stubs."""
 
     def __init__(self, *_: object, **__: object) -> None:
         pass

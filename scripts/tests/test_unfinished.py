@@ -41,7 +41,7 @@ def found(api: str, answer: dict) -> list:
 
 
 def watched(url: str, api: str, then) -> dict:
-    """The last event of a stream, of which an event that has something to show calls then."""
+    """Returns the last event of a stream; calls then() at the first event with molecules."""
     best = None
     with requests.post(
         f"{url}/generate", json={**ENDLESS[api], "stream": True}, stream=True, timeout=PATIENCE
@@ -77,11 +77,11 @@ def test_unfinished_searches_return_their_molecules(repository: Path) -> None:
             and answer.json()["generated"]
             and len(answer.json()["evaluated"]) > 10
         )
-        # The time of a request is up.
+        # A request reaches its deadline.
         answer = requests.post(f"{gateway.urls['masked']}/generate", json=ENDLESS["masked"], timeout=PATIENCE)
         assert answer.status_code == 200 and answer.headers["X-Retort-Unfinished"] == "deadline", answer.text
         assert answer.json()["status"] == "success" and answer.json()["molecules"]
-        # The gateway is stopped: streams and plain requests end with what they have.
+        # The gateway is stopped: streams and plain requests return the molecules so far.
         streams = at_once(
             lambda: watched(gateway.urls["latent"], "latent", lambda: gateway.process.send_signal(signal.SIGTERM)),
             lambda: requests.post(

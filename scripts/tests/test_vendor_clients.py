@@ -54,7 +54,7 @@ def run_client(*arguments: str, given: object = None) -> dict:
 
 
 def test_pytriton_asks_every_model(stack) -> None:
-    """Its gRPC client reads each model's config, where an empty parameter stops it."""
+    """pytriton's gRPC client reads each model's config and fails on an empty parameter."""
     folder = next((ROOT / ".venv-triton").glob("lib/python3*/site-packages"))
     named = {entry.parent.name for entry in (ROOT / "model_repository").glob("*/config.pbtxt")}
     assert named == set(INPUTS), "an entry without inputs here"
@@ -73,7 +73,7 @@ def test_molmim_notebook_with_a_custom_oracle(stack, sigma: str) -> None:
 
 
 def test_requests_without_the_vendors_client(stack) -> None:
-    """Published code that reads item["smiles"], beside code that reads strings, at one server."""
+    """Published code that reads item["smiles"] and code that reads strings work with one server."""
     body = {"smi": IBUPROFEN, "algorithm": "none", "num_molecules": 3, "scaled_radius": 0.7, "seed": 1}
     url = f"{stack.urls['latent']}/generate"
     plain = requests.post(url, json=body, timeout=PATIENCE).json()["generated"]

@@ -47,7 +47,7 @@ def test_large_weights_are_int8_and_outputs_are_close():
     ids = {"ids": np.arange(300)}
     before, after = ReferenceEvaluator(model).run(None, ids)[0], ReferenceEvaluator(stored).run(None, ids)[0]
     wide_before, wide_after = before - before.mean(0), after - after.mean(0)
-    for column in range(256):  # a scale per channel: the smallest columns are as near as the largest
+    for column in range(256):  # each channel has a scale, so the smallest columns are as accurate as the largest
         a, b = wide_before[:, column], wide_after[:, column]
         assert a @ b / np.sqrt((a @ a) * (b @ b)) > 0.999
 

@@ -19,7 +19,7 @@ import requests
 
 def triton(url: str, folder: str) -> dict[str, dict[str, list[int]]]:
     """The shapes that nvidia-pytriton's gRPC client gets of each model."""
-    sys.path.append(folder)  # after this environment, whose numpy is another one
+    sys.path.append(folder)  # last, because its numpy is not this environment's
     from pytriton.client import DecoupledModelClient, ModelClient
 
     shapes = {}
@@ -34,7 +34,7 @@ def triton(url: str, folder: str) -> dict[str, dict[str, list[int]]]:
         with (DecoupledModelClient if streams else ModelClient)(
             f"grpc://{url}", model, init_timeout_s=60, inference_timeout_s=60
         ) as client:
-            # Its client for streams leaves out what comes with the mark of the end: here the last word.
+            # The vendor's streaming client drops the content of the final event: here the last word.
             answer = list(client.infer_sample(**arrays))[-1] if streams else client.infer_batch(**arrays)
         shapes[model] = {name: list(array.shape) for name, array in answer.items()}
     return shapes
@@ -51,7 +51,7 @@ def molmim(url: str, smiles: str, sigma: str) -> list[list[str]]:
         points = strategy.ask()
         body = {"hiddens": [[list(point)] for point in points], "mask": [[True]] * len(points)}
         decoded = requests.post(f"{url}/decode", json=body, timeout=60).json()["generated"]
-        # The oracle: closeness to thirty characters of SMILES, one that needs no chemistry.
+        # An oracle without chemistry: how close the length of the SMILES is to thirty.
         strategy.tell(points, [abs(len(text) - 30) for text in decoded])
         generations.append(decoded)
     return generations

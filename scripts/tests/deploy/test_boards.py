@@ -34,7 +34,7 @@ def test_alerts_fire_on_known_series() -> None:
 
 
 def expressions() -> dict[str, str]:
-    """Every expression of the dashboard, by its panel and letter, as Prometheus understands it."""
+    """Every expression of the dashboard by panel and letter, with Grafana's variables replaced."""
     found = {}
     row = ""
     for panel in json.loads((FILES / "dashboard.json").read_text())["panels"]:
@@ -53,7 +53,7 @@ def expressions() -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def prometheus(tmp_path_factory) -> Iterator[str]:
-    """The address of a Prometheus that has watched gateway and Triton under a little load of all APIs."""
+    """The URL of a Prometheus that has scraped gateway and Triton under a light load on all APIs."""
     folder = tmp_path_factory.mktemp("prometheus")
     with contextlib.ExitStack() as servers:
         url, metrics = os.environ.get("RETORT_TEST_TRITON_URL"), os.environ.get("RETORT_TEST_TRITON_METRICS")
@@ -89,7 +89,7 @@ def prometheus(tmp_path_factory) -> Iterator[str]:
         ) as server:
             url = f"http://127.0.0.1:{port}"
             wait_for("Prometheus scrapes both", lambda: len(series(url, "up == 1")) == 2, server.output)
-            # A counter's first value is its start: two rounds with scrapes between are a rate.
+            # A rate needs two values of a counter, so two rounds of requests with scrapes in between.
             for _ in range(2):
                 load(gateway)
                 seen = scrapes(url)
@@ -98,7 +98,7 @@ def prometheus(tmp_path_factory) -> Iterator[str]:
 
 
 def scrapes(url: str) -> float:
-    """How often the gateway was scraped within the last minutes."""
+    """The number of scrapes of the gateway in the last minutes."""
     found = series(url, 'count_over_time(up{job="gateway"}[30m])')
     return float(found[0]["value"][1])
 
@@ -115,7 +115,7 @@ def series(url: str, expression: str) -> list[dict]:
 
 
 def load(gateway: Gateway) -> None:
-    """A request of each kind, wrong ones among them, and a batch."""
+    """Sends a request of each kind, including invalid ones, and a batch."""
     texts = {"model": "retort/minilm-embedqa-v2", "input": ["What eases pain?"] * 4, "input_type": "query"}
     passages = {
         "model": "retort/rankqa-minilm-v2",

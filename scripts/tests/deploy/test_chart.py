@@ -20,8 +20,8 @@ EXAMPLES = {"defaults": None, **{path.stem.removesuffix("-values"): path for pat
 ELSEWHERE = ("monitoring.coreos.com/v1", "gateway.networking.k8s.io/v1")
 """Kinds of operators, whose schemas are not Kubernetes'."""
 
-# Checks that do not apply: CPU limits, which only slow down; pulling an image that is present; a user id above 10,000,
-# as the vendor's image has 1000; a limit on temporary files, which are few.
+# Checks of kube-score that do not apply: CPU limits, which only throttle; pulling images that are present; a user id
+# above 10,000, since the vendor's image has 1000; a limit on temporary files, which are few.
 IGNORED = ",".join(
     (
         "container-resources",
@@ -78,7 +78,7 @@ def test_helm_lint_finds_nothing(example: str) -> None:
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_manifests_conform_to_kubernetes(example: str, version: str, tmp_path: Path) -> None:
     if example == "gpu" and version == "1.29":
-        version = "1.31"  # the first with volumes of images
+        version = "1.31"  # the first with image volumes
     known = [d for d in rendered(example) if d["apiVersion"] not in ELSEWHERE]
     path = tmp_path / "all.yaml"
     path.write_text(yaml.safe_dump_all(known))
@@ -126,7 +126,7 @@ def test_drains_fit_each_other(words: list[str]) -> None:
     container = triton["containers"][0]
     exits = next(int(word.partition("=")[2]) for word in container["args"] if word.startswith("--exit-timeout-secs="))
     sleeps = int(container["lifecycle"]["preStop"]["exec"]["command"][1])
-    assert sleeps > 10  # gateways look names up every 5 s
+    assert sleeps > 10  # gateways resolve names every 5 s
     assert triton["terminationGracePeriodSeconds"] > sleeps + exits
 
 
@@ -230,7 +230,7 @@ def test_the_default_images_are_those_of_the_dockerfile() -> None:
 
 @pytest.fixture
 def notes(tmp_path: Path):
-    """Renders NOTES.txt with some values, in a copy of the chart: `helm template` leaves the notes out."""
+    """Renders NOTES.txt with values, in a copy of the chart, since `helm template` does not render notes."""
     chart = tmp_path / "chart"
     shutil.copytree(CHART, chart)
     (chart / "templates/NOTES.txt").rename(chart / "NOTES.txt")

@@ -97,7 +97,7 @@ def download(requirements: Path, python: str, glibc: int, folder: Path) -> subpr
 
 
 def lock_files() -> dict[str, dict]:
-    """By path of a lock file: the Pythons and the glibc that it is for, and further options of its installation."""
+    """By path of a lock file: its Python versions, its glibc, and further options of its installation."""
     tracked = subprocess.run(
         ["git", "ls-files", "*requirements*.txt"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.split()
@@ -105,7 +105,7 @@ def lock_files() -> dict[str, dict]:
     files["scripts/deploy/triton-requirements.txt"] = {"pythons": (TRITON_PYTHON,), "glibc": TRITON_GLIBC}
     # llama-stack-client requires 3.12 but runs on 3.11: pip installs it with --ignore-requires-python, which uv lacks.
     files["scripts/tests/requirements-newest.txt"]["pythons"] = ("3.12",)
-    # Built from source: its wheels need a newer glibc than Debian 12 has.
+    # Built from source, because its wheels need a newer glibc than Debian 12's.
     files["scripts/train/vision/requirements.txt"]["more"] = ("--no-binary", "chython")
     return files
 
@@ -173,14 +173,14 @@ def test_debian_has_the_packages_that_the_images_install() -> None:
 
 
 def test_the_rclone_tag_is_a_release() -> None:
-    """Docker's registry cannot be reached here, so this looks for the Go module of that version."""
+    """Looks for the Go module of this version, since Docker's registry may be out of reach."""
     tag = yaml.safe_load((DEPLOY / "chart/values.yaml").read_text())["models"]["objectStore"]["image"]["tag"]
     done = run("go", "list", "-m", f"github.com/rclone/rclone@v{tag}")
     assert done.returncode == 0, done.stderr
 
 
 def test_sources_of_copy_are_in_the_build_context() -> None:
-    """Each source of a COPY matches files that .dockerignore lets through."""
+    """Each source of a COPY matches files that .dockerignore includes."""
     files = build_context()
     sources = [
         word for line in re.findall(r"^COPY (?!--from)(.*)$", DOCKERFILE, re.MULTILINE) for word in line.split()[:-1]

@@ -34,13 +34,13 @@ def package(tmp_path_factory) -> Path:
 
 
 def depends(package: Path) -> list[str]:
-    """What the package asks apt for."""
+    """The dependencies of the package."""
     return [name.split()[0] for name in run("dpkg-deb", "-f", package, "Depends").strip().split(", ")]
 
 
 @pytest.fixture(scope="module")
 def debian(package: Path, tmp_path_factory) -> Path:
-    """The root of a fresh Debian 12 with the package installed, what it depends on, systemd, and nothing else."""
+    """The root of a fresh Debian 12 with only the package, its dependencies and systemd installed."""
     if not FRESH.exists():  # a download of 100 MB, once
         FRESH.parent.mkdir(parents=True, exist_ok=True)
         partial = FRESH.with_suffix(".part.tar")
@@ -58,13 +58,13 @@ def debian(package: Path, tmp_path_factory) -> Path:
     target = root / "tmp" / package.name
     target.write_bytes(package.read_bytes())
     run("chroot", root, "dpkg", "--install", f"/tmp/{package.name}")
-    for folder in ("var/lib/retort", "models"):  # what systemd's StateDirectory and a volume would make
+    for folder in ("var/lib/retort", "models"):  # instead of systemd's StateDirectory and a volume
         (root / folder).mkdir()
     return root
 
 
 def inside(root: Path, *more: str) -> tuple[str, ...]:
-    """The words before a command that run it there, unprivileged, with only /tmp and /var/lib/retort writable."""
+    """The prefix of a command that runs in the root, unprivileged, with only /tmp and /var/lib/retort writable."""
     return (
         "bwrap",
         "--ro-bind",

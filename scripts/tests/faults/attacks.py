@@ -27,13 +27,13 @@ def connect(url: str) -> socket.socket:
 
 
 def head(path: str, length: int, method: str = "POST") -> bytes:
-    """A request line with the headers of a JSON body of so many bytes."""
+    """The request line and headers for a JSON body of this many bytes."""
     head = f"{method} {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
     return head.encode()
 
 
 def answer(sock: socket.socket) -> bytes:
-    """All that the server sends until it closes the connection, or resets it."""
+    """All bytes that the server sends until it closes or resets the connection."""
     received = b""
     with contextlib.suppress(ConnectionResetError):
         while piece := sock.recv(1 << 16):
@@ -42,7 +42,7 @@ def answer(sock: socket.socket) -> bytes:
 
 
 def repeated(item: str, size: int) -> str:
-    """Items with commas between them, of about size bytes."""
+    """Comma-separated items of about this many bytes together."""
     return ",".join([item] * (size // (len(item) + 1)))
 
 
@@ -63,13 +63,13 @@ class Memory:
 
     @contextlib.contextmanager
     def peak(self) -> Iterator[Callable[[], float]]:
-        """A function that gives the highest use since the with block began."""
-        (self.folder / "clear_refs").write_text("5")  # the peak begins anew: proc(5)
+        """Yields a function that returns the peak since the start of the with block."""
+        (self.folder / "clear_refs").write_text("5")  # resets the peak: proc(5)
         yield lambda: self._field("VmHWM:")
 
 
 def program(gateway: Gateway) -> int:
-    """The process id of the gateway itself, below what keeps it on a leash."""
+    """The process id of the gateway, a child of the process that limits it."""
     for pid in gateway.processes():
         if Path(f"/proc/{pid}/comm").read_text().strip() == "retort":
             return pid
@@ -77,7 +77,7 @@ def program(gateway: Gateway) -> int:
 
 
 class Bystander:
-    """A client with one small request after another; waits are in seconds."""
+    """A client that sends small requests one after the other. waits are in seconds."""
 
     def __init__(self, url: str, path: str, body: dict) -> None:
         self.request = (url + path, json.dumps(body))
@@ -110,11 +110,11 @@ class Bystander:
         self.thread.join(PATIENCE)
 
     def p99(self) -> float:
-        """The wait that one in a hundred exceeds."""
+        """The 99th percentile of the waits."""
         ordered = sorted(self.waits)
         return ordered[max(0, round(0.99 * len(ordered)) - 1)]
 
 
 def single(gateway: Gateway) -> Bystander:
-    """One short text after another."""
+    """A client that embeds short texts, one after the other."""
     return Bystander(gateway.urls["embedding"], "/v1/embeddings", {"model": EMBEDDING, "input": "What eases pain?"})

@@ -147,7 +147,7 @@ def places(value: object, path: tuple = ()) -> list[tuple]:
 
 
 def mutate(body: dict, dice: random.Random) -> bytes:
-    """A body with one to three values replaced, removed, added or doubled, and now and then broken bytes."""
+    """A body with one to three values replaced, removed, added or duplicated, and sometimes broken bytes."""
     body = copy.deepcopy(body)
     for _ in range(dice.randint(0, 3)):
         path = dice.choice(places(body))
@@ -159,7 +159,7 @@ def mutate(body: dict, dice: random.Random) -> bytes:
                 holder = holder[step]
             change(holder, path[-1], dice)
         except (KeyError, IndexError, TypeError):
-            continue  # an earlier mutation took the place away
+            continue  # an earlier mutation removed the place
     raw = json.dumps(body, ensure_ascii=dice.random() < 0.5).encode()
     return spoil(raw, dice) if dice.random() < 0.3 else raw
 
@@ -207,7 +207,7 @@ def headers(dice: random.Random) -> dict[str, str]:
 
 
 class Fuzzer:
-    """Clients that share a number of requests."""
+    """Concurrent clients that together send a number of requests."""
 
     def __init__(self, urls: dict[str, str], count: int, seed: int, patience: float) -> None:
         self.urls = urls
@@ -273,7 +273,7 @@ class Fuzzer:
 def fuzz(
     urls: dict[str, str], count: int, seed: int, patience: float, clients: int = 4, tell: Callable[[str], None] = print
 ) -> int:
-    """The number of findings, which are told, as are the statuses."""
+    """Prints the findings and the statuses, and returns the number of findings."""
     fuzzer = Fuzzer(urls, count, seed, patience)
     fuzzer.run(clients)
     tell(

@@ -89,7 +89,7 @@ class Soak:
                 self.answers[api, outcome, fault] += 1
 
     def leaver(self, api: str, path: str, text: bytes) -> None:
-        """A client that leaves in the middle of its request or of the answer."""
+        """A client that disconnects during its request or the answer."""
         while not self.ended.wait(0.3):
             with connect(self.gateway.urls[api]) as sock:
                 sock.sendall(head(path, len(text)) + text[: random.choice([10, len(text)])])
@@ -100,7 +100,7 @@ class Soak:
                     continue
 
     def inject(self) -> None:
-        """One fault, and a pause in which all should be well again."""
+        """One fault, and a pause in which everything should recover."""
         server = self.dice.choice(self.tritons)
         name = self.dice.choice(
             ["kill a model's process", "kill a Triton", "stop a Triton for 3 s", "swap a model", "load"]

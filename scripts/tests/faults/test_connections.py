@@ -69,7 +69,7 @@ def test_ambiguous_requests_are_refused(stack) -> None:
 
 
 class PoorGateway(Gateway):
-    """A gateway that may open 120 files."""
+    """A gateway with a limit of 120 open files."""
 
     before = ("prlimit", "--nofile=120:120", "--")
 
@@ -91,7 +91,7 @@ def ask(gateway: Gateway) -> int:
 
 
 def test_clients_that_do_not_read_do_not_block_others(stack) -> None:
-    """One permit, held by a stream that nobody reads: the next request gets it once the write deadline has passed."""
+    """The only permit is held by a stream that nobody reads; the next request gets it after the write deadline."""
     with Gateway(
         stack.triton,
         ROOT / "model_repository",
@@ -126,7 +126,7 @@ def test_clients_that_do_not_read_do_not_block_others(stack) -> None:
 
 
 def test_slow_clients_make_room_for_others(stack) -> None:
-    """Four connections are allowed; twelve are held by clients that send a part of a request."""
+    """Twelve clients that send only a part of a request hold connections; four connections are allowed."""
     with Gateway(stack.triton, ROOT / "model_repository", RETORT_MAX_CONNECTIONS="4") as gateway:
         gateway.wait_ready("embedding")
         with contextlib.ExitStack() as held:

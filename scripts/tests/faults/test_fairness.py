@@ -10,11 +10,11 @@ import requests
 from attacks import EMBEDDING, RANKING, Bystander, connect, head, single
 from waiting import PATIENCE, at_once, wait_for
 
-# The waits of the bystanders are printed and not judged: how long they are depends on what else the machine does.
+# The waits of the small requests are printed but not tested: they depend on the load of the machine.
 
 
 def test_small_requests_beside_a_large_embedding(stack) -> None:
-    """A list of the largest length; single texts meanwhile are all answered, and long before it."""
+    """All single texts sent during a list of the maximum length are answered long before the list."""
     ended = threading.Event()
     results = []
 
@@ -65,7 +65,7 @@ def test_small_latent_requests_beside_searches(stack) -> None:
 
 
 def test_small_samplings_beside_the_largest_searches(stack) -> None:
-    """As many searches as run at once, each of the largest numbers that are documented; all leave before they end."""
+    """The maximum number of concurrent searches, each with the largest documented numbers; their clients disconnect."""
     search = {
         "smi": "CC(Cc1ccc(cc1)C(C(=O)O)C)C",
         "iterations": 1000,

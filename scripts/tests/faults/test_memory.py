@@ -23,7 +23,7 @@ SIZE = 16_000_000
 
 @pytest.fixture(scope="module")
 def gateway(stack):
-    """A gateway of its own, whose memory nothing else has used."""
+    """A separate gateway, whose memory no other test has used."""
     with Gateway(stack.triton, ROOT / "model_repository", RETORT_MEMORY_BUDGET=str(BUDGET << 20)) as own:
         own.wait_ready("embedding", "ranking", "latent", "chat", "masked")
         yield own
@@ -144,7 +144,7 @@ def test_many_large_bodies_share_the_budget(gateway) -> None:
 
 
 def png(width: int, height: int) -> bytes:
-    """A grey picture in a few bytes."""
+    """A grey picture whose file is small."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
@@ -159,7 +159,7 @@ def png(width: int, height: int) -> bytes:
 
 
 def test_pictures_are_bounded(gateway) -> None:
-    """Eight pictures of the largest size, in one request and in sixteen at once."""
+    """Eight pictures of the maximum size, in one request and in sixteen concurrent ones."""
     import base64
 
     url = "data:image/png;base64," + base64.b64encode(png(5000, 5000)).decode()
@@ -191,7 +191,7 @@ def test_pictures_are_bounded(gateway) -> None:
 
 
 def test_memory_is_released(gateway) -> None:
-    """After all this the process is small again, as soon as Go's collector and the system have had their turn."""
+    """After all these tests, Go's collector and the system bring the process back to a small size."""
     memory = Memory(program(gateway))
     wait_for("at most 300 MiB are left", lambda: memory.now() < 300, lambda: f"{memory.now():.0f} MiB")
     with connect(gateway.urls["embedding"]) as sock:

@@ -50,7 +50,7 @@ def listed(gateway: Gateway) -> list[str]:
 
 
 def test_another_replica_takes_over(repository: Path) -> None:
-    """Only requests that were with the killed process may fail, and those are tried elsewhere."""
+    """Only requests in flight on the killed process may fail, and these are retried on the other replica."""
     with (
         Triton(repository, "explicit") as one,
         Triton(repository, "explicit") as two,
@@ -86,7 +86,7 @@ def test_the_only_replica_is_reloaded(repository: Path) -> None:
 
 
 def test_readiness_reports_a_sick_model(repository: Path) -> None:
-    """The launcher is stopped first, so that nobody brings the model back."""
+    """The launcher is stopped first, so that nothing reloads the model."""
     shutil.rmtree(repository / "minilm_embed_qa")
     with Triton(repository, "explicit") as server, Gateway(server.url, repository) as gateway:
         gateway.wait_ready("embedding")

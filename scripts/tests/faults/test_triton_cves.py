@@ -120,7 +120,7 @@ def with_content_length(path: str, body: bytes) -> bytes:
 
 
 def exchange(url: str, request: bytes) -> bytes:
-    """The answer to raw bytes; the server may answer, or close, before it has read them all."""
+    """The answer to raw bytes. The server may answer or close before it has read them all."""
     with connect(url) as sock:
         with contextlib.suppress(OSError):
             sock.sendall(request)
@@ -140,7 +140,7 @@ INFER = "/v2/models/lookup/infer"
     [pytest.param(chunks(INFER), id="chunks"), pytest.param(with_content_length(INFER, nested()), id="nested")],
 )
 def test_bodies_crash_a_triton_that_they_reach(tmp_path, request_bytes: bytes) -> None:
-    """Otherwise the tests below would prove nothing. The launcher restarts Triton."""
+    """Proves that the attacks work without the gateway. The launcher restarts Triton."""
     graphs.place(tmp_path, "lookup", graphs.lookup(), graphs.LOOKUP % "")
     with Triton(tmp_path, control="explicit") as server:
         assert exchange(f"http://{server.http}", request_bytes) == b""
@@ -171,7 +171,7 @@ def test_nested_bodies(gateway, api: str, path: str, body: dict) -> None:
 
 @pytest.mark.parametrize("api, path, body", ROUTES)
 def test_compressed_bodies(gateway, api: str, path: str, body: dict) -> None:
-    """CVE-2026-24158, -24264: a small body that is large when unpacked."""
+    """CVE-2026-24158, -24264: a small compressed body with a large content."""
     packed = gzip.compress(b" " * (256 << 20) + b"{}", 1)
     got = requests.post(
         gateway.urls[api] + path,

@@ -47,7 +47,7 @@ class Response:
 
 
 class Request:
-    """The input of a model, and the sender through which a decoupled one answers."""
+    """The input of a model, and the response sender of a decoupled model."""
 
     def __init__(self, tensors: list[Tensor], outputs: list[str]) -> None:
         self.tensors, self.outputs = tensors, outputs

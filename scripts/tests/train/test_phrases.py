@@ -1,4 +1,4 @@
-"""The network that understands questions: its texts, its graph, and that what it can name can be answered. Run by `make
+"""The network that parses questions: its texts and its graph, and that every label has an answer. Run by `make
 test-train`."""
 
 import gzip

@@ -134,7 +134,7 @@ def test_a_logit_does_not_depend_on_its_batch():
 
 
 def test_the_ranker_computes_the_cosine_of_the_embedding():
-    """With every other evidence at 0, the logit is the cosine of the two-mode model, each text read alone."""
+    """With all other weights 0, the logit is the cosine of the two-mode model, which encodes each text alone."""
     read, two = model(), two_mode()
     with torch.no_grad():
         read.evidence.zero_(), read.offset.zero_()
@@ -234,7 +234,7 @@ def test_the_intent_projection_groups_texts_by_intent():
     found = intent_projection.list_loss(torch.eye(384), made, np.random.default_rng(1), wrong=2)
     assert float(found) == pytest.approx(
         math.log(1 + 2 * math.exp(-twomode.SCALE)), abs=1e-6
-    )  # right ones equal, wrong ones orthogonal
+    )  # right passages equal the query, wrong ones are orthogonal
 
 
 def test_lists_start_with_right_passages():
@@ -401,7 +401,7 @@ def test_a_word_counts_only_in_the_passage():
 
 
 def test_the_upper_layers_do_not_count_for_a_long_query():
-    """Other upper layers, another logit for a short query; the same one for a query of 90 tokens."""
+    """Other upper layers change the logit of a short query, but not of a query of 90 tokens."""
     one, other = model(), model()
     with torch.no_grad():
         other.upper[0].up.weight += torch.randn_like(other.upper[0].up.weight)
@@ -422,7 +422,7 @@ PAIRS = [
 
 @pytest.mark.parametrize("kind", ["embedding", "ranker"])
 def test_a_graph_that_skips_padding_has_the_same_outputs(kind: str):
-    """In batches of any shape, without a mask too; and no linear map sees padding."""
+    """In batches of any shape, also without a mask. No linear map gets padding."""
     from onnx import helper
 
     from scripts.convert.unpadded import unpadded

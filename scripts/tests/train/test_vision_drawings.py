@@ -193,7 +193,7 @@ def test_uneven_layouts_are_not_more_crowded():
 
 
 def test_coordinates_are_aligned_with_a_picture():
-    """RDKit's own drawing stands for another program's: the points found are those that RDKit reports."""
+    """With RDKit's drawing instead of another program's, the points found are those that RDKit reports."""
     random = Random(5)
     molecule = Chem.MolFromSmiles("CC(C)Cc1ccc(cc1)C(C)C(=O)O")
     png, drawn = drawing.picture(Chem.MolToSmiles(molecule), random, True)
@@ -328,7 +328,7 @@ def test_wrong_drawings_by_smilesdrawer_are_detected():
 
 
 def draw_by_itself(smiles: str) -> tuple[bytes, str] | None:
-    """Stands for a program that lays out and draws SMILES, and reports its drawing."""
+    """A fake of a program that lays out and draws SMILES, and reports its drawing."""
     molecule = Chem.MolFromSmiles(smiles)
     if molecule.GetNumAtoms() == 1:
         return None
