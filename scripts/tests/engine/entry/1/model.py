@@ -1,5 +1,5 @@
-"""vLLM's own AsyncLLM behind the tensors of Triton's vLLM backend, as documented at
-https://github.com/triton-inference-server/vllm_backend. How each request ended is a line of ended.log beside this file.
+"""vLLM's AsyncLLM behind the tensors of Triton's vLLM backend, as documented at
+https://github.com/triton-inference-server/vllm_backend. ended.log, beside this file, has the outcome of each request.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ import numpy as np
 import triton_python_backend_utils as pb_utils
 
 SETTINGS = {
-    "VLLM_CPU_KVCACHE_SPACE": "1",
-    "VLLM_CPU_OMP_THREADS_BIND": "nobind",
-    "OMP_NUM_THREADS": "1",  # GiB; no pinned cores; threads
+    "VLLM_CPU_KVCACHE_SPACE": "1",  # GiB
+    "VLLM_CPU_OMP_THREADS_BIND": "nobind",  # no pinned cores
+    "OMP_NUM_THREADS": "1",
     "VLLM_NO_USAGE_STATS": "1",
     "DO_NOT_TRACK": "1",
     "HF_HUB_OFFLINE": "1",
@@ -36,10 +36,8 @@ class TritonPythonModel:
         }
         environment = Path(parameters["environment"])
         os.environ.update(SETTINGS)
-        locale.setlocale(
-            locale.LC_CTYPE, "C.UTF-8"
-        )  # torch reads files of its own in the locale's encoding, here ASCII
-        os.environ.pop("PYTHONPATH", None)  # vLLM's own processes take the environment's packages alone
+        locale.setlocale(locale.LC_CTYPE, "C.UTF-8")  # torch reads its files in the locale's encoding, here ASCII
+        os.environ.pop("PYTHONPATH", None)  # vLLM's processes must use only the packages of the environment
         sys.executable = str(environment / "bin/python")
         multiprocessing.set_executable(sys.executable)
         sys.path.extend(str(folder) for folder in environment.glob("lib/python3*/site-packages"))
@@ -131,7 +129,7 @@ def sampling(request):
 
 
 def piece(output, echo: str, text: int, tokens: int, extras: set[str]):
-    """What is new after so many characters and tokens."""
+    """The output after this many characters and tokens."""
     new = output.outputs[0]
     values = {"text_output": np.array([((echo if not text else "") + new.text[text:]).encode()], object)}
     logs = [
