@@ -1,4 +1,4 @@
-// Drive files and batches with OpenAI's client for Node.js, and print what it makes of the answers as one JSON object.
+// Runs files and batches with OpenAI's client for Node.js and prints the results as one JSON object.
 //
 //     node batches.mjs URL KEY
 //
@@ -42,7 +42,7 @@ const vector = output[0].response.body.data[0].embedding;
 const second = await client.batches.create(ask);
 await ended(second.id);
 const listed = [];
-for await (const one of client.batches.list({ limit: 1 })) listed.push(one.id); // the client asks for the next pages by itself
+for await (const one of client.batches.list({ limit: 1 })) listed.push(one.id); // the client requests the next pages by itself
 const files = [];
 for await (const one of client.files.list({ purpose: "batch", limit: 1 })) files.push(one.id);
 

@@ -1,8 +1,8 @@
-// Ask Retort with JavaScript clients of OpenAI's interfaces, and print what they make of the answers as one JSON object.
+// Calls Retort with JavaScript clients of OpenAI's interfaces and prints the results as one JSON object.
 //
 //     node clients.mjs URL DATA_URL
 //
-// URL is that of the main port. Run by test_javascript_clients.py; what fails is told as text.
+// URL is that of the main port. Run by test_javascript_clients.py; a failure is a text.
 
 import { createOpenAI } from "@ai-sdk/openai";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
@@ -22,7 +22,7 @@ const baseURL = `${url}/v1`;
 const apiKey = "not-needed";
 const client = new OpenAI({ baseURL, apiKey, maxRetries: 0 });
 
-// What is asked of a drawing; nobody here knows names.
+// The requested facts of a drawing. The model knows few names.
 const Molecule = z.object({
   smiles: z.string(),
   molecular_formula: z.string(),
@@ -105,7 +105,7 @@ async function langchain() {
   return [vector.length, said.content, ...forms];
 }
 
-// Vercel's AI SDK, with the provider for OpenAI and the one for whatever speaks as it does.
+// Vercel's AI SDK, with the provider for OpenAI and the one for compatible services.
 async function vercel() {
   const own = createOpenAI({ baseURL, apiKey });
   const compatible = createOpenAICompatible({ name: "retort", baseURL, apiKey, supportsStructuredOutputs: true });

@@ -1,4 +1,4 @@
-"""Runs programs in JavaScript in Node.js, from the folder where npm installed them."""
+"""Runs JavaScript programs with Node.js, in the folder where npm installed their packages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 Ask = Callable[[dict], dict]
-"""Sends a line of JSON to the program and returns the line that it answers."""
+"""Sends a line of JSON to the program and returns its answer."""
 
 
 def start(script: str) -> Ask:

@@ -1,5 +1,5 @@
-// Draws molecules by OpenChemLib: a line of JSON in (mol or smiles, width, height, options, weight where it is not OpenChemLib's own),
-// a line of JSON out (svg, mol).
+// Draws molecules with OpenChemLib. In, a line of JSON: mol or smiles, width, height, options, and weight unless it is
+// OpenChemLib's default. Out, a line of JSON: svg and mol.
 import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline';
 

@@ -1,7 +1,11 @@
-// Draws molecules by SmilesDrawer: a line of JSON in (smiles, options, theme), a line of JSON out: svg, and what it shows:
-// atoms (index in the SMILES or null, element, hydrogens, charge, isotope, x, y in units of the svg, drawn, holds: whether neighbours that are not drawn
-// are written in its label), bonds (their two atoms, narrow: which of them the narrow end of a wedge is at, wedge: up, down or nothing),
-// circles (the atoms of each ring with a circle in it), dashed (whether an aromatic ring is drawn otherwise); error where it draws nothing.
+// Draws molecules with SmilesDrawer. In, a line of JSON: smiles, options, theme. Out, a line of JSON:
+//   svg
+//   atoms    index in the SMILES or null, element, hydrogens, charge, isotope, x and y in units of the svg, drawn, holds
+//            (whether its label includes neighbours that are not drawn)
+//   bonds    the two atoms, wedge (up, down or nothing), narrow (the atom at the narrow end of the wedge)
+//   circles  the atoms of each ring with a circle
+//   dashed   whether an aromatic ring is drawn otherwise
+//   error    if nothing was drawn
 import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline';
 
@@ -21,7 +25,7 @@ function shown(base) {
   }));
   const bonds = graph.edges.filter(({ bondType }) => bondType !== '.').map(({ sourceId, targetId, wedge }) => {
     const [source, target] = [graph.vertices[sourceId], graph.vertices[targetId]];
-    // As SvgWrapper.drawWedge: from the left end, but from the right end where that is a stereocentre.
+    // As in SvgWrapper.drawWedge: from the left end, or from the right end if that is a stereocentre.
     const [left, right] = source.position.x < target.position.x ? [source, target] : [target, source];
     return { atoms: [sourceId, targetId], narrow: (right.value.isStereoCenter ? right : left).id, wedge };
   });
