@@ -40,7 +40,7 @@ func text(p *string) string {
 }
 
 // TooMany has a status and an error type in each dialect.
-func TestTooMany(t *testing.T) {
+func TestOpenAITooMany(t *testing.T) {
 	f := &fault.Error{Kind: fault.TooMany, Message: "enough"}
 	status, body := RenderOpenAI(f)
 	got := fmt.Sprint(status, " ", body.Error.Type, " ", *body.Error.Code)

@@ -43,7 +43,7 @@ type CallResult struct {
 	Unfinished unfinished.Reason // "" for a finished answer
 }
 
-// Call has the API answer a request in one piece. It ends with ctx.
+// Call makes a request and returns its answer, which must not be a stream. The request ends with ctx.
 func (g *Gateway) Call(ctx context.Context, call Call) CallResult {
 	c := g.do(ctx, &call)
 	return CallResult{
@@ -53,10 +53,10 @@ func (g *Gateway) Call(ctx context.Context, call Call) CallResult {
 	}
 }
 
-// Follow has the API answer a request that may be a stream, and calls each with the data of every event as it arrives.
-// It returns the whole answer, or the data of the last event. It ends with ctx, and with an error of each.
+// Follow makes a request whose answer may be a stream, and calls onEvent with the data of each event as it arrives. It
+// returns the answer or, for a stream, the data of the last event. The request ends with ctx or an error of onEvent.
 func (g *Gateway) Follow(
-	ctx context.Context, call Call, each func(data []byte) error,
+	ctx context.Context, call Call, onEvent func(data []byte) error,
 ) (status int, body []byte, err error) {
 	c := g.do(ctx, &call)
 	stream := c.Response.BodyStream()
@@ -64,7 +64,7 @@ func (g *Gateway) Follow(
 		return c.Response.StatusCode(), bytes.Clone(c.Response.Body()), nil
 	}
 	defer func() { _ = c.Response.CloseBodyStream() }()
-	body, err = readEvents(stream, each)
+	body, err = readEvents(stream, onEvent)
 	return c.Response.StatusCode(), body, err
 }
 
@@ -106,14 +106,14 @@ func (g *Gateway) do(ctx context.Context, call *Call) *fasthttp.RequestCtx {
 	return &c
 }
 
-// readEvents calls each with the data of every server-sent event and returns the last data.
-func readEvents(stream io.Reader, each func(data []byte) error) (last []byte, err error) {
+// readEvents calls onEvent with the data of each server-sent event and returns the last data.
+func readEvents(stream io.Reader, onEvent func(data []byte) error) (last []byte, err error) {
 	for event, err := range sse.Read(stream, &sse.ReadConfig{MaxEventSize: math.MaxInt}) {
 		if err != nil {
 			return last, err
 		}
 		last = []byte(event.Data)
-		if err := each(last); err != nil {
+		if err := onEvent(last); err != nil {
 			return last, err
 		}
 	}

@@ -17,17 +17,16 @@ import (
 	"retort/orchestrator/unfinished"
 )
 
-// What a request type may implement. All are optional.
+// Optional interfaces of request types.
 type (
 	// Defaulter sets the defaults of members that the body may leave out. It is called before the body is decoded.
 	Defaulter interface{ SetDefaults() }
 
-	// Lenient is a request that is read more leniently for a client that expects a dialect. It is called before the
-	// body is decoded.
+	// Lenient makes a request accept more for a client that expects a dialect. It is called before the body is decoded.
 	Lenient interface{ SetLenient() }
 
-	// FromHeaders reads members from headers, for clients whose bodies are not to be changed. It is called after the
-	// body has been decoded.
+	// FromHeaders reads members from headers, for clients whose body cannot have them. It is called after the body has
+	// been decoded.
 	FromHeaders interface {
 		FromHeaders(get func(name string) string)
 	}
@@ -106,7 +105,7 @@ func WithParams[Res any](use func(context.Context, Params) (Res, error)) fiber.H
 	}
 }
 
-// Raw is an endpoint that gets the body as it is and sets its own status.
+// Raw is an endpoint whose use case gets the undecoded body and returns the status.
 func Raw[Res any](use func(ctx context.Context, body []byte) (status int, res Res, err error)) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		body, err := receiveRaw(c)
@@ -122,7 +121,7 @@ func Raw[Res any](use func(ctx context.Context, body []byte) (status int, res Re
 	}
 }
 
-// HTTPHandler is an endpoint that a handler of net/http answers in one piece.
+// HTTPHandler is an endpoint that a net/http handler answers. The answer is not streamed.
 func HTTPHandler(handler http.Handler) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		body, err := receiveRaw(c)

@@ -39,7 +39,7 @@ type exchange struct {
 	isStream bool     // the answer outlives the handler
 	call     *Call    // nil for a request of a client
 	dialect  *Dialect // may be nil
-	err      error    // what was answered, if not success
+	err      error    // that was answered, or nil
 
 	unfinished unfinished.Reason // "" for a finished answer
 
@@ -90,9 +90,8 @@ func (g *Gateway) startExchange(c *fiber.Ctx) *exchange {
 	return x
 }
 
-// withDeadline returns ctx with the deadline of the request, and with the earlier one by which a search must stop so
-// that it can answer with what it has. Half of the time between the two is for scoring what was found, half for the
-// answer.
+// withDeadline returns ctx with the deadline of the request and an earlier one, at which a search must stop to answer
+// with what it has found. Half of the time between the two is for scoring its results, half for the answer.
 func (x *exchange) withDeadline(ctx context.Context) context.Context {
 	timeout := x.gateway.opts.Timeout
 	stopping := x.gateway.opts.Stopping
@@ -146,7 +145,7 @@ func (x *exchange) takePermit(ctx context.Context, heavy bool) (err error) {
 	return err
 }
 
-// setRoute remembers the route for the metrics, while Fiber's context is at hand.
+// setRoute records the route for the metrics, since Fiber's context does not outlive the handler.
 func (x *exchange) setRoute(c *fiber.Ctx) { x.route = utils.CopyString(c.Route().Path) }
 
 // catchPanic calls f and returns its panic as an error.
@@ -238,10 +237,10 @@ func (x *exchange) report(status, bytesOut int, took time.Duration) {
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// maxRequestID is the length of the longest id of a client's that is used.
+// maxRequestID is the upper bound on the length of an id from a client.
 const maxRequestID = 128
 
-// requestID returns the id that a client gave if it is short and printable, else a new one.
+// requestID returns the id from the client if it is short and printable, else a new one.
 func requestID(given string) string {
 	isPrintable := strings.IndexFunc(given, func(r rune) bool { return r <= ' ' || r > '~' }) < 0
 	if given != "" && len(given) <= maxRequestID && isPrintable {

@@ -1,5 +1,5 @@
-// Package gateway holds what all documented APIs share: limits, deadlines, streams, health, documentation, and one log
-// line, metric and span a request. It knows no API.
+// Package gateway holds what all documented APIs share: limits, deadlines, streams, health, documentation, and a log
+// line, metrics and a span for each request. It knows no API.
 //
 // A request: [httpserver.Guard] refuses what is ambiguous → the API's own Fiber app → an exchange (id, deadline,
 // departure of the client) → an endpoint such as [JSON] reads the body, binds it to a typed request, validates it and
@@ -67,15 +67,15 @@ type Options struct {
 	Config
 	Keys   *Keys          // nil: no authentication
 	Memory *memory.Budget // for the large bodies of all APIs; nil: no bound
-	// Stopping ends when the process stops and work must answer with what it has found so far: see the package
-	// unfinished. nil: never.
+	// Stopping ends when the process stops, and searches must answer with what they have found so far (see package
+	// unfinished); nil: never.
 	Stopping    context.Context
 	CORSOrigins string // comma-separated; empty: no CORS
 	Version     string // of this program
 	Logger      zerolog.Logger
 	Metrics     *telemetry.Metrics
-	// StartRequest is called for every request that a client waits for and that takes a permit, with its API and route.
-	// end is called when it has been answered, with ok for success. May be nil.
+	// StartRequest, if not nil, is called with the API and route of each request of a client that takes a permit. end
+	// is called after the answer; ok reports success.
 	StartRequest func(kind string) (end func(ok bool))
 	// Watches bounds the open streams of Watch endpoints.
 	Watches admission.WatchLimits
@@ -89,7 +89,7 @@ type Gateway struct {
 	opts       Options
 	app        *fiber.App
 	permits    *admission.Permits
-	uploads    *admission.Permits // transfers go at the pace of their clients and so take none of permits
+	uploads    *admission.Permits // not permits, which a slow client would hold
 	downloads  *admission.Permits
 	watches    *admission.Watches
 	departures *httpserver.Departures
@@ -127,7 +127,7 @@ func New(life context.Context, api API, draining func() bool, opts Options) (*Ga
 	}
 	api.Routes(g.app)
 	g.serviceRoutes(g.app)
-	source := description.Source{OpenAPI: api.OpenAPI(), Version: opts.Version, Keyed: opts.Keys != nil}
+	source := description.Source{OpenAPI: api.OpenAPI(), Version: opts.Version, NeedsKey: opts.Keys != nil}
 	if err := description.Mount(g.app, source); err != nil {
 		return nil, fmt.Errorf("%s: %w", api.Name(), err)
 	}

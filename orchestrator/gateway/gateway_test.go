@@ -178,7 +178,7 @@ func post(t *testing.T, url, body string) (status int, text string, header http.
 	return res.StatusCode, string(b), res.Header
 }
 
-func TestAnswers(t *testing.T) {
+func TestJSONAndStreamAnswers(t *testing.T) {
 	url, _ := open(t, &kitchen{}, nil)
 	for _, test := range []struct {
 		path, body string
@@ -432,7 +432,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-func TestBrokenHTTPIsAnswered(t *testing.T) {
+func TestMalformedHTTPIsAnswered(t *testing.T) {
 	url, _ := open(t, &kitchen{}, nil)
 	conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
 	if err != nil {

@@ -48,7 +48,7 @@ func talk(t *testing.T, url, text string) (statuses []string) {
 }
 
 // A body that no route reads is never parsed as the next request.
-func TestNothingIsSmuggled(t *testing.T) {
+func TestUnreadBodyIsNotNextRequest(t *testing.T) {
 	url, log := open(t, &kitchen{}, nil)
 	inner := "\r\n\r\nGET /v1/version HTTP/1.1\r\nHost: x\r\n\r\n"
 	for _, size := range []int{len(inner), 20_000, 2 << 20} {
@@ -74,7 +74,7 @@ func TestNothingIsSmuggled(t *testing.T) {
 }
 
 // A persistent connection survives a body that no handler reads.
-func TestConnectionsAreKept(t *testing.T) {
+func TestConnectionSurvivesUnreadBody(t *testing.T) {
 	url, _ := open(t, &kitchen{}, nil)
 	text := "POST /none HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello" +
 		"GET /v1/version HTTP/1.1\r\nHost: x\r\n\r\n" +
@@ -141,7 +141,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 }
 
 // A client that does not read gets its permit taken back.
-func TestClientThatDoesNotRead(t *testing.T) {
+func TestClientThatDoesNotReadLosesPermit(t *testing.T) {
 	for _, body := range []string{`{"stream":true,"events":10000000}`, `{"size":20000000}`} {
 		url, _ := openServer(t, &kitchen{}, func(o *Options) {
 			o.Concurrency = 1

@@ -83,7 +83,7 @@ func (k *Keys) Check(c *fiber.Ctx) *fault.Error {
 	return nil
 }
 
-// What a request's context says about its client.
+// Keys of values in the context of a request.
 type (
 	callerKey struct{}
 	viaKey    struct{}
@@ -95,7 +95,7 @@ func Caller(ctx context.Context) string {
 	return caller
 }
 
-// Via returns the API by whose port or prefix a request for another gateway came, or "": see SetVia.
+// Via returns the API to whose port or prefix a client sent a request that another gateway serves, or "": see SetVia.
 func Via(ctx context.Context) string {
 	via, _ := ctx.Value(viaKey{}).(string)
 	return via

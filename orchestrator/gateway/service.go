@@ -6,8 +6,8 @@ import (
 	_ "embed"
 	"encoding/hex"
 	"net/url"
+	"path"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
@@ -42,47 +42,47 @@ func (g *Gateway) Ready() error {
 	return g.api.Ready()
 }
 
-// Metadata is the answer of /v1/metadata.
-type Metadata struct {
+// metadata is the answer of /v1/metadata.
+type metadata struct {
 	Version     string      `json:"version"`
 	AssetInfo   []string    `json:"assetInfo"`
-	LicenseInfo License     `json:"licenseInfo"`
-	ModelInfo   []ModelInfo `json:"modelInfo"`
+	LicenseInfo license     `json:"licenseInfo"`
+	ModelInfo   []modelInfo `json:"modelInfo"`
 }
 
-// License is the licence of this program. Those of the models are on their cards.
-type License struct {
+// license is the licence of this program. The licences of models are on their cards.
+type license struct {
 	Name string `json:"name"`
 	Path string `json:"path"`
 }
 
-// ModelInfo names one model.
-type ModelInfo struct {
+// modelInfo names a model.
+type modelInfo struct {
 	ShortName string `json:"shortName"`
 	ModelURL  string `json:"modelUrl"`
 }
 
-func (g *Gateway) metadata(context.Context) (Metadata, error) {
-	m := Metadata{
+func (g *Gateway) metadata(context.Context) (metadata, error) {
+	m := metadata{
 		Version:     g.opts.Version,
 		AssetInfo:   []string{},
-		LicenseInfo: License{Name: "Apache-2.0", Path: "LICENSE"},
-		ModelInfo:   []ModelInfo{},
+		LicenseInfo: license{Name: "Apache-2.0", Path: "LICENSE"},
+		ModelInfo:   []modelInfo{},
 	}
 	for _, id := range g.api.Models() {
-		m.ModelInfo = append(m.ModelInfo, ModelInfo{ShortName: id[strings.LastIndexByte(id, '/')+1:], ModelURL: id})
+		m.ModelInfo = append(m.ModelInfo, modelInfo{ShortName: path.Base(id), ModelURL: id})
 	}
 	return m, nil
 }
 
-// Version is the answer of /v1/version. The APIs have the version of the program.
-type Version struct {
+// version is the answer of /v1/version. The APIs have the version of the program.
+type version struct {
 	Release string `json:"release"`
 	API     string `json:"api"`
 }
 
-func (g *Gateway) version(context.Context) (Version, error) {
-	return Version{Release: g.opts.Version, API: g.opts.Version}, nil
+func (g *Gateway) version(context.Context) (version, error) {
+	return version{Release: g.opts.Version, API: g.opts.Version}, nil
 }
 
 // licenseText is a copy of the repository's LICENSE, which no package can embed from above its own folder.
@@ -90,8 +90,8 @@ func (g *Gateway) version(context.Context) (Version, error) {
 //go:embed license.txt
 var licenseText string
 
-// LicenseText is the licence of this program with its full text.
-type LicenseText struct {
+// licenseFile is the licence of this program with its full text.
+type licenseFile struct {
 	Name    string `json:"name"`
 	Path    string `json:"path"`
 	SHA     string `json:"sha"`  // SHA-1 of the text
@@ -101,9 +101,9 @@ type LicenseText struct {
 	Content string `json:"content"`
 }
 
-func (g *Gateway) license(context.Context) (LicenseText, error) {
+func (g *Gateway) license(context.Context) (licenseFile, error) {
 	sum := sha1.Sum([]byte(licenseText)) // as in the published services
-	return LicenseText{
+	return licenseFile{
 		Name:    "Apache-2.0",
 		Path:    "LICENSE",
 		SHA:     hex.EncodeToString(sum[:]),
@@ -114,22 +114,22 @@ func (g *Gateway) license(context.Context) (LicenseText, error) {
 	}, nil
 }
 
-// Manifest describes what the API serves now, as YAML.
-type Manifest struct {
+// manifest describes what the API serves now, as YAML.
+type manifest struct {
 	ManifestFile       string `json:"manifest_file"`
 	RepositoryOverride string `json:"repository_override"` // always empty
 }
 
-func (g *Gateway) manifest(context.Context) (Manifest, error) {
+func (g *Gateway) manifest(context.Context) (manifest, error) {
 	text, err := yaml.Marshal(struct {
 		API     string   `yaml:"api"`
 		Release string   `yaml:"release"`
 		Models  []string `yaml:"models"`
 	}{g.api.Name(), g.opts.Version, g.api.Models()})
-	return Manifest{ManifestFile: string(text)}, err
+	return manifest{ManifestFile: string(text)}, err
 }
 
-// Lister is an API whose model list has entries of its own. Entry returns that of a model, or why there is none.
+// Lister is an API that defines the entries of its model list. Entry returns the entry of a model, or a fault.
 type Lister interface{ Entry(id string) (any, error) }
 
 // retrieveModel answers with one model of the list. Its id may have slashes, which some clients escape.

@@ -19,7 +19,7 @@ import (
 type Events struct {
 	exchange *exchange
 	ctx      context.Context
-	next     chan []byte
+	queue    chan []byte
 }
 
 // Send writes an event with v, encoded as JSON, as its data. It returns the context's error once the client has left or
@@ -47,7 +47,7 @@ func (e *Events) SendText(data string) error { return e.send("data: " + data + "
 
 func (e *Events) send(event string) error {
 	select {
-	case e.next <- []byte(event):
+	case e.queue <- []byte(event):
 		return nil
 	case <-e.ctx.Done():
 		return e.ctx.Err()
@@ -72,11 +72,11 @@ func (e *StreamError) Error() string { return e.Err.Error() }
 
 func (e *StreamError) Unwrap() error { return e.Err }
 
-// JSONOrStream is an endpoint that answers as whole in one piece or, if wants says so, as stream in server-sent
-// events. A failure before the first event is answered with its status like that of any other request. JSONOrStream
-// panics if Req has fields that package bind cannot decode.
+// JSONOrStream is an endpoint that answers in one piece (whole) or, if wantsStream returns true, in server-sent events
+// (stream). A failure before the first event is answered with a status, as for any other endpoint. JSONOrStream panics
+// if Req has fields that package bind cannot decode.
 func JSONOrStream[Req, Res any](
-	wants func(Req) bool,
+	wantsStream func(Req) bool,
 	whole func(context.Context, Req) (Res, error),
 	stream func(context.Context, Req, *Events) error,
 	bounds ...bind.Bound,
@@ -90,7 +90,7 @@ func JSONOrStream[Req, Res any](
 		if exchangeOf(c).call.isValidateOnly() {
 			return c.SendStatus(fiber.StatusNoContent)
 		}
-		if !wants(req) {
+		if !wantsStream(req) {
 			res, err := whole(c.UserContext(), req)
 			if err != nil {
 				return err
@@ -101,7 +101,7 @@ func JSONOrStream[Req, Res any](
 	}
 }
 
-// Watch is an endpoint without a body that answers with the server-sent events of one thing, whose id is the parameter
+// Watch is an endpoint without a body that answers with the server-sent events of the object whose id is the parameter
 // param of the path. It takes no permit: Options.Watches bounds the number of streams.
 func Watch(param string, watch func(ctx context.Context, id string, events *Events) error) fiber.Handler {
 	return func(c *fiber.Ctx) error {
@@ -146,14 +146,14 @@ func sendEvents(c *fiber.Ctx, produce func(context.Context, *Events) error) erro
 	x := exchangeOf(c)
 	ctx, stop := context.WithCancel(c.UserContext())
 	x.atEnd(stop)
-	e := &Events{exchange: x, ctx: ctx, next: make(chan []byte, 16)}
+	e := &Events{exchange: x, ctx: ctx, queue: make(chan []byte, 16)}
 	result := make(chan error, 1)
 	go func() {
 		err := x.catchPanic(func() error { return produce(ctx, e) })
-		close(e.next)
+		close(e.queue)
 		result <- err
 	}()
-	first, hasEvents := <-e.next
+	first, hasEvents := <-e.queue
 	if !hasEvents {
 		if err := <-result; err != nil {
 			return err
@@ -166,7 +166,7 @@ func sendEvents(c *fiber.Ctx, produce func(context.Context, *Events) error) erro
 	c.Context().SetBodyStreamWriter(func(w *bufio.Writer) {
 		written := 0
 		err := x.catchPanic(func() error { // fasthttp runs this in a goroutine of its own
-			written = writeEvents(w, first, e.next, stop)
+			written = writeEvents(w, first, e.queue, stop)
 			if hasEvents {
 				written += x.writeFailure(w, <-result)
 			}
@@ -184,28 +184,28 @@ func sendEvents(c *fiber.Ctx, produce func(context.Context, *Events) error) erro
 // noticed.
 const keepAlive = 10 * time.Second
 
-// writeEvents copies events to the client until there are no more. After a failed flush it stops the producer and drops
-// the rest.
-func writeEvents(w *bufio.Writer, first []byte, next <-chan []byte, stop func()) (written int) {
+// writeEvents writes events to the client until queue is closed. After a failed flush it stops the producer and drops
+// the remaining events.
+func writeEvents(w *bufio.Writer, first []byte, queue <-chan []byte, stop func()) (written int) {
 	idle := time.NewTicker(keepAlive)
 	defer idle.Stop()
-	put := func(event []byte) {
+	write := func(event []byte) {
 		n, err := w.Write(event)
 		written += n
 		if err != nil || w.Flush() != nil {
 			stop()
 		}
 	}
-	put(first)
+	write(first)
 	for {
 		select {
-		case event, more := <-next:
+		case event, more := <-queue:
 			if !more {
 				return written
 			}
-			put(event)
+			write(event)
 		case <-idle.C:
-			put([]byte(": alive\n\n"))
+			write([]byte(": alive\n\n"))
 		}
 	}
 }

@@ -23,13 +23,13 @@ const transferPatience = 30 * time.Second
 
 // takeTransferPermit waits for a permit for an upload or a download, for at most transferPatience.
 func (x *exchange) takeTransferPermit(ctx context.Context, permits *admission.Permits) error {
-	waiting, stop := context.WithTimeout(ctx, transferPatience)
+	waitCtx, stop := context.WithTimeout(ctx, transferPatience)
 	defer stop()
-	release, err := permits.Acquire(waiting, false)
+	release, err := permits.Acquire(waitCtx, false)
 	switch {
 	case err == nil:
 		x.atEnd(release)
-	case waiting.Err() != nil && ctx.Err() == nil:
+	case waitCtx.Err() != nil && ctx.Err() == nil:
 		x.gateway.opts.Metrics.Refused(x.request.API)
 		return &fault.Error{
 			Kind:       fault.Overloaded,
@@ -131,6 +131,6 @@ func (d *download) Read(into []byte) (int, error) {
 }
 
 func (d *download) Close() error {
-	d.exchange.end(fiber.StatusOK, int(d.pace.Moved()))
+	d.exchange.end(fiber.StatusOK, int(d.pace.Transferred()))
 	return nil
 }

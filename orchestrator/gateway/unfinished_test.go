@@ -79,7 +79,7 @@ func TestUnfinishedAnswersSaySo(t *testing.T) {
 }
 
 // The work of a departed client is not answered, whatever it has found.
-func TestADepartedClientGetsNothing(t *testing.T) {
+func TestDepartedClientGetsNoAnswer(t *testing.T) {
 	p := newPatient()
 	url, log := openAPI(t, p, func(o *Options) { o.Timeout = time.Minute }, httpserver.Config{})
 	ctx, leave := context.WithCancel(t.Context())

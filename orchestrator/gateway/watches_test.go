@@ -110,7 +110,7 @@ func TestWatchesAreBounded(t *testing.T) {
 
 // The head of a stream is the end of its connection: fasthttp writes the end of a chunked body behind it, which the
 // next answer would begin with.
-func TestHeadOfAStream(t *testing.T) {
+func TestHeadOfStreamClosesConnection(t *testing.T) {
 	url, _ := openAPI(t, gallery{&kitchen{}}, nil, httpserver.Config{})
 	for path, closes := range map[string]bool{"/ovens/7/events": true, "/v1/health/live": false} {
 		response, err := http.Head(url + path)

@@ -8,13 +8,13 @@ import (
 
 // BackgroundGate admits background work beside the requests of clients, which pass without waiting and are only timed.
 //
-// While no client asks, all places are free. While clients do, a control loop admits as much background work as leaves
-// the mean duration of their requests where it is without any: the level rises by a few percent a tick, and falls by
-// almost a third as soon as requests take longer. A level below 1 is the share of time in which a single place is
-// taken.
+// While no client sends requests, all places are free. Otherwise a control loop sets the level, the number of places in
+// use, so that background work does not raise the mean duration of the requests: the level rises by a few percent a
+// tick, and falls by almost a third as soon as requests take longer. A level below 1 is the share of time in which a
+// single place is in use.
 //
-// The baseline of a kind of requests is measured on those that no background work ran beside. Until it is known, the
-// level stays at or below a quarter, which leaves gaps in which requests run alone.
+// The baseline of a kind of requests is the mean duration of those beside which no background work ran. Until it is
+// known, the level is at most a quarter, which leaves gaps in which requests run alone.
 type BackgroundGate struct {
 	places int
 	now    func() time.Time
@@ -34,7 +34,7 @@ type BackgroundGate struct {
 
 // requestKind holds the durations of requests that should take about as long as each other.
 type requestKind struct {
-	alone      mean // seconds, of requests that no background work ran beside
+	alone      mean // the baseline, in seconds
 	recent     mean // seconds, of all requests
 	inProgress int
 	lastEnd    time.Time
@@ -124,7 +124,7 @@ func (g *BackgroundGate) kindOf(name string) *requestKind {
 	return k
 }
 
-// isIdle reports whether no client has asked for a while.
+// isIdle reports whether no client has sent a request for a while.
 func (g *BackgroundGate) isIdle(now time.Time) bool {
 	return g.clientRequests == 0 && now.Sub(g.lastClient) > idleAfter
 }

@@ -36,11 +36,11 @@ func (m *machine) work(ctx context.Context) {
 	}
 }
 
-// ask sends requests of a client for a while and returns their mean duration.
-func (m *machine) ask(spell, pause time.Duration) time.Duration {
+// sendRequests sends requests of a client for a period and returns their mean duration.
+func (m *machine) sendRequests(period, pause time.Duration) time.Duration {
 	var total time.Duration
 	n := 0
-	for until := time.Now().Add(spell); time.Now().Before(until); n++ {
+	for until := time.Now().Add(period); time.Now().Before(until); n++ {
 		began := time.Now()
 		ended := m.gate.StartRequest("embedding")
 		for left := m.request; left > 0; left -= time.Millisecond {
@@ -53,7 +53,7 @@ func (m *machine) ask(spell, pause time.Duration) time.Duration {
 	return total / time.Duration(n)
 }
 
-func TestBackgroundTakesWhatIsLeft(t *testing.T) {
+func TestBackgroundUsesSpareCapacity(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const places = 16
 		m := &machine{gate: admission.NewBackgroundGate(places), piece: alone, request: alone}
@@ -67,9 +67,9 @@ func TestBackgroundTakesWhatIsLeft(t *testing.T) {
 		if free := int32(time.Second / alone * places); m.done.Load() < free*9/10 {
 			t.Errorf("%d pieces in a second without a client, of %d that there are places for", m.done.Load(), free)
 		}
-		m.ask(20*time.Second, 30*time.Millisecond) // it finds its level
+		m.sendRequests(20*time.Second, 30*time.Millisecond) // it finds its level
 		m.done.Store(0)
-		mean := m.ask(20*time.Second, 30*time.Millisecond)
+		mean := m.sendRequests(20*time.Second, 30*time.Millisecond)
 		if mean > alone*13/10 {
 			t.Errorf("requests take %v beside background work, %v alone", mean, alone)
 		}
@@ -87,7 +87,7 @@ func TestBackgroundTakesWhatIsLeft(t *testing.T) {
 	})
 }
 
-func TestPlaceEndsWithItsContext(t *testing.T) {
+func TestBackgroundGateAcquireEndsWithContext(t *testing.T) {
 	gate := admission.NewBackgroundGate(1)
 	release, err := gate.Acquire(t.Context())
 	if err != nil {
@@ -105,9 +105,9 @@ func TestPlaceEndsWithItsContext(t *testing.T) {
 	release()
 }
 
-// A kind of request that was slow beside background work, and is not asked any more, does not hold it down while
-// clients ask for another kind that is as fast as ever.
-func TestKindThatIsGoneHoldsNothingDown(t *testing.T) {
+// A kind of requests that was slow beside background work but has ended does not limit it, while requests of another
+// kind are as fast as ever.
+func TestStaleKindDoesNotLimitBackground(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := admission.NewBackgroundGate(8)
 		ask := func(kind string, requests int, took time.Duration) {
@@ -143,8 +143,8 @@ func TestKindThatIsGoneHoldsNothingDown(t *testing.T) {
 	})
 }
 
-// A kind is heeded as long as one of its requests is under way.
-func TestLongRequestsAreHeeded(t *testing.T) {
+// A slow kind limits background work as long as one of its requests is in progress.
+func TestLongRequestLimitsBackground(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := admission.NewBackgroundGate(8)
 		for range 10 {
@@ -176,9 +176,9 @@ func TestLongRequestsAreHeeded(t *testing.T) {
 	})
 }
 
-// Until some requests of a kind have had the machine alone, little background work is admitted. Here pieces start too
-// often for that.
-func TestLittleIsAdmittedBesideAnUnknownKind(t *testing.T) {
+// Until some requests of a kind have run without background work, little of it is admitted. Here pieces of work start
+// too often for that.
+func TestUnknownKindLimitsBackground(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const places = 16
 		m := &machine{gate: admission.NewBackgroundGate(places), piece: alone, request: 20 * alone}
@@ -187,9 +187,9 @@ func TestLittleIsAdmittedBesideAnUnknownKind(t *testing.T) {
 			go m.work(ctx)
 		}
 		time.Sleep(5 * time.Second)
-		m.ask(20*time.Second, 0)
+		m.sendRequests(20*time.Second, 0)
 		m.done.Store(0)
-		if mean := m.ask(20*time.Second, 0); mean > m.request*13/10 {
+		if mean := m.sendRequests(20*time.Second, 0); mean > m.request*13/10 {
 			t.Errorf("requests take %v beside background work, %v alone, at a level of %g",
 				mean, m.request, m.gate.Level())
 		}
@@ -201,9 +201,9 @@ func TestLittleIsAdmittedBesideAnUnknownKind(t *testing.T) {
 	})
 }
 
-// A request is no measure of its kind's time alone if background work ran beside it, even if the work both started and
+// A request is not part of its kind's baseline if background work ran beside it, even if the work both started and
 // ended during the request.
-func TestWorkWithinARequestIsNoReference(t *testing.T) {
+func TestRequestBesideBackgroundIsNoBaseline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := admission.NewBackgroundGate(8)
 		const requests = 10

@@ -22,7 +22,7 @@ type Permits struct {
 	servedHeavy int
 	light       waiters
 	heavy       waiters
-	background  waiters // beside queue: the workers that ask bound their own number
+	background  waiters // not counted in queue: the workers bound their number
 }
 
 // waiters are the requests that wait for a permit, by arrival. A channel is closed when its request gets one.

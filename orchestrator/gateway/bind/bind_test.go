@@ -103,7 +103,7 @@ func TestNullable(t *testing.T) {
 }
 
 // MustSupport panics on a tag or a field type that JSON has no rules for.
-func TestBadRequestTypesPanic(t *testing.T) {
+func TestMustSupportPanics(t *testing.T) {
 	for want, check := range map[string]func(){
 		`Name: unknown word "requird" in tag bind`: mustSupport[struct {
 			Name string `json:"name" bind:"requird"`
@@ -212,7 +212,7 @@ func TestJSONReportsAFewOfMany(t *testing.T) {
 }
 
 // The memory for a body does not grow with the number of its problems.
-func TestProblemsTakeNoMemory(t *testing.T) {
+func TestMemoryOfProblemsIsBounded(t *testing.T) {
 	type item struct {
 		Text string   `json:"text" bind:"required"`
 		More []string `json:"more"`

@@ -18,15 +18,15 @@ var serviceYAML []byte
 
 // Source is what the description of an API is composed of.
 type Source struct {
-	OpenAPI []byte // the API's own part, in YAML
-	Version string // of the program
-	Keyed   bool   // requests need a bearer key
+	OpenAPI  []byte // the API's own part, in YAML
+	Version  string // of the program
+	NeedsKey bool   // requests need a bearer key
 }
 
 // compose returns the description as JSON, with its title. It adds to the API's own part the paths that every API has
 // (service.yaml), the version and, if requests need a key, the bearer scheme.
 func (s Source) compose() (text []byte, title string, err error) {
-	own, err := readYAML(s.OpenAPI)
+	spec, err := readYAML(s.OpenAPI)
 	if err != nil {
 		return nil, "", fmt.Errorf("openapi.yaml: %w", err)
 	}
@@ -34,19 +34,19 @@ func (s Source) compose() (text []byte, title string, err error) {
 	if err != nil {
 		return nil, "", fmt.Errorf("service.yaml: %w", err)
 	}
-	info := own.section("info")
+	info := spec.section("info")
 	_ = json.Unmarshal(info.get("title"), &title) // without one the page has no title
 	info.set("version", jsonOf(s.Version))
-	own.set("info", info.text())
-	paths := own.section("paths")
+	spec.set("info", info.text())
+	paths := spec.section("paths")
 	for _, path := range shared.section("paths") {
 		paths.set(path.name, path.value)
 	}
-	if s.Keyed {
-		own.secure(paths)
+	if s.NeedsKey {
+		spec.secure(paths)
 	}
-	own.set("paths", paths.text())
-	return own.text(), title, nil
+	spec.set("paths", paths.text())
+	return spec.text(), title, nil
 }
 
 // secure declares the bearer scheme for every operation except the health probes, which need no key.

@@ -9,7 +9,7 @@ import (
 // scheme.
 func TestDescription(t *testing.T) {
 	openAPI := []byte("openapi: 3.1.0\ninfo:\n  title: Kitchen\n  version: '1'\n")
-	source := Source{OpenAPI: openAPI, Version: "1.2.3", Keyed: true}
+	source := Source{OpenAPI: openAPI, Version: "1.2.3", NeedsKey: true}
 	text, title, err := source.compose()
 	if err != nil || title != "Kitchen" {
 		t.Fatal(title, err)
@@ -25,7 +25,7 @@ func TestDescription(t *testing.T) {
 			t.Errorf("no %s in %s", want, text)
 		}
 	}
-	source.Keyed = false
+	source.NeedsKey = false
 	if text, _, _ = source.compose(); strings.Contains(string(text), "bearer") {
 		t.Error("the bearer scheme is declared though no key is needed")
 	}

@@ -39,7 +39,7 @@ func newConnections(max int, writeTimeout time.Duration) *connections {
 
 // limit returns a listener that adds its connections to c.
 func (c *connections) limit(listener net.Listener) net.Listener {
-	return &limited{Listener: listener, connections: c}
+	return &limitedListener{Listener: listener, connections: c}
 }
 
 // close lets the connections that wait for room in.
@@ -122,14 +122,14 @@ func markAwaited(ctx *fasthttp.RequestCtx) {
 	}
 }
 
-// limited is a listener that adds the connections it accepts and survives transient errors.
-type limited struct {
+// limitedListener is a listener that adds the connections it accepts and survives transient errors.
+type limitedListener struct {
 	net.Listener
 	connections *connections
 }
 
 // Accept retries after a lack of file descriptors or memory, which would otherwise end the server.
-func (l *limited) Accept() (net.Conn, error) {
+func (l *limitedListener) Accept() (net.Conn, error) {
 	pauses := backoff.NewExponentialBackOff()
 	pauses.InitialInterval = 5 * time.Millisecond
 	pauses.MaxInterval = time.Second
@@ -167,7 +167,7 @@ type connection struct {
 	net.Conn
 	owner   *connections
 	awaited atomic.Int64 // since when the client is awaited, Unix time in ns; 0 while its request is served
-	ended   atomic.Bool  // Read has returned the end of what the client sends
+	sawEOF  atomic.Bool  // the client has closed its sending half
 	once    sync.Once
 }
 
@@ -195,7 +195,7 @@ func (c *connection) NetConn() net.Conn { return c.Conn }
 func (c *connection) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if n == 0 && err != nil {
-		c.ended.Store(true)
+		c.sawEOF.Store(true)
 	}
 	return n, err
 }

@@ -80,7 +80,7 @@ func discard(ctx *fasthttp.RequestCtx) bool {
 // io.EOF for both.
 func isTruncated(ctx *fasthttp.RequestCtx) bool {
 	conn, ok := ctx.Conn().(*connection)
-	return ok && ctx.Request.Header.ContentLength() == -1 && conn.ended.Load()
+	return ok && ctx.Request.Header.ContentLength() == -1 && conn.sawEOF.Load()
 }
 
 // checkHead returns a fault if two programs could read the request line and headers differently.

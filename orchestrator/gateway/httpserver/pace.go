@@ -17,31 +17,31 @@ const (
 
 // Pace is the average rate at which a client must send an upload or take a download.
 type Pace struct {
-	minRate int64 // bytes a second; 0: any
-	start   time.Time
-	moved   int64 // bytes so far
+	minRate     int64 // bytes a second; 0: any
+	start       time.Time
+	transferred int64 // bytes so far
 }
 
 // NewPace returns the pace of a transfer that starts now. minRate is in bytes a second; 0 allows any.
 func NewPace(minRate int64) Pace { return Pace{minRate: minRate, start: time.Now()} }
 
 // Add counts n more bytes.
-func (p *Pace) Add(n int) { p.moved += int64(n) }
+func (p *Pace) Add(n int) { p.transferred += int64(n) }
 
-// Moved returns the bytes counted so far.
-func (p *Pace) Moved() int64 { return p.moved }
+// Transferred returns the bytes counted so far.
+func (p *Pace) Transferred() int64 { return p.transferred }
 
-// IsLate reports whether the client has fallen behind.
+// IsLate reports whether the client is slower than the rate allows.
 func (p *Pace) IsLate() bool { return time.Now().After(p.deadline(0)) }
 
-// deadline returns when the next bytes must have moved: within piecePatience, and in time for the whole transfer, to
-// which piecePatience is added once as a grace period.
+// deadline returns when the next bytes must have been transferred: within piecePatience, and in time for the whole
+// transfer, to which piecePatience is added once as a grace period.
 func (p *Pace) deadline(bytes int64) time.Time {
 	next := time.Now().Add(piecePatience)
 	if p.minRate <= 0 {
 		return next
 	}
-	seconds := float64(p.moved+bytes) / float64(p.minRate)
+	seconds := float64(p.transferred+bytes) / float64(p.minRate)
 	whole := p.start.Add(piecePatience + time.Duration(seconds*float64(time.Second)))
 	if whole.Before(next) {
 		return whole
@@ -57,7 +57,7 @@ type pacedReader struct {
 	left     int // bytes of the current piece
 	pace     Pace
 	declared int  // Content-Length; negative if there is none
-	ended    bool // fasthttp would read past the end of a chunked body, into the next request
+	sawEOF   bool // fasthttp would read past the end of a chunked body, into the next request
 }
 
 func newPacedReader(ctx context.Context, c *fasthttp.RequestCtx, pace Pace) *pacedReader {
@@ -68,7 +68,7 @@ func newPacedReader(ctx context.Context, c *fasthttp.RequestCtx, pace Pace) *pac
 }
 
 func (p *pacedReader) Read(into []byte) (int, error) {
-	if p.ended {
+	if p.sawEOF {
 		return 0, io.EOF
 	}
 	if err := p.ctx.Err(); err != nil {
@@ -76,7 +76,7 @@ func (p *pacedReader) Read(into []byte) (int, error) {
 	}
 	if p.left <= 0 {
 		p.left = bodyPiece
-		if conn, ok := p.conn.(*connection); ok && p.pace.moved > 0 {
+		if conn, ok := p.conn.(*connection); ok && p.pace.transferred > 0 {
 			conn.await(0) // a client that sends its pieces in time is not the one awaited longest
 		}
 		_ = p.conn.SetReadDeadline(p.deadline()) // fails on the connections of tests only
@@ -84,8 +84,8 @@ func (p *pacedReader) Read(into []byte) (int, error) {
 	n, err := p.body.Read(into)
 	p.left -= n
 	p.pace.Add(n)
-	p.ended = err == io.EOF
-	if p.ended && p.pace.moved < int64(p.declared) { // fasthttp returns io.EOF if the connection ends within a body
+	p.sawEOF = err == io.EOF
+	if p.sawEOF && p.pace.transferred < int64(p.declared) { // the connection has ended within the body
 		err = io.ErrUnexpectedEOF
 	}
 	return n, err

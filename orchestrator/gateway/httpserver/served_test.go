@@ -138,7 +138,7 @@ func TestServingConnectionsStayOpen(t *testing.T) {
 }
 
 // A connection that waits for room takes the place of the first one that becomes idle.
-func TestAConnectionThatBecomesIdleMakesRoom(t *testing.T) {
+func TestIdleConnectionMakesRoom(t *testing.T) {
 	h, server, address := openHotel(t, 1)
 	served := ask(t, address, "GET /rooms/7 HTTP/1.1\r\nHost: x")
 	<-h.started
@@ -154,7 +154,7 @@ func TestAConnectionThatBecomesIdleMakesRoom(t *testing.T) {
 }
 
 // A connection is awaited from the moment its client may send the body that it asked to send (100 Continue).
-func TestAConnectionThatMaySendItsBodyMakesRoom(t *testing.T) {
+func TestConnectionSendingBodyMakesRoom(t *testing.T) {
 	_, _, address := openHotel(t, 1)
 	first := ask(t, address, "POST /book HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nExpect: 100-continue")
 	if line, err := first.ReadString('\n'); err != nil || line != "HTTP/1.1 100 Continue\r\n" {

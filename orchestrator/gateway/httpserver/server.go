@@ -57,7 +57,7 @@ type Server struct {
 
 	mu       sync.Mutex
 	listener net.Listener // nil until Serve
-	ended    bool         // Shutdown was called
+	stopped  bool         // Shutdown was called
 }
 
 // maxHead is the largest request line with headers, in bytes.
@@ -68,9 +68,9 @@ func New(handler fasthttp.RequestHandler, config Config) *Server {
 	config = config.withDefaults()
 	s := &Server{config: config, connections: newConnections(config.MaxConnections, config.WriteTimeout)}
 	s.http = &fasthttp.Server{
-		Handler:      s.closingOld(handler),
+		Handler:      s.closeWhenDue(handler),
 		ErrorHandler: answerMalformed,
-		Logger:       silent{},
+		Logger:       silentLogger{},
 		// Handlers read bodies themselves: see ReadBody and OpenBody.
 		StreamRequestBody:            true,
 		DisablePreParseMultipartForm: true,
@@ -104,8 +104,8 @@ func (s *Server) Serve(listener net.Listener) error {
 // persistent connections go elsewhere before Shutdown closes theirs, which could be when they send their next request.
 func (s *Server) Leave() { s.leaving.Store(true) }
 
-// closingOld wraps a handler so that its answer closes a connection that has to go.
-func (s *Server) closingOld(handler fasthttp.RequestHandler) fasthttp.RequestHandler {
+// closeWhenDue wraps a handler: its answer closes the connection if that is old or the server is leaving.
+func (s *Server) closeWhenDue(handler fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		s.recoverPanic(ctx, handler)
 		// fasthttp writes the end of a chunked body even to a HEAD request.
@@ -149,14 +149,14 @@ func (s *Server) setListener(listener net.Listener) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.listener = listener
-	return !s.ended
+	return !s.stopped
 }
 
 // stopListening ends Serve, even if it has not begun to accept yet.
 func (s *Server) stopListening() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.ended = true
+	s.stopped = true
 	if s.listener != nil {
 		_ = s.listener.Close() // may be closed already
 	}
@@ -175,10 +175,10 @@ func (s *Server) Shutdown(timeout time.Duration) error {
 	return err
 }
 
-// silent drops fasthttp's log of single connections: malformed requests are answered, and departed clients are no news.
-type silent struct{}
+// silentLogger drops fasthttp's log of single connections: malformed requests are answered, and clients may disconnect.
+type silentLogger struct{}
 
-func (silent) Printf(string, ...any) {}
+func (silentLogger) Printf(string, ...any) {}
 
 // answerMalformed answers a malformed request line or headers above maxHead and closes the connection.
 func answerMalformed(ctx *fasthttp.RequestCtx, err error) {

@@ -97,8 +97,8 @@ func (s *Server) RepositoryIndex(_ context.Context, _ *pb.RepositoryIndexRequest
 	return answer, nil
 }
 
-// RepositoryModelLoad loads the versions that the version policy selects and unloads the others. Other than in Triton, a
-// load takes no time.
+// RepositoryModelLoad loads the versions that the version policy selects and unloads the others. Other than in Triton,
+// a load takes no time.
 func (s *Server) RepositoryModelLoad(
 	_ context.Context, r *pb.RepositoryModelLoadRequest,
 ) (*pb.RepositoryModelLoadResponse, error) {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestLicenseIsThatOfTheRepository(t *testing.T) {
+func TestLicenseEqualsRepositoryLicense(t *testing.T) {
 	want, err := os.ReadFile("../../LICENSE")
 	if err != nil {
 		t.Fatal(err)
