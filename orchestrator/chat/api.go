@@ -43,20 +43,18 @@ type Health struct {
 // Error is the body of a failed request. Its flat members are the documented form. Error.Error repeats them for
 // OpenAI's clients, which read error.message, and for Llama Stack's, which read error.detail.
 type Error struct {
-	Object  string      `json:"object"` // "error"
-	Message string      `json:"message"`
-	Type    string      `json:"type"`
-	Param   *string     `json:"param"` // the field at fault, such as messages[0].content
-	Code    int         `json:"code"`  // the HTTP status
-	Error   NestedError `json:"error"`
+	ErrorMembers
+	Error struct {
+		ErrorMembers
+		Detail string `json:"detail"` // the message again
+	} `json:"error"`
 }
 
-// NestedError repeats an Error. Its Detail repeats the message.
-type NestedError struct {
-	Object  string  `json:"object"`
+// ErrorMembers describe a failed request.
+type ErrorMembers struct {
+	Object  string  `json:"object"` // "error"
 	Message string  `json:"message"`
 	Type    string  `json:"type"`
-	Param   *string `json:"param"`
-	Code    int     `json:"code"`
-	Detail  string  `json:"detail"`
+	Param   *string `json:"param"` // the field at fault, such as messages[0].content
+	Code    int     `json:"code"`  // the HTTP status
 }

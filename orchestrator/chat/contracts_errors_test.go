@@ -87,7 +87,7 @@ func clientDisconnects(t *testing.T, s *testServer) {
 func (s *testServer) counter(name string) int {
 	s.t.Helper()
 	res := postOK[openai.Completion](s, completions, scriptRequest(vllmModel, `{"`+name+`": true}`, nil))
-	n, err := strconv.Atoi(res.Choices[0].Message.Content)
+	n, err := strconv.Atoi(*res.Choices[0].Message.Content)
 	if err != nil {
 		s.t.Fatal(err)
 	}

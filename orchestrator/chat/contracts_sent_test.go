@@ -14,7 +14,7 @@ import (
 func receivedInputs(s *testServer, body object) (got map[string]any) {
 	s.t.Helper()
 	res := postOK[openai.Completion](s, completions, body)
-	content := res.Choices[0].Message.Content
+	content := *res.Choices[0].Message.Content
 	if err := json.Unmarshal([]byte(content), &got); err != nil {
 		s.t.Fatalf("%v: %s", err, content)
 	}

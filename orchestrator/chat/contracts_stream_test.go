@@ -115,8 +115,8 @@ func stopStrings(t *testing.T, s *testServer) {
 			if c.StopReason != nil {
 				reason = *c.StopReason
 			}
-			if c.Message.Content != test.content || reason != test.reason || c.FinishReason != "stop" {
-				t.Errorf("%s %v: %q, %v", model, test, c.Message.Content, reason)
+			if *c.Message.Content != test.content || reason != test.reason || c.FinishReason != "stop" {
+				t.Errorf("%s %v: %q, %v", model, test, *c.Message.Content, reason)
 			}
 			streamed := ""
 			extra := object{"stream": true}

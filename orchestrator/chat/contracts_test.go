@@ -75,7 +75,7 @@ func answers(t *testing.T, s *testServer) {
 		c := res.Choices[0]
 		// The ensemble gives neither counts nor a finish reason.
 		want := map[string]string{vllmModel: "length", ensembleModel: "stop", llmapiModel: "length"}[model]
-		if c.Message.Content != "ab" || c.FinishReason != want || res.Model != model {
+		if *c.Message.Content != "ab" || c.FinishReason != want || res.Model != model {
 			t.Errorf("%s: %+v", model, res)
 		}
 	}
@@ -83,7 +83,7 @@ func answers(t *testing.T, s *testServer) {
 
 func choices(t *testing.T, s *testServer) {
 	res := postOK[openai.Completion](s, completions, piecesRequest(vllmModel, object{"n": 3, "seed": 5}, "x", "y"))
-	if len(res.Choices) != 3 || res.Choices[2].Index != 2 || res.Choices[1].Message.Content != "xy" {
+	if len(res.Choices) != 3 || res.Choices[2].Index != 2 || *res.Choices[1].Message.Content != "xy" {
 		t.Errorf("%+v", res)
 	}
 	if res.Usage == nil || *res.Usage != (openai.Usage{PromptTokens: 2, CompletionTokens: 6, TotalTokens: 8}) {
@@ -95,7 +95,7 @@ func choices(t *testing.T, s *testServer) {
 		var got struct {
 			Sampling struct{ Seed int } `json:"sampling_parameters"`
 		}
-		_ = json.Unmarshal([]byte(c.Message.Content), &got)
+		_ = json.Unmarshal([]byte(*c.Message.Content), &got)
 		seeds[strconv.Itoa(got.Sampling.Seed)] = true
 	}
 	if !seeds["5"] || !seeds["6"] {

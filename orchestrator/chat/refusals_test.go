@@ -73,7 +73,7 @@ func TestLargeRefusals(t *testing.T) {
 		})
 	}
 	res := postOK[openai.Completion](s, completions, piecesRequest(vllmModel, nil, "a"))
-	if got := res.Choices[0].Message.Content; got != "a" {
+	if got := *res.Choices[0].Message.Content; got != "a" {
 		t.Errorf("after the refusals, the service answers %q", got)
 	}
 }

@@ -55,18 +55,13 @@ var errorTypes = map[fault.Kind]string{
 // RenderFault returns the status and the [Error] of a failure.
 func (s *Service) RenderFault(f *fault.Error) (status int, body any) {
 	status = gateway.StatusOf(f.Kind)
-	e := Error{Object: "error", Message: f.Summary(), Type: errorTypes[f.Kind], Code: status}
+	var e Error
+	e.ErrorMembers = ErrorMembers{Object: "error", Message: f.Summary(), Type: errorTypes[f.Kind], Code: status}
 	if field := f.Field(); field != "" {
 		e.Param = &field
 	}
-	e.Error = NestedError{
-		Object:  e.Object,
-		Message: e.Message,
-		Type:    e.Type,
-		Param:   e.Param,
-		Code:    e.Code,
-		Detail:  e.Message,
-	}
+	e.Error.ErrorMembers = e.ErrorMembers
+	e.Error.Detail = e.Message
 	return status, e
 }
 

@@ -61,7 +61,7 @@ type Request struct {
 	ContinueFinalMessage *bool `json:"continue_final_message"`
 
 	// Refused if the model's engine cannot apply them.
-	Tools      Tools           `json:"tools"`
+	Tools      ToolList[Tool]  `json:"tools"`
 	ToolChoice json.RawMessage `json:"tool_choice"`
 	NVExt      json.RawMessage `json:"nvext"` // guided_* within an object
 
@@ -81,13 +81,13 @@ type Request struct {
 
 // Message is one turn. Its role is system (or developer), user, assistant, or tool (or function) for a tool's result.
 type Message struct {
-	Role         string          `json:"role" bind:"required"`
-	Content      Content         `json:"content"`
-	Name         *string         `json:"name"`          // ignored
-	ToolCalls    ToolCalls       `json:"tool_calls"`    // of an earlier answer
-	ToolCallID   *string         `json:"tool_call_id"`  // of a tool's result
-	FunctionCall json.RawMessage `json:"function_call"` // refused
-	Audio        json.RawMessage `json:"audio"`         // refused
+	Role         string             `json:"role" bind:"required"`
+	Content      Content            `json:"content"`
+	Name         *string            `json:"name"`          // ignored
+	ToolCalls    ToolList[ToolCall] `json:"tool_calls"`    // of an earlier answer
+	ToolCallID   *string            `json:"tool_call_id"`  // of a tool's result
+	FunctionCall json.RawMessage    `json:"function_call"` // refused
+	Audio        json.RawMessage    `json:"audio"`         // refused
 
 	// Members of an earlier answer that the client returns. They are ignored.
 	Refusal          json.RawMessage `json:"refusal"`

@@ -1,8 +1,6 @@
 package openai
 
 import (
-	"encoding/json"
-
 	"retort/orchestrator/chat"
 	"retort/orchestrator/chat/engine"
 )
@@ -32,20 +30,8 @@ type Choice struct {
 // AssistantMessage is the model's answer: a text or tool calls.
 type AssistantMessage struct {
 	Role      string     `json:"role"`    // "assistant"
-	Content   string     `json:"content"` // null with tool calls
+	Content   *string    `json:"content"` // null with tool calls
 	ToolCalls []ToolCall `json:"tool_calls,omitempty"`
-}
-
-// MarshalJSON encodes the content of a message with tool calls as null.
-func (m AssistantMessage) MarshalJSON() ([]byte, error) {
-	type plain AssistantMessage
-	if len(m.ToolCalls) == 0 {
-		return json.Marshal(plain(m))
-	}
-	return json.Marshal(struct {
-		plain
-		Content *string `json:"content"`
-	}{plain: plain(m)})
 }
 
 // Usage counts tokens, special tokens included.
@@ -71,7 +57,7 @@ type ChunkChoice struct {
 	Delta        Delta          `json:"delta"`
 	Logprobs     *TokenLogprobs `json:"logprobs"`
 	FinishReason *string        `json:"finish_reason"`
-	StopReason   *StopReason    `json:"stop_reason,omitzero"` // with the finish reason
+	StopReason   **string       `json:"stop_reason,omitzero"` // a stop string or null, with the finish reason only
 }
 
 // Delta is new text or part of a tool call. The first one of a choice has the role.
@@ -95,30 +81,22 @@ type FunctionDelta struct {
 	Arguments string `json:"arguments"`
 }
 
-// StopReason is a stop string, or null if Text is nil.
-type StopReason struct{ Text *string }
-
-// MarshalJSON encodes the string or null.
-func (s StopReason) MarshalJSON() ([]byte, error) { return json.Marshal(s.Text) }
-
 // TokenLogprobs are the log probabilities of an answer's tokens.
 type TokenLogprobs struct {
 	Content []TokenLogprob `json:"content"`
 }
 
-// TokenLogprob is one token of an answer with its alternatives.
+// TokenLogprob is one token of an answer and the likeliest tokens in its place.
 type TokenLogprob struct {
-	Token       string       `json:"token"`
-	Logprob     float64      `json:"logprob"`
-	Bytes       []int        `json:"bytes"` // of the token in UTF-8
+	TopLogprob
 	TopLogprobs []TopLogprob `json:"top_logprobs"`
 }
 
-// TopLogprob is one of the likeliest tokens at a position.
+// TopLogprob is a token with its natural log probability.
 type TopLogprob struct {
 	Token   string  `json:"token"`
 	Logprob float64 `json:"logprob"`
-	Bytes   []int   `json:"bytes"`
+	Bytes   []int   `json:"bytes"` // of the token in UTF-8
 }
 
 // usageOf returns the usage of an answer, or nil (null) if tokens cannot be counted.
@@ -151,26 +129,19 @@ func appendLogprobs(to *TokenLogprobs, logprobs []engine.Logprob) *TokenLogprobs
 		to = &TokenLogprobs{}
 	}
 	for _, l := range logprobs {
-		token := TokenLogprob{
-			Token:       l.Token,
-			Logprob:     l.Finite(),
-			Bytes:       byteValues(l.Token),
-			TopLogprobs: []TopLogprob{},
-		}
+		token := TokenLogprob{TopLogprob: topLogprob(l), TopLogprobs: []TopLogprob{}}
 		for _, other := range l.Top {
-			top := TopLogprob{other.Token, other.Finite(), byteValues(other.Token)}
-			token.TopLogprobs = append(token.TopLogprobs, top)
+			token.TopLogprobs = append(token.TopLogprobs, topLogprob(other))
 		}
 		to.Content = append(to.Content, token)
 	}
 	return to
 }
 
-// byteValues returns the bytes of s as numbers.
-func byteValues(s string) []int {
-	values := make([]int, len(s))
-	for i := range len(s) {
-		values[i] = int(s[i])
+func topLogprob(l engine.Logprob) TopLogprob {
+	bytes := make([]int, len(l.Token))
+	for i := range len(l.Token) {
+		bytes[i] = int(l.Token[i])
 	}
-	return values
+	return TopLogprob{l.Token, l.Finite(), bytes}
 }

@@ -30,7 +30,10 @@ func (s *Service) Complete(ctx context.Context, r Request) (Completion, error) {
 	plan := r.plan()
 	choices := make([]Choice, len(outcomes))
 	for i, o := range outcomes {
-		message := AssistantMessage{Role: "assistant", Content: o.text, ToolCalls: plan.toolCalls(o.text)}
+		message := AssistantMessage{Role: "assistant", ToolCalls: plan.toolCalls(o.text)}
+		if len(message.ToolCalls) == 0 {
+			message.Content = &o.text
+		}
 		choices[i] = Choice{
 			Index:        i,
 			Message:      message,

@@ -113,7 +113,7 @@ func (choice *ChunkChoice) setFinish(c engine.Chunk, isCall bool) {
 		return
 	}
 	choice.FinishReason = new(finishReason(c.Finish, isCall))
-	choice.StopReason = &StopReason{c.Stop}
+	choice.StopReason = &c.Stop
 }
 
 func (w *streamWriter) sendChoice(choice ChunkChoice) error {

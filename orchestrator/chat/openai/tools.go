@@ -20,21 +20,12 @@ import (
 // maxTools bounds the tools of one request, and the tool calls of one message.
 const maxTools = 128
 
-// Tools are the tools that a request offers. Decoding ignores unknown members; checkTools validates the others.
-type Tools []Tool
+// ToolList are tools that a request offers, or tool calls of an earlier answer.
+type ToolList[T Tool | ToolCall] []T
 
-// UnmarshalJSON decodes a list of tools.
-func (t *Tools) UnmarshalJSON(data []byte) (err error) {
-	*t, err = chat.ReadList(data, maxTools, readObject[Tool])
-	return err
-}
-
-// ToolCalls are the tool calls of an earlier answer.
-type ToolCalls []ToolCall
-
-// UnmarshalJSON decodes a list of tool calls.
-func (c *ToolCalls) UnmarshalJSON(data []byte) (err error) {
-	*c, err = chat.ReadList(data, maxTools, readObject[ToolCall])
+// UnmarshalJSON decodes a list of objects. It ignores their unknown members.
+func (list *ToolList[T]) UnmarshalJSON(data []byte) (err error) {
+	*list, err = chat.ReadList(data, maxTools, readObject[T])
 	return err
 }
 

@@ -75,22 +75,18 @@ func unlessZero[T int | float64](value *T) *T {
 	return value
 }
 
-// Strategy is greedy, top_p or top_k. In the newer version it has settings.
+// Strategy is "greedy", "top_p" or "top_k". In the newer version it has settings.
 type Strategy struct {
-	Type        string
-	Temperature *float64
-	TopP        *float64
-	TopK        *int
+	Type        string   `json:"type"`
+	Temperature *float64 `json:"temperature"`
+	TopP        *float64 `json:"top_p"`
+	TopK        *int     `json:"top_k"`
 }
 
 // UnmarshalJSON decodes "greedy" or {"type": "top_p", "top_p": 0.9, …}.
 func (s *Strategy) UnmarshalJSON(data []byte) error {
-	var object struct {
-		Type        string   `json:"type"`
-		Temperature *float64 `json:"temperature"`
-		TopP        *float64 `json:"top_p"`
-		TopK        *int     `json:"top_k"`
-	}
+	type plain Strategy // without UnmarshalJSON
+	var object plain
 	err := json.Unmarshal(data, &object.Type)
 	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
 		err = json.Unmarshal(data, &object)
