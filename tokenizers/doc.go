@@ -6,10 +6,10 @@
 // scripts/golden/tokenizers_golden.py check it. Load refuses a component or an option that this package does not
 // support, and names it in the error: a tokenizer that is nearly right is wrong.
 //
-// Sections that do not decide the ids are deliberately ignored: "decoder", "truncation", and "padding" except its token.
-// Truncation and padding record how the author last called the library, not what the model needs (the widely used
-// all-MiniLM-L6-v2 truncates and pads to 128 tokens). [Options] bound the length of an encoding per call; [Batch] pads a
-// batch.
+// Three sections of the file are deliberately ignored: "decoder", which turns ids back into text; "truncation"; and
+// "padding" except its token. The last two record how the author last called the library, not what the model needs (the
+// widely used all-MiniLM-L6-v2 truncates and pads to 128 tokens). [Options] bound the length of an encoding per call;
+// [Batch] pads a batch.
 //
 // This package is for natural language. Package molecules has the tokenizers of molecule models, package template the
 // prompt templates of chat models.

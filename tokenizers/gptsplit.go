@@ -59,7 +59,7 @@ func classOf(p property) class {
 	return other
 }
 
-// firstClass returns the class and length of the first character, or length 0 firstClass the end.
+// firstClass returns the class and length of the first character, or length 0 at the end.
 func firstClass(u *unicodeData, b []byte) (class, int) {
 	if len(b) == 0 {
 		return space, 0

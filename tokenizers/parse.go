@@ -140,8 +140,8 @@ type component struct {
 	Type string `json:"type,omitempty"`
 }
 
-// decodeComponent decodes a component into v, a pointer to a struct. Every member must have a field, and every field without
-// omitempty a member.
+// decodeComponent decodes a component into v, a pointer to a struct. Every member must have a field, and every field
+// without omitempty a member.
 func decodeComponent(raw json.RawMessage, v any) error {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &members); err != nil {

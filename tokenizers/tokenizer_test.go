@@ -125,8 +125,8 @@ func FuzzEncode(f *testing.F) {
 	})
 }
 
-// checkEncoding checks that ids are tokens. If the vocabulary is byte-level, the tokenizer has no normalizer and the text
-// no added token, it also checks that the tokens make up the text.
+// checkEncoding checks that ids are tokens. If the vocabulary is byte-level, the tokenizer has no normalizer and the
+// text no added token, it also checks that the texts of the tokens, joined, are the text.
 func checkEncoding(t *testing.T, tok *Tokenizer, text string) {
 	ids, err := tok.tokenize(&pass{}, text, nil)
 	if err != nil {

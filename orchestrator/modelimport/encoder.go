@@ -18,12 +18,12 @@ type network struct {
 	cells     cells
 }
 
-// cells are the values that leave padding out. Linear maps, nearly all of the work, are computed only for cells with a
+// cells are the indices that unpad and pad use. Linear maps, nearly all of the work, are computed only for cells with a
 // token; attention and pooling see all cells. scripts/convert/unpadded.py does the same to existing graphs.
 type cells struct {
-	positions string // int64 [tokens]: 0, 1, …
-	real      string // int64 [number of cells with a token]: their indices
-	sources   string // int64 [batch, tokens]: index in real of the cell; padding repeats the token before it
+	positions  string // int64 [tokens]: 0, 1, …
+	tokens     string // int64 [number of cells with a token]: the indices of these cells
+	tokenIndex string // int64 [batch, tokens]: the index of each cell in tokens; padding repeats the token before it
 }
 
 // tensor reads weights. It also knows the names that files from the time of TensorFlow have.
@@ -80,21 +80,21 @@ func (n *network) layerNorm(x, name string) string {
 // findCells sets cells. The first cell of a row counts as a token whatever the mask says, so no batch is empty.
 func (n *network) findCells() {
 	shape := n.op("Shape", n.mask)
-	n.cells.positions = n.op("Range", n.index(0), n.gather(shape, n.index(1), 0), n.index(1))
-	isToken := n.op("Or", n.cast(n.mask, onnxBool), n.op("Equal", n.cells.positions, n.index(0)))
+	n.cells.positions = n.op("Range", n.int64Scalar(0), n.gather(shape, n.int64Scalar(1), 0), n.int64Scalar(1))
+	isToken := n.op("Or", n.cast(n.mask, onnxBool), n.op("Equal", n.cells.positions, n.int64Scalar(0)))
 	flat := n.reshape(isToken, -1)
-	n.cells.real = n.reshape(n.op("NonZero", flat), -1)
-	count := n.op("CumSum", n.cast(flat, onnxInt64), n.index(0))
-	n.cells.sources = n.op("Reshape", n.op("Sub", count, n.index(1)), shape)
+	n.cells.tokens = n.reshape(n.op("NonZero", flat), -1)
+	count := n.op("CumSum", n.cast(flat, onnxInt64), n.int64Scalar(0))
+	n.cells.tokenIndex = n.op("Reshape", n.op("Sub", count, n.int64Scalar(1)), shape)
 }
 
 // unpad selects the states of the cells with a token: [cells with a token, hidden].
 func (n *network) unpad(x string) string {
-	return n.gather(n.reshape(x, -1, int64(n.folder.HiddenSize)), n.cells.real, 0)
+	return n.gather(n.reshape(x, -1, int64(n.folder.HiddenSize)), n.cells.tokens, 0)
 }
 
 // pad is the inverse of unpad: [batch, tokens, hidden].
-func (n *network) pad(x string) string { return n.gather(x, n.cells.sources, 0) }
+func (n *network) pad(x string) string { return n.gather(x, n.cells.tokenIndex, 0) }
 
 // states returns the token states of the last layer.
 func (n *network) states() string {
@@ -102,7 +102,7 @@ func (n *network) states() string {
 	x := n.unpad(n.embeddings())
 	// -1e4 is added to the attention scores of padding: softmax then returns 0 exactly, and it fits in 16 bits.
 	mask := n.cast(n.reshape(n.mask, 0, 1, 1, -1), onnxFloat)
-	bias := n.op("Mul", n.op("Sub", mask, n.float(1)), n.float(1e4))
+	bias := n.op("Mul", n.op("Sub", mask, n.float32Scalar(1)), n.float32Scalar(1e4))
 	for i := range n.folder.Layers {
 		x = n.layer(x, bias, i)
 	}
@@ -114,7 +114,7 @@ func (n *network) embeddings() string {
 	c := n.folder
 	prefix := n.prefix + "embeddings."
 	words := n.embed(prefix+"word_embeddings.weight", n.ids, c.VocabSize)
-	types := n.index(0)
+	types := n.int64Scalar(0)
 	positions := n.positions()
 	if !c.isRoberta() && c.TypeVocabSize > 1 {
 		types = n.input(inputTypes)
@@ -130,9 +130,9 @@ func (n *network) positions() string {
 	if !n.folder.isRoberta() {
 		return n.cells.positions
 	}
-	padID := n.index(int64(n.folder.padID()))
+	padID := n.int64Scalar(int64(n.folder.padID()))
 	isToken := n.cast(n.op("Not", n.op("Equal", n.ids, padID)), onnxInt64)
-	numbers := n.op("Mul", n.op("CumSum", isToken, n.index(1)), isToken)
+	numbers := n.op("Mul", n.op("CumSum", isToken, n.int64Scalar(1)), isToken)
 	return n.op("Add", numbers, padID)
 }
 
@@ -158,7 +158,7 @@ func (n *network) attention(x, bias, prefix string) string {
 		return n.reshape(n.pad(n.linear(x, prefix+name, size, size)), 0, 0, heads, headSize)
 	}
 	scale := float32(1 / math.Sqrt(float64(headSize)))
-	query := n.op("Mul", n.transpose(project("query"), 0, 2, 1, 3), n.float(scale))
+	query := n.op("Mul", n.transpose(project("query"), 0, 2, 1, 3), n.float32Scalar(scale))
 	scores := n.op("Add", n.op("MatMul", query, n.transpose(project("key"), 0, 2, 3, 1)), bias)
 	weights := n.node("Softmax", []string{scores}, intAttribute("axis", -1))
 	mixed := n.op("MatMul", weights, n.transpose(project("value"), 0, 2, 1, 3))
@@ -175,15 +175,15 @@ var activations = map[string]func(*graph, string) string{
 
 // gelu is x·½(1 + erf(x/√2)) (arXiv:1606.08415).
 func gelu(g *graph, x string) string {
-	factor := g.op("Add", g.op("Erf", g.op("Div", x, g.float(math.Sqrt2))), g.float(1))
-	return g.op("Mul", g.op("Mul", x, factor), g.float(0.5))
+	factor := g.op("Add", g.op("Erf", g.op("Div", x, g.float32Scalar(math.Sqrt2))), g.float32Scalar(1))
+	return g.op("Mul", g.op("Mul", x, factor), g.float32Scalar(0.5))
 }
 
 // tanhGelu is the approximation ½x(1 + tanh(√(2/π)(x + 0.044715x³))) of gelu.
 func tanhGelu(g *graph, x string) string {
 	cube := g.op("Mul", g.op("Mul", x, x), x)
-	sum := g.op("Add", x, g.op("Mul", cube, g.float(0.044715)))
-	inner := g.op("Mul", sum, g.float(float32(math.Sqrt(2/math.Pi))))
-	factor := g.op("Add", g.op("Tanh", inner), g.float(1))
-	return g.op("Mul", g.op("Mul", x, factor), g.float(0.5))
+	sum := g.op("Add", x, g.op("Mul", cube, g.float32Scalar(0.044715)))
+	inner := g.op("Mul", sum, g.float32Scalar(float32(math.Sqrt(2/math.Pi))))
+	factor := g.op("Add", g.op("Tanh", inner), g.float32Scalar(1))
+	return g.op("Mul", g.op("Mul", x, factor), g.float32Scalar(0.5))
 }

@@ -44,7 +44,7 @@ type modelConfig struct {
 // openFolder reads config.json.
 func openFolder(dir string) (*folder, error) {
 	f := &folder{dir: dir}
-	ok, err := f.json("config.json", &f.modelConfig)
+	ok, err := f.readJSON("config.json", &f.modelConfig)
 	if err != nil {
 		return nil, err
 	}
@@ -79,8 +79,8 @@ func (f *folder) has(name string) bool {
 	return err == nil && !info.IsDir()
 }
 
-// json decodes a file into v. It returns false if there is no such file.
-func (f *folder) json(name string, v any) (ok bool, err error) {
+// readJSON decodes a file into v. It returns false if there is no such file.
+func (f *folder) readJSON(name string, v any) (ok bool, err error) {
 	text, err := os.ReadFile(f.path(name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil

@@ -18,7 +18,8 @@ const (
 	onnxFloat16 = 10
 )
 
-// graph adds nodes and constants to an ONNX graph. Its methods take and return the names of values.
+// graph adds nodes and constants to an ONNX graph. Its methods take and return the names of values. Equal constants are
+// added once.
 type graph struct {
 	*onnxpb.GraphProto
 	prefix    string            // of the names of values
@@ -51,7 +52,7 @@ func (g *graph) cast(value string, to int64) string {
 
 // reshape changes the shape of a value: 0 copies a dimension, -1 takes the remaining elements.
 func (g *graph) reshape(value string, shape ...int64) string {
-	return g.op("Reshape", value, g.ints(shape...))
+	return g.op("Reshape", value, g.int64Vector(shape...))
 }
 
 func (g *graph) transpose(value string, order ...int64) string {
@@ -75,23 +76,19 @@ func floatAttribute(name string, value float32) *onnxpb.AttributeProto {
 	return &onnxpb.AttributeProto{Name: &name, Type: onnxpb.AttributeProto_FLOAT.Enum(), F: &value}
 }
 
-// ints returns a vector.
-func (g *graph) ints(values ...int64) string {
+func (g *graph) int64Vector(values ...int64) string {
 	return g.constant(triton.Int64s("", []int64{int64(len(values))}, values), onnxInt64)
 }
 
-// index returns a scalar.
-func (g *graph) index(value int64) string {
+func (g *graph) int64Scalar(value int64) string {
 	return g.constant(triton.Int64s("", []int64{}, []int64{value}), onnxInt64)
 }
 
-// float returns a scalar.
-func (g *graph) float(value float32) string {
+func (g *graph) float32Scalar(value float32) string {
 	return g.constant(triton.Float32s("", []int64{}, []float32{value}), onnxFloat)
 }
 
-// byte returns a scalar of type UINT8.
-func (g *graph) byte(value byte) string {
+func (g *graph) uint8Scalar(value byte) string {
 	return g.constant(triton.Raw("", triton.UINT8, []int64{}, []byte{value}), onnxUint8)
 }
 

@@ -80,7 +80,7 @@ func encoderPrefix(s *safetensors) (string, error) {
 func (g *graph) pool(states, mask string, r *recipe) string {
 	var vector string // [batch, 1, hidden]
 	if r.pooling == "cls" {
-		vector = g.gather(states, g.ints(0), 1)
+		vector = g.gather(states, g.int64Vector(0), 1)
 	} else {
 		row := g.cast(g.reshape(mask, 0, 1, -1), onnxFloat)
 		tokens := g.op("MatMul", row, g.reshape(row, 0, -1, 1)) // number of tokens, the sum of 1·1
@@ -88,7 +88,7 @@ func (g *graph) pool(states, mask string, r *recipe) string {
 	}
 	if r.normalize {
 		square := g.op("MatMul", vector, g.reshape(vector, 0, -1, 1))
-		vector = g.op("Div", vector, g.op("Max", g.op("Sqrt", square), g.float(1e-12)))
+		vector = g.op("Div", vector, g.op("Max", g.op("Sqrt", square), g.float32Scalar(1e-12)))
 	}
 	return g.reshape(vector, 0, -1)
 }
@@ -119,6 +119,6 @@ func (n *network) classify(states string) string {
 		dense = "classifier.dense"
 		projection = "classifier.out_proj"
 	}
-	first := n.gather(states, n.index(0), 1)
+	first := n.gather(states, n.int64Scalar(0), 1)
 	return n.linear(n.op("Tanh", n.linear(first, dense, size, size)), projection, size, 1)
 }

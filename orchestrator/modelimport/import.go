@@ -17,7 +17,7 @@ const (
 	Ranking   = "ranking"
 )
 
-// Precisions. Weights are stored in FP16 or FP32 and computed with in 32 bits. Int8 also computes products with weight
+// Precisions. FP16 and FP32 say how weights are stored; the arithmetic is in 32 bits. Int8 computes products with weight
 // matrices in integers (see quantizeProducts): about twice as fast on processors with VNNI, and a little less exact.
 const (
 	FP16 = "fp16"
@@ -37,14 +37,14 @@ type Options struct {
 	Force      bool   `env:"-" help:"Replace an existing entry."`
 	OwnedBy    string `placeholder:"NAME" env:"-" help:"Owner in model lists; by default the part of the id before the slash."`
 	Weights    string `enum:",safetensors,onnx" default:"" env:"-" help:"Weights to use: safetensors or onnx; by default safetensors if the folder has them."`
-	Precision  string `enum:",fp32,fp16,int8" default:"" env:"-" help:"Precision of the weights: fp16 (the default) or fp32 for safetensors, which are computed in fp32; int8 computes in integers."`
+	Precision  string `enum:",fp32,fp16,int8" default:"" env:"-" help:"How weights are stored: fp16 (the default for safetensors) or fp32, both computed in fp32; int8 also computes in integers."`
 
 	MaxLength       int     `placeholder:"TOKENS" env:"-" help:"Longest row, in tokens; by default as the folder says."`
 	Pooling         string  `enum:",mean,cls" default:"" env:"-" help:"Pooling, mean or cls, for a folder without modules.json."`
-	Normalize       *bool   `negatable:"" env:"-" help:"Divide vectors by their length; by default as modules.json says, and yes without one."`
+	Normalize       *bool   `negatable:"" env:"-" help:"Divide vectors by their L2 norm; by default as modules.json says, and yes without one."`
 	QueryPrefix     *string `placeholder:"TEXT" env:"-" help:"Text to put before queries; by default the query prompt in config_sentence_transformers.json."`
 	PassagePrefix   *string `placeholder:"TEXT" env:"-" help:"Text to put before passages; by default the passage or document prompt in the same file."`
-	LeastDimensions int     `placeholder:"N" env:"-" help:"Length of the shortest vector that clients may request, for models trained for shorter ones."`
+	LeastDimensions int     `placeholder:"N" env:"-" help:"Fewest dimensions that clients may request, for a Matryoshka model, whose vectors can be shortened."`
 
 	Open func(*triton.Model) error `kong:"-"` // opens the entry as the gateway does; may be nil
 	Now  time.Time                 `kong:"-"` // becomes the creation time of the model

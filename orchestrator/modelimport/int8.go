@@ -52,7 +52,7 @@ func quantizeProducts(m *onnxpb.ModelProto) (products int, err error) {
 	q.prefix = "int8"
 	m.Graph.Node = nil
 	for _, node := range nodes {
-		if node.GetOpType() == "MatMul" && q.product(node, known) {
+		if node.GetOpType() == "MatMul" && q.replaceProduct(node, known) {
 			products++
 		} else {
 			m.Graph.Node = append(m.Graph.Node, node)
@@ -76,26 +76,26 @@ type quantizer struct {
 // quantized are states as integers, with a scale per row.
 type quantized struct{ integers, scale string }
 
-// product builds the product of a node, and gives it the name of the node's output. It returns false if the second
-// factor is not a constant matrix, or too small.
-func (q *quantizer) product(node *onnxpb.NodeProto, known *constants) bool {
+// replaceProduct builds the integer product for a node, and gives it the name of the node's output. It returns false if
+// the second factor is not a constant matrix, or too small.
+func (q *quantizer) replaceProduct(node *onnxpb.NodeProto, known *constants) bool {
 	matrix, ok := known.floats(node.Input[1])
 	if !ok || len(matrix.shape) != 2 || min(matrix.shape[0], matrix.shape[1]) < minMatrixSide {
 		return false
 	}
 	weights, scales := quantizeColumns(matrix)
-	states := q.states(node.Input[0])
+	states := q.quantizeStates(node.Input[0])
 	name := fmt.Sprintf("%s_%d", q.prefix, q.count)
 	q.initializer(name+"_weights", matrix.shape, onnxInt8, weights)
 	scale := q.float32s(name+"_scales", matrix.shape[1:], scales)
-	sums := q.cast(q.op("MatMulInteger", states.integers, name+"_weights", q.byte(zeroState)), onnxFloat)
+	sums := q.cast(q.op("MatMulInteger", states.integers, name+"_weights", q.uint8Scalar(zeroState)), onnxFloat)
 	q.op("Mul", q.op("Mul", sums, states.scale), scale)
 	q.Node[len(q.Node)-1].Output[0] = node.Output[0]
 	return true
 }
 
-// states rounds states to integers. The number of a row with the largest magnitude becomes ±127.
-func (q *quantizer) states(x string) quantized {
+// quantizeStates rounds states to integers. The number of a row with the largest magnitude becomes ±127.
+func (q *quantizer) quantizeStates(x string) quantized {
 	if s, ok := q.quantized[x]; ok {
 		return s
 	}
@@ -103,10 +103,10 @@ func (q *quantizer) states(x string) quantized {
 	if q.opset < axesOpset {
 		size = q.node("ReduceMax", []string{size}, intsAttribute("axes", -1), intAttribute("keepdims", 1))
 	} else {
-		size = q.node("ReduceMax", []string{size, q.ints(-1)}, intAttribute("keepdims", 1))
+		size = q.node("ReduceMax", []string{size, q.int64Vector(-1)}, intAttribute("keepdims", 1))
 	}
-	scale := q.op("Mul", q.op("Max", size, q.float(minScale)), q.float(1.0/maxState))
-	s := quantized{q.op("QuantizeLinear", q.op("Div", x, scale), q.float(1), q.byte(zeroState)), scale}
+	scale := q.op("Mul", q.op("Max", size, q.float32Scalar(minScale)), q.float32Scalar(1.0/maxState))
+	s := quantized{q.op("QuantizeLinear", q.op("Div", x, scale), q.float32Scalar(1), q.uint8Scalar(zeroState)), scale}
 	q.quantized[x] = s
 	return s
 }

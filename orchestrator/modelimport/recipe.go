@@ -45,8 +45,8 @@ func (r *recipe) readLength(f *folder, o Options) error {
 	var tokenizer struct {
 		MaxLength float64 `json:"model_max_length"` // 1e30 for no limit
 	}
-	_, sentenceErr := f.json("sentence_bert_config.json", &sentence)
-	_, tokenizerErr := f.json("tokenizer_config.json", &tokenizer)
+	_, sentenceErr := f.readJSON("sentence_bert_config.json", &sentence)
+	_, tokenizerErr := f.readJSON("tokenizer_config.json", &tokenizer)
 	if err := errors.Join(sentenceErr, tokenizerErr); err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (r *recipe) readModules(f *folder, o Options) error {
 		Path string `json:"path"`
 		Type string `json:"type"`
 	}
-	ok, err := f.json("modules.json", &modules)
+	ok, err := f.readJSON("modules.json", &modules)
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func (r *recipe) readModules(f *folder, o Options) error {
 func readPooling(f *folder, dir string) (string, error) {
 	name := dir + "/config.json"
 	var p map[string]any
-	if ok, err := f.json(name, &p); err != nil || !ok {
+	if ok, err := f.readJSON(name, &p); err != nil || !ok {
 		return "", cmp.Or(err, fmt.Errorf("modules.json names %s, which is missing", name))
 	}
 	var modes []string
@@ -163,7 +163,7 @@ func (r *recipe) readPrompts(f *folder, o Options) error {
 		Prompts map[string]string `json:"prompts"`
 		Default string            `json:"default_prompt_name"`
 	}
-	if _, err := f.json(name, &c); err != nil {
+	if _, err := f.readJSON(name, &c); err != nil {
 		return err
 	}
 	var unused []string

@@ -53,7 +53,7 @@ func openSafetensors(f *folder) (s *safetensors, err error) {
 		Files map[string]string `json:"weight_map"`
 	}
 	if !f.has(names[0]) {
-		ok, err := f.json(tensorsIndex, &index)
+		ok, err := f.readJSON(tensorsIndex, &index)
 		if err != nil || !ok {
 			return nil, errors.Join(err, missingWeights(f))
 		}
