@@ -80,6 +80,12 @@ func TestParseRefuses(t *testing.T) {
 		},
 		{bertSplit, `{"type":"Metaspace","replacement":"▁","prepend_scheme":"last"}`, "last"},
 		{bertSplit, `{"type":"Metaspace","replacement":"▁▁"}`, "replacement"},
+		{
+			bertSplit,
+			`{"type":"Sequence","pretokenizers":[
+				{"type":"WhitespaceSplit"},{"type":"Metaspace","replacement":"▁","prepend_scheme":"first"}]}`,
+			"prepend_scheme first",
+		},
 		{`{"type":"BertNormalizer"`, `{"type":"ByteLevel"`, "ByteLevel"},
 		{
 			`"normalizer":{`,

@@ -10,17 +10,23 @@ import (
 // parsePreTokenizer reads the pre-tokenizer, the stages that split the text into words. With byteLevel the model's
 // vocabulary is in the byte-level alphabet.
 func parsePreTokenizer(raw json.RawMessage) (stages []stage, byteLevel bool, err error) {
-	stages, err = parseSplits(raw)
-	for i, st := range stages {
-		if _, ok := st.(*byteLevelSplit); !ok {
-			continue
-		}
-		if i+1 < len(stages) {
-			return nil, false, errors.New("ByteLevel is not the last of its Sequence")
-		}
-		byteLevel = true
+	if stages, err = parseSplits(raw); err != nil {
+		return nil, false, err
 	}
-	return stages, byteLevel, err
+	for i, st := range stages {
+		switch st := st.(type) {
+		case *metaspace:
+			if st.first && i > 0 {
+				return nil, false, errors.New("Metaspace with prepend_scheme first is not the first of its Sequence")
+			}
+		case *byteLevelSplit:
+			if i+1 < len(stages) {
+				return nil, false, errors.New("ByteLevel is not the last of its Sequence")
+			}
+			byteLevel = true
+		}
+	}
+	return stages, byteLevel, nil
 }
 
 func parseSplits(raw json.RawMessage) ([]stage, error) {
@@ -106,8 +112,7 @@ func parseSplit(raw json.RawMessage) ([]stage, error) {
 	return []stage{wordPattern(next)}, nil
 }
 
-// parseMetaspace reads the pre-tokenizer and the decoder of that name. add_prefix_space of old files means always or
-// never.
+// parseMetaspace reads a Metaspace. Old files say add_prefix_space, which means always or never.
 func parseMetaspace(raw json.RawMessage) (*metaspace, error) {
 	c := struct {
 		component

@@ -17,7 +17,7 @@ const (
 	Ranking   = "ranking"
 )
 
-// Precisions. FP16 and FP32 say how weights are stored; the arithmetic is in 32 bits. Int8 computes products with weight
+// Precisions. FP16 and FP32 say how weights are stored; arithmetic is in 32 bits. Int8 computes products with weight
 // matrices in integers (see quantizeProducts): about twice as fast on processors with VNNI, and a little less exact.
 const (
 	FP16 = "fp16"
