@@ -1,6 +1,6 @@
-"""Writes generated sections of Markdown pages; the text around them is written by hand and left alone.
+"""Writes generated sections of Markdown pages. The text around them is written by hand and stays.
 
-A section stands between the lines `<!-- NAME -->` and `<!-- end of NAME -->`.
+A section is between the lines `<!-- NAME -->` and `<!-- end of NAME -->`.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from pathlib import Path
 
 
 def marks(name: str) -> tuple[str, str]:
-    """The first and the last line of a section."""
+    """Returns the first and the last line of a section."""
     return f"<!-- {name} -->\n", f"<!-- end of {name} -->\n"
 
 
 def check(page: Path, *names: str) -> None:
-    """Raises LookupError if the page exists and lacks one of these sections, or has it twice."""
+    """LookupError: the page exists, but does not have each of these sections exactly once."""
     if not page.exists():
         return
     text = page.read_text()
@@ -22,7 +22,7 @@ def check(page: Path, *names: str) -> None:
         start, end = marks(name)
         if (text.count(start), text.count(end)) != (1, 1) or text.index(start) > text.index(end):
             raise LookupError(
-                f"{page}: the lines {start.strip()} and {end.strip()} must stand there once each, in this order"
+                f"{page}: needs the lines {start.strip()} and {end.strip()} exactly once each, in this order"
             )
 
 

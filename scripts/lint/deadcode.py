@@ -1,10 +1,9 @@
-"""Functions that no program calls: `make lint` runs this.
+"""Lists functions that no program calls: `make lint` runs this.
 
     python -m scripts.lint.deadcode
 
-golang.org/x/tools/cmd/deadcode follows the calls from every main function. Packages of test support (TEST_SUPPORT) are
-reached from tests only, so there the tests count as callers. EXCEPTIONS names what deadcode reports wrongly, with the
-reason.
+golang.org/x/tools/cmd/deadcode follows the calls from every main function. For packages that only tests import
+(TEST_SUPPORT), tests count as callers, too. EXCEPTIONS has the wrong reports of deadcode.
 """
 
 from __future__ import annotations
@@ -15,14 +14,13 @@ import re
 import subprocess
 import sys
 
-# Packages that only tests import.
 TEST_SUPPORT = re.compile(r"/(\w+test|toy)$")
-# Why a function without a caller stays, by package path and name.
+# The reason why a function without a caller stays, by package path and name.
 EXCEPTIONS: dict[str, str] = {}
 
 
 def unreachable(tests: bool) -> dict[str, str]:
-    """Positions, by name (package path and function), of the functions that no main function (or test) reaches."""
+    """Returns the positions of functions that no main function (or test) reaches, by package path and name."""
     command = [os.environ.get("GO", "go"), "tool", "deadcode", f"-test={str(tests).lower()}", "-json", "./..."]
     packages = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout or "null") or []
     return {
@@ -39,7 +37,7 @@ def main() -> None:
         if name not in EXCEPTIONS:
             print(f"{position}: {name} has no caller outside tests")
     for name in sorted(EXCEPTIONS.keys() - found.keys()):
-        print(f"scripts/lint/deadcode.py: {name} is an exception, and has a caller")
+        print(f"scripts/lint/deadcode.py: {name} is an exception, but has a caller")
     sys.exit(1 if found.keys() ^ EXCEPTIONS.keys() else 0)
 
 

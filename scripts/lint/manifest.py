@@ -1,21 +1,21 @@
-"""The manifest of the model repository: the files behind each public model id.
+"""Checks and writes the manifest of the model repository: the files of each public model id.
 
     python -m scripts.lint.manifest                                          check: `make lint` runs this
     python -m scripts.lint.manifest --write                                  record entries whose id is new
     python -m scripts.lint.manifest --write masked --same-outputs REASON     record changed files under the old id
 
-An id names outputs (decision 0029): entries with different outputs have different ids. Any file of an entry except its
-pages (*.md) and hidden files may affect the outputs. So a changed file needs either a new model_id in config.pbtxt or,
-if the outputs are the same (a refactoring, another number of instances), a reason. A retired id stays in the manifest
-and is never reused.
+An id stands for outputs (decision 0029): entries with different outputs have different ids. Any file of an entry may
+affect the outputs, except pages (*.md) and hidden files. So a changed file needs a new model_id in config.pbtxt or, if
+the outputs are the same (a refactoring, another number of instances), a reason. A retired id stays in the manifest and
+is never reused.
 
 manifest.json:
-entries     by entry: its current id, and the SHA-256 of each file
-ids         by id and entry: every digest that the id has had, oldest first; each but the first with the reason why the
-            outputs stayed the same. A later digest without a reason means that the outputs changed under the id
-A digest is one SHA-256 for all files of an entry: that of the output of `sha256sum`, sorted by path.
+entries     the current id of each entry, and the SHA-256 of each of its files
+ids         all digests of each id and entry, oldest first; each but the first with the reason why the outputs are the
+            same. A later digest without a reason means that the outputs changed under the id
+A digest is the SHA-256 of the output of `sha256sum` for the files of an entry, sorted by path.
 
-An entry that git does not track, such as an imported model, is left out unless --write names it.
+An entry that git does not track, such as an imported model, is ignored unless --write names it.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ ID = re.compile(r'key:\s*"model_id"\s*value\s*\{\s*string_value:\s*"([^"]*)"')
 
 
 class Refused(Exception):
-    """An entry cannot be recorded; the text says why."""
+    """An entry cannot be recorded. The text is the reason."""
 
 
 def hashes(entry: Path) -> dict[str, str]:
-    """SHA-256 by path, of the files of an entry that may affect its outputs."""
+    """Returns the SHA-256 of the files of an entry that may affect its outputs, by path."""
     files = (
         f
         for f in entry.rglob("*")
@@ -60,12 +60,12 @@ def is_hidden(path: Path) -> bool:
 
 
 def digest(files: dict[str, str]) -> str:
-    """The digest of an entry (see the top)."""
+    """Returns the digest of an entry: see the module."""
     return hashlib.sha256("".join(f"{files[path]}  {path}\n" for path in sorted(files)).encode()).hexdigest()
 
 
 def read_entries(repository: Path) -> dict[str, dict]:
-    """By entry: its id and the hashes of its files."""
+    """Returns the id and the hashes of each entry."""
     found = {}
     for config in sorted(repository.glob("*/config.pbtxt")):
         match = ID.search(config.read_text())
@@ -74,7 +74,7 @@ def read_entries(repository: Path) -> dict[str, dict]:
 
 
 def is_untracked(entry: Path) -> bool:
-    """Whether an entry lies in a git checkout that does not track it: an operator's own model. False without git."""
+    """Reports whether an entry is in a git checkout that does not track it. False without git."""
     command = ["git", "status", "--porcelain", "--ignored", "--untracked-files=all", "--", "config.pbtxt"]
     try:
         answer = subprocess.run(command, cwd=entry, capture_output=True, text=True, check=True).stdout
@@ -84,13 +84,13 @@ def is_untracked(entry: Path) -> bool:
 
 
 def load(repository: Path) -> dict:
-    """The manifest; an empty one if there is none."""
+    """Reads the manifest, or returns an empty one if there is none."""
     file = repository / NAME
     return json.loads(file.read_text()) if file.exists() else {"entries": {}, "ids": {}}
 
 
 def find_problems(repository: Path) -> list[str]:
-    """The differences between the repository and its manifest, one line each."""
+    """Returns the differences between the repository and its manifest, one line each."""
     manifest, found = load(repository), read_entries(repository)
     entries, ids = manifest["entries"], manifest["ids"]
     lines = [f"{name}: in the manifest, but not in the repository" for name in sorted(set(entries) - set(found))]
@@ -119,7 +119,7 @@ def find_problems(repository: Path) -> list[str]:
 
 
 def describe_changes(before: dict[str, str], now: dict[str, str]) -> str:
-    """The files that changed, are new or are missing, in one line; "" if none."""
+    """Returns one line with the files that are changed, new or missing, or "" if there are none."""
     words = {
         "changed": [p for p in now if p in before and before[p] != now[p]],
         "new": [p for p in now if p not in before],
@@ -129,9 +129,9 @@ def describe_changes(before: dict[str, str], now: dict[str, str]) -> str:
 
 
 def record(repository: Path, names: list[str], same_outputs: str = "") -> list[str]:
-    """Records entries in the manifest (without names: all but untracked ones) and returns those that changed.
+    """Records entries in the manifest, by default all but untracked ones, and returns those that changed.
 
-    Refused: an id would get other outputs, or the repository has no such entry.
+    Refused: the outputs of an id would change, or the repository has no such entry.
     """
     manifest, found = load(repository), read_entries(repository)
     if unknown := set(names) - set(found):
@@ -155,7 +155,7 @@ def record(repository: Path, names: list[str], same_outputs: str = "") -> list[s
             if not same_outputs:
                 raise Refused(
                     f"{name}: {now['id']} stands for other files: choose a new id, "
-                    "or say with --same-outputs why the outputs are the same"
+                    "or give the reason why the outputs are the same with --same-outputs"
                 )
             history.append(new | {"same_outputs": same_outputs})
         manifest["entries"][name] = now
@@ -186,7 +186,7 @@ def main(given: list[str] | None = None) -> int:
     options = parser.parse_args(given)
     if not options.write:
         if options.entries or options.same_outputs:
-            parser.error("entries and --same-outputs go with --write")
+            parser.error("entries and --same-outputs need --write")
         lines = find_problems(options.repository)
         print("".join(f"model_repository: {line}\n" for line in lines), end="", file=sys.stderr)
         if lines:

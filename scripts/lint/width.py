@@ -1,4 +1,4 @@
-"""Lines of Go and C++ over 120 columns: `make lint` runs this. Ruff checks the lines of Python.
+"""Lists lines of Go and C++ over 120 columns: `make lint` runs this. Ruff checks Python.
 
     python -m scripts.lint.width [FILE ...]
 
@@ -17,7 +17,7 @@ COLUMNS = 120
 TAB = 4
 SUFFIXES = (".go", ".cc", ".cpp", ".h")
 GENERATED = re.compile(r"^// Code generated .* DO NOT EDIT\.$", re.MULTILINE)
-# An interpreted or raw string, the rest of a raw string that other lines continue, a URL.
+# A string, the start of a raw string that continues on other lines, or a URL.
 UNBREAKABLE = re.compile(r'"(?:[^"\\]|\\.)*"|`[^`]*`?|https?://\S+')
 
 
@@ -29,7 +29,7 @@ def is_too_wide(line: str) -> bool:
 
 
 def too_wide(text: str) -> list[int]:
-    """The numbers of the lines that are too wide. Generated text has none."""
+    """Returns the numbers of lines that are too wide, none for generated text."""
     if GENERATED.search(text):
         return []
     return [number for number, line in enumerate(text.splitlines(), 1) if is_too_wide(line)]

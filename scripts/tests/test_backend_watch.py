@@ -24,13 +24,13 @@ class Request:
 
     def __init__(self, cancelled: bool, takes: float = 0) -> None:
         self.cancelled, self.takes = cancelled, takes
-        self.asked = threading.Event()
+        self.checked = threading.Event()
         self.answered = False
         self.late = 0
 
     def is_cancelled(self) -> bool:
         self.late += self.answered
-        self.asked.set()
+        self.checked.set()
         time.sleep(self.takes)
         self.late += self.answered
         return self.cancelled
@@ -51,7 +51,7 @@ class Session:
 
 
 @pytest.fixture
-def watch(monkeypatch):
+def runner(monkeypatch):
     runtime: Any = types.ModuleType("onnxruntime")
     runtime.RunOptions = lambda: types.SimpleNamespace(terminate=False)
     monkeypatch.setitem(sys.modules, "onnxruntime", runtime)
@@ -60,41 +60,41 @@ def watch(monkeypatch):
     spec = importlib.util.spec_from_file_location("onnxruntime_backend", path)
     backend: Any = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(backend)
-    backend.ASK_EVERY = 0.01
-    instance = backend.Watch()
+    backend.CHECK_SECONDS = 0.01
+    instance = backend.Runner()
     yield instance
     instance.stop()
 
 
-def answer(watch, until, *requests: Request) -> Session:
+def answer(runner, until, *requests: Request) -> Session:
     """Runs the requests as one batch and answers them, as execute does."""
     session = Session(until)
-    watch.run(session, [], {}, list(requests))
+    runner.run(session, [], {}, list(requests))
     for request in requests:
         request.answered = True
     return session
 
 
-def test_a_run_waits_for_a_pending_check(watch):
+def test_a_run_waits_for_a_pending_check(runner):
     request = Request(cancelled=False, takes=0.2)
-    answer(watch, request.asked.is_set, request)
+    answer(runner, request.checked.is_set, request)
     time.sleep(0.3)
-    assert request.asked.is_set() and request.late == 0
+    assert request.checked.is_set() and request.late == 0
 
 
-def test_no_request_is_checked_after_its_batch_has_ended(watch):
+def test_no_request_is_checked_after_its_batch_has_ended(runner):
     requests = [Request(cancelled=True, takes=0.2), *(Request(cancelled=True, takes=0.05) for _ in range(3))]
-    session = answer(watch, requests[0].asked.is_set, *requests)
+    session = answer(runner, requests[0].checked.is_set, *requests)
     time.sleep(0.5)
     assert [r.late for r in requests] == [0, 0, 0, 0]
     assert not session.terminated
 
 
-def test_a_run_is_terminated_when_all_clients_have_left(watch):
-    assert answer(watch, lambda: False, Request(cancelled=True), Request(cancelled=True)).terminated
+def test_a_run_is_terminated_when_all_clients_have_left(runner):
+    assert answer(runner, lambda: False, Request(cancelled=True), Request(cancelled=True)).terminated
 
 
-def test_a_run_continues_while_one_client_waits(watch):
+def test_a_run_continues_while_one_client_waits(runner):
     left, waits = Request(cancelled=True), Request(cancelled=False)
-    assert not answer(watch, waits.asked.is_set, left, waits).terminated
-    assert left.asked.is_set() and left.late == waits.late == 0
+    assert not answer(runner, waits.checked.is_set, left, waits).terminated
+    assert left.checked.is_set() and left.late == waits.late == 0

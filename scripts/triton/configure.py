@@ -1,21 +1,21 @@
 #!/usr/bin/env python3
-"""Change the configuration of the models that a running Triton has loaded, without changing their files.
+"""Changes the configuration of the models that a running Triton has loaded, but not their files.
 
     scripts/triton/configure.py triton:8000                       apply the environment's settings to every model
     scripts/triton/configure.py triton:8000 --overrides FOLDER    also apply FOLDER/<model>.json, and
                                                                   FOLDER/backend-<backend>.json to the backend's models
 
-A model whose configuration would change is reloaded with the new one; Triton serves the old one until it is ready. So
-Triton, which need not be the local one, has to run with --model-control-mode=explicit. The members of a file replace
-those of the configuration (as GET /v2/models/<model>/config shows it): objects are merged, lists are replaced. A
-model's file takes precedence over its backend's, and the environment over both. A load without a configuration, or a
-restart, restores the configuration of the model's files.
+A model whose configuration changes is reloaded; Triton serves the old one until the new one is ready. So Triton, local
+or not, must run with --model-control-mode=explicit. The members of a file replace those of the configuration (as in the
+answer of GET /v2/models/<model>/config): objects are merged, lists are replaced. A model's file takes precedence over
+its backend's, and the environment over both. A load without a configuration, or a restart, restores the configuration
+of the model's files.
 
 environment:
-  RETORT_TRITON_CONTROL_KEY  control key of the local Triton; other Tritons need none
+  RETORT_TRITON_CONTROL_KEY  control key of the local Triton (serve.py)
   RETORT_TRITON_DYNAMIC_BATCHING_MAX_QUEUE_DELAY_MICROSECONDS  (or NIM_TRITON_...)
-                            replaces the delay of every model that batches
-  RETORT_TRITON_INSTANCES   instances of every onnxruntime model
+                            queue delay of all models with dynamic batching
+  RETORT_TRITON_INSTANCES   instances of each onnxruntime model
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def main() -> int:
 
 
 def configure(options: Options, folder: Path | None, overrides: Overrides) -> int:
-    """Reload the models whose configuration changes. Returns the exit status: 0 unless Triton refused one."""
+    """Reloads the models whose configuration changes. Returns the exit status, 1 if Triton refused one."""
     code, index = call(options, "POST", "/v2/repository/index", {"ready": True})
     if code != 200:
         say(f"{options.host}:{options.http}: {reason(code, index)}")
@@ -66,7 +66,7 @@ def configure(options: Options, folder: Path | None, overrides: Overrides) -> in
         code, config = call(options, "GET", f"/v2/models/{model}/config")
         if code != 200:
             continue  # unloaded meanwhile
-        target = merged(merged(config, members(folder, f"backend-{config.get('backend')}")), members(folder, model))
+        target = merge(merge(config, members(folder, f"backend-{config.get('backend')}")), members(folder, model))
         target = drop_large_batches(overrides.apply(target) or target)
         changed = ", ".join(sorted(key for key in target if not contains(config.get(key), target[key])))
         if not changed:
@@ -79,10 +79,10 @@ def configure(options: Options, folder: Path | None, overrides: Overrides) -> in
     return 1 if failed else 0
 
 
-def merged(config: dict, changes: dict) -> dict:
-    """The configuration with the changes: objects are merged, anything else is replaced."""
+def merge(config: dict, changes: dict) -> dict:
+    """Returns the configuration with the changes: objects are merged, anything else is replaced."""
     both = {
-        key: merged(config[key], value)
+        key: merge(config[key], value)
         for key, value in changes.items()
         if isinstance(value, dict) and isinstance(config.get(key), dict)
     }
@@ -90,7 +90,7 @@ def merged(config: dict, changes: dict) -> dict:
 
 
 def drop_large_batches(config: dict) -> dict:
-    """The configuration without preferred batch sizes over max_batch_size, which Triton itself adds."""
+    """Returns the configuration without preferred batch sizes above max_batch_size, which Triton itself adds."""
     batching = config.get("dynamic_batching") or {}
     if "preferred_batch_size" not in batching:
         return config
@@ -108,7 +108,7 @@ def contains(config: object, part: object) -> bool:
 
 
 def members(folder: Path | None, name: str) -> dict:
-    """The members of FOLDER/NAME.json, none if there is no such file. ValueError: it is not a JSON object."""
+    """Reads the object in FOLDER/NAME.json, empty if there is no such file. ValueError: it is no JSON object."""
     path = folder / f"{name}.json" if folder else None
     if path is None or not path.exists():
         return {}

@@ -1,7 +1,7 @@
-"""The virtual environment that Triton runs in, and the folder of its backends.
+"""Prepares the virtual environment of Triton and the folder of its backends.
 
-Both lie inside the checkout: `.venv-triton/` (the packages of requirements.txt, verified by hash) and `.cache/triton/`
-(backends). A stamp holds the hash of their inputs, so later starts reuse them.
+Both are in the checkout: `.venv-triton/` (the packages of requirements.txt, verified by hash) and `.cache/triton/`
+(backends). A stamp has the hash of the inputs of the environment, so that later starts reuse it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ BACKENDS = ROOT / ".cache" / "triton" / "backends"
 # Triton's Python stub needs numpy below 2, which supports Python up to 3.12; onnxruntime needs 3.11.
 VERSIONS = ("3.11", "3.12")
 
-# Prints an interpreter's version, whether it can create environments, its shared library and that library's folder.
+# Prints the version of an interpreter, whether it has venv, and the name and folder of its shared library.
 PROBE = """
 import sys, sysconfig, os
 try:
@@ -42,27 +42,27 @@ print("%d.%d" % sys.version_info[:2], has_venv, name, found[0] if found else "",
 
 
 class Unusable(Exception):
-    """The machine lacks something. The message is one line that says what to do."""
+    """The machine lacks a requirement. The message is one line with what to do."""
 
 
 class Interpreter:
-    """An installed Python; Triton's stub needs the right version, venv and a shared libpython."""
+    """An installed Python. Triton's stub needs one of VERSIONS, with venv and a shared libpython."""
 
     def __init__(self, path: str) -> None:
-        """Raises CalledProcessError if the path is not a working Python (a shim, say)."""
+        """CalledProcessError: the path is not a working Python, but a shim, for example."""
         self.path = path
         probe = subprocess.run([path, "-c", PROBE], capture_output=True, text=True, check=True)
         self.version, has_venv, self.library, self.library_folder = probe.stdout.split("\n")[:4]
         self.has_venv = has_venv == "1"
 
     def missing(self) -> list[str]:
-        """The Debian packages that this interpreter still needs."""
+        """Returns the Debian packages that this interpreter lacks."""
         packages = [] if self.has_venv else ["python3-venv"]
         return packages if self.library_folder else packages + [f"libpython{self.version}"]
 
 
 def find_interpreter() -> Interpreter:
-    """The first usable Python. On Debian, as root, missing packages are installed. Raises Unusable."""
+    """Returns the first usable Python. On Debian, as root, it installs missing packages. Unusable: there is none."""
     candidates = []
     for python in interpreters():
         candidates.append(python)
@@ -86,8 +86,8 @@ def find_interpreter() -> Interpreter:
 
 
 def interpreters() -> Iterator[Interpreter]:
-    wanted = os.environ.get("RETORT_PYTHON")
-    names = [wanted] if wanted else ["/usr/bin/python3", "python3", *(f"python{v}" for v in VERSIONS), sys.executable]
+    chosen = os.environ.get("RETORT_PYTHON")
+    names = [chosen] if chosen else ["/usr/bin/python3", "python3", *(f"python{v}" for v in VERSIONS), sys.executable]
     for path in dict.fromkeys(filter(None, map(shutil.which, names))):
         try:
             yield Interpreter(path)
@@ -96,7 +96,7 @@ def interpreters() -> Iterator[Interpreter]:
 
 
 class Environment:
-    """The paths that `prepare` creates."""
+    """The paths in the virtual environment."""
 
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
@@ -105,7 +105,7 @@ class Environment:
         self.server = self.triton / "bin" / "tritonserver"
 
     def variables(self) -> dict[str, str]:
-        """The environment variables of tritonserver, which find its libraries, libpython, packages and interpreter."""
+        """Returns the environment variables of tritonserver, with the paths of libraries, packages and interpreter."""
         variables = dict(os.environ)
         libraries = [str(self.site / "nvidia_pytriton.libs"), self.interpreter.library_folder]
         variables["LD_LIBRARY_PATH"] = ":".join(libraries + [p for p in [variables.get("LD_LIBRARY_PATH")] if p])
@@ -117,7 +117,7 @@ class Environment:
 
 
 def prepare() -> Environment:
-    """Create or reuse the environment and the backend folder."""
+    """Creates or reuses the environment and the folder of backends."""
     environment = Environment(find_interpreter())
     stamp, expected = VENV / "stamp", digest(environment.interpreter)
     if not stamp.exists() or stamp.read_text() != expected:
@@ -155,30 +155,30 @@ def install(environment: Environment) -> None:
 
 
 def assemble_backends(environment: Environment) -> None:
-    """Put each backend's library and stub into one folder, where Triton expects them; the package has them in two."""
+    """Copies each backend into a folder of its own, as Triton expects. The package has library and stub apart."""
     python = BACKENDS / "python"
     python.mkdir(parents=True, exist_ok=True)
     stub = environment.triton / "python_backend_stubs" / environment.interpreter.version / "triton_python_backend_stub"
     for name in ("libtriton_python.so", "triton_python_backend_utils.py"):
-        place(environment.triton / "backends" / "python" / name, python / name)
-    place(stub, python / stub.name, mode=0o755)
+        copy_file(environment.triton / "backends" / "python" / name, python / name)
+    copy_file(stub, python / stub.name, mode=0o755)
     for source in sorted((HERE / "backends").glob("*/model.py")):
         (BACKENDS / source.parent.name).mkdir(exist_ok=True)
-        place(source, BACKENDS / source.parent.name / source.name)
+        copy_file(source, BACKENDS / source.parent.name / source.name)
 
 
-def place(source: Path, target: Path, mode: int = 0o644) -> None:
-    """Copy a file if it differs. The replacement is atomic, since another Triton may be reading it."""
+def copy_file(source: Path, target: Path, mode: int = 0o644) -> None:
+    """Copies a file if it differs. The replacement is atomic, because another Triton may be reading it."""
     if (
         target.exists()
         and target.stat().st_size == source.stat().st_size
         and target.read_bytes() == source.read_bytes()
     ):
         return
-    fresh = target.with_name(f".{target.name}.{os.getpid()}")
-    shutil.copyfile(source, fresh)
-    fresh.chmod(mode)
-    fresh.replace(target)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}")
+    shutil.copyfile(source, temporary)
+    temporary.chmod(mode)
+    temporary.replace(target)
 
 
 def say(line: str) -> None:

@@ -1,18 +1,15 @@
-"""Watches the model repository and has Triton load and unload models.
+"""Watches the model repository, and loads and unloads models in Triton.
 
-Triton has two modes: it polls the files and refuses load and unload over its API (poll), or it obeys the API and never
-reads the files by itself (explicit). Operators need both. So the local server runs in explicit mode, and this watcher
-polls the files:
+Triton either polls the files and refuses to load and unload models over its API (poll), or follows only the API
+(explicit). Operators need both. So the local server runs in explicit mode, and this watcher polls the files:
 
-- a model folder that is new or changed is loaded once its files have been quiet for a moment, so that a half-copied
-  file is never read;
-- a folder that is gone is unloaded;
-- a model that an operator loads or unloads over the API stays so until its files change.
+- A model folder that is new or has changed is loaded after its files have been unchanged for a moment, so that no
+  half-copied file is read.
+- A model whose folder is removed is unloaded.
+- A model that an operator loads or unloads over the API stays so until its files change.
 
-Triton serves the old version until the new one is ready, and keeps it if the new one fails to load.
-
-Settings of the environment are applied to loaded models as configuration overrides of the load call; files are never
-rewritten.
+Triton serves the old model until the new one is ready, and keeps it if the new one fails to load. Settings of the
+environment are overrides of the configuration in load requests; files are not changed.
 """
 
 from __future__ import annotations
@@ -31,11 +28,11 @@ from server import Options, call
 DELAY = "TRITON_DYNAMIC_BATCHING_MAX_QUEUE_DELAY_MICROSECONDS"
 QUEUE_DELAYS = (f"RETORT_{DELAY}", f"NIM_{DELAY}")
 
-# Seconds between two polls of the files, and how long a folder must not change before it is loaded.
+# Seconds between polls of the files, and seconds without a change before a folder is loaded.
 POLL_SECONDS = 0.5
 QUIET_SECONDS = 1.0
 
-# Ends of the names of documents and editors' files, which do not change a model.
+# Suffixes of documents and of editors' files, which do not change a model.
 IGNORED = (".md", ".swp", "~", ".pyc", ".tmp", ".part")
 
 Signature = tuple[tuple[str, int, int], ...]
@@ -43,23 +40,23 @@ Signature = tuple[tuple[str, int, int], ...]
 
 @dataclass(frozen=True)
 class Overrides:
-    """Settings of the environment that replace values of every model's configuration; None leaves the file's value."""
+    """Settings of the environment that replace values in the configuration of models, or None for no change."""
 
     queue_delay: int | None = None
     instances: int | None = None
 
     @classmethod
     def from_environment(cls, variables: Mapping[str, str]) -> Overrides:
-        """Raises ValueError, with the variable's name, if one is not an integer in range."""
+        """ValueError: a variable, which the text names, is not an integer in range."""
         return cls(
             queue_delay=integer(variables, *QUEUE_DELAYS, least=0),
             instances=integer(variables, "RETORT_TRITON_INSTANCES", least=1),
         )
 
     def apply(self, config: dict) -> dict | None:
-        """The configuration with the overrides, or None if that changes nothing.
+        """Returns the configuration with the overrides, or None if they change nothing.
 
-        The delay applies to models that batch dynamically, the number of instances to those of backend onnxruntime.
+        The delay applies to models with dynamic batching, the number of instances to those of backend onnxruntime.
         """
         changed = json.loads(json.dumps(config))
         if self.queue_delay is not None and "dynamic_batching" in changed:
@@ -71,19 +68,19 @@ class Overrides:
 
 
 def integer(variables: Mapping[str, str], *names: str, least: int) -> int | None:
-    """The value of the first of these variables that is set. ValueError: it is not an integer of at least `least`."""
+    """Returns the first of these variables that is set. ValueError: it is not an integer of at least `least`."""
     for name in names:
         text = variables.get(name, "").strip()
         if not text:
             continue
         if not text.isdigit() or int(text) < least:
-            raise ValueError(f"{name}={text}: a whole number of at least {least} is wanted")
+            raise ValueError(f"{name}={text}: must be a whole number of at least {least}")
         return int(text)
     return None
 
 
 def signatures(repository: Path) -> dict[str, Signature]:
-    """The signature of each model folder."""
+    """Returns the signature of each model folder."""
     by_model = {}
     for folder in repository.iterdir():
         if folder.is_dir() and not folder.name.startswith("."):
@@ -94,9 +91,9 @@ def signatures(repository: Path) -> dict[str, Signature]:
 
 
 def signature(folder: Path) -> Signature:
-    """(path, size, modification time in ns) of a folder's files, sorted: equal as long as nothing changes.
+    """Returns the sorted (path, size, modification time in ns) of a folder's files, which show any change.
 
-    A file that vanishes meanwhile is left out.
+    A file that disappears meanwhile is left out.
     """
     files = []
     for parent, folders, names in os.walk(folder, followlinks=True):
@@ -118,18 +115,18 @@ def is_model_file(name: str) -> bool:
 
 
 class Watcher:
-    """A thread that keeps Triton's models in sync with the repository's files."""
+    """A thread that keeps Triton's models in sync with the files."""
 
     def __init__(self, options: Options, overrides: Overrides) -> None:
         self.options = options
         self.overrides = overrides
         self.applied = signatures(options.repository)
-        self.seen: dict[str, tuple[Signature | None, float]] = {}
+        self.pending: dict[str, tuple[Signature | None, float]] = {}  # changes, with the time of the last one
         self.ended = threading.Event()
         self.thread = threading.Thread(target=self._watch, daemon=True)
 
     def start(self) -> None:
-        """Apply the overrides to the models that Triton loaded at its start, then watch the files."""
+        """Applies the overrides to the models that Triton has loaded, then watches the files."""
         for model in self.ready():
             self.override(model)
         self.thread.start()
@@ -151,21 +148,21 @@ class Watcher:
                 say(f"the model repository cannot be read: {error}")
 
     def poll(self, now: float) -> None:
-        """Load or unload the models whose folder differs from the applied signature and is quiet."""
+        """Loads or unloads the models whose folder differs from the applied signature and has stopped changing."""
         files = signatures(self.options.repository)
         for model in sorted(files.keys() | self.applied.keys()):
             current = files.get(model)
             if current == self.applied.get(model):
-                self.seen.pop(model, None)
+                self.pending.pop(model, None)
                 continue
-            before, since = self.seen.get(model, (None, now))
-            if model not in self.seen or before != current:
-                self.seen[model] = (current, now)
+            before, since = self.pending.get(model, (None, now))
+            if model not in self.pending or before != current:
+                self.pending[model] = (current, now)
             elif now - since >= QUIET_SECONDS:
                 self.apply_change(model, current)
 
     def apply_change(self, model: str, files: Signature | None) -> None:
-        self.seen.pop(model, None)
+        self.pending.pop(model, None)
         if files is None:
             del self.applied[model]
             self.unload(model)
@@ -192,7 +189,7 @@ class Watcher:
         say(f"{model} unloaded" if code == 200 else f"{model} was not unloaded: {reason(code, answer)}")
 
     def override(self, model: str) -> None:
-        """Reload a model with the environment's settings if its configuration differs from them."""
+        """Reloads a model with the overrides if its configuration differs from them."""
         code, config = call(self.options, "GET", f"/v2/models/{model}/config")
         if code != 200:
             return

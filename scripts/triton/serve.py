@@ -1,41 +1,40 @@
 #!/usr/bin/env python3
-"""Run a real Triton Inference Server on this machine's CPU.
+"""Runs a real Triton Inference Server on the CPU of this machine.
 
     scripts/triton/serve.py                         serve model_repository/ until Ctrl-C
     scripts/triton/serve.py --ports free --repository DIR --control explicit
     scripts/triton/serve.py --scratch -- go test ./orchestrator/triton/...
-                                                    a dedicated server for one command
+                                                    run a command with a server of its own
 
-With a command after `--`, the server starts on free ports, the command runs with RETORT_TRITON_URL and
-RETORT_TEST_TRITON_URL (gRPC, host:port), RETORT_TEST_TRITON_HTTP (host:port) and RETORT_TEST_TRITON_REPOSITORY (the
-model folder being served) set, then everything stops; the exit status is the command's. A tritonserver that dies is
-started again on the same ports, and a model whose Python stub dies is loaded again; RETORT_TEST_TRITON_PIDFILE names a
-file with its process id, so that a test can kill it. --scratch serves a temporary copy of the repository, in which
-models can be added, changed and removed.
+With a command after `--`, the server listens on free ports and stops when the command ends; the exit status is the
+command's. The command has these environment variables: RETORT_TRITON_URL and RETORT_TEST_TRITON_URL (gRPC, host:port),
+RETORT_TEST_TRITON_HTTP and RETORT_TEST_TRITON_METRICS (host:port), RETORT_TEST_TRITON_REPOSITORY (the model folder) and
+RETORT_TEST_TRITON_PIDFILE (a file with the process id of the server, so that a test can kill it). --scratch serves a
+temporary copy of the repository, in which models can be added, changed and removed.
 
-The first start installs tritonserver, onnxruntime and rdkit from PyPI, pinned and checked
-against hashes, into .venv-triton/ of the checkout. A second start takes seconds.
+A tritonserver that dies is restarted on the same ports, and a model whose Python stub dies is reloaded. The first start
+installs tritonserver, onnxruntime and rdkit from PyPI, pinned and checked against hashes, into .venv-triton/ of the
+checkout. Later starts take seconds.
 
 environment:
   RETORT_TRITON_GRPC_PORT, RETORT_TRITON_HTTP_PORT, RETORT_TRITON_METRICS_PORT
-                                  8701, 8700, 8702; 0 takes a free one
-  RETORT_TRITON_HOST              address to listen on, 127.0.0.1; others give a warning: this release
-                                  has published vulnerabilities (orchestrator/SECURITY.md)
-  RETORT_TRITON_REPOSITORY        model folder, model_repository/ of the checkout
-  RETORT_TRITON_CONTROL_KEY       key that requests to load, unload or list models over HTTP need in
-                                  the header X-Retort-Control; if unset, only the launcher can make
-                                  them. gRPC needs no key
-  RETORT_TRITON_MODEL_CONTROL     watch (default): the launcher follows the files, and
-                                  load/unload over the API work too; explicit: only the
-                                  API; poll: Triton itself follows the files and refuses the API
+                                  ports; default 8701, 8700, 8702; 0: a free one
+  RETORT_TRITON_HOST              address to listen on; default 127.0.0.1. Addresses that other machines reach give a
+                                  warning: this release has published vulnerabilities (orchestrator/SECURITY.md)
+  RETORT_TRITON_REPOSITORY        model folder; default model_repository/ of the checkout
+  RETORT_TRITON_CONTROL_KEY       key in the header X-Retort-Control, which HTTP requests to load, unload or list models
+                                  need; without it, only the launcher can send them. gRPC needs no key
+  RETORT_TRITON_MODEL_CONTROL     watch (default): the launcher follows the files, and the API can load and unload
+                                  models too; explicit: only the API can; poll: Triton follows the files, and the API
+                                  cannot
   RETORT_TRITON_DYNAMIC_BATCHING_MAX_QUEUE_DELAY_MICROSECONDS  (or NIM_TRITON_...)
-                                  replaces the delay of every model that batches; with watch only
-                                  (else a gateway with this variable sets it)
-  RETORT_TRITON_INSTANCES         instances of every onnxruntime model; with watch only
-  RETORT_TRITON_THREADS           threads of each instance; the cores shared evenly by default
-  RETORT_TRITON_SPIN_MICROSECONDS how long such a thread waits awake for its next work, 50; 0 for not
-  RETORT_TRITON_READY_SECONDS     how long a start may take, 120
-  RETORT_PYTHON                   the Python to use, 3.11 or 3.12 with venv and libpython
+                                  queue delay of all models with dynamic batching; only with watch (otherwise a gateway
+                                  with this variable sets it)
+  RETORT_TRITON_INSTANCES         instances of each onnxruntime model; only with watch
+  RETORT_TRITON_THREADS           threads of each instance; default: an equal share of the cores
+  RETORT_TRITON_SPIN_MICROSECONDS how long such a thread spins for its next work; default 50; 0: not
+  RETORT_TRITON_READY_SECONDS     upper bound of the start; default 120
+  RETORT_PYTHON                   Python 3.11 or 3.12 with venv and libpython
 """
 
 from __future__ import annotations
@@ -62,15 +61,15 @@ from supervisor import Supervisor  # noqa: E402
 PORTS = {"grpc": 8701, "http": 8700, "metrics": 8702}
 CONTROLS = ("watch", "explicit", "poll")
 
-# Signals that end the launcher. SIGINT too: a shell's background jobs start with it ignored.
+# Signals that end the launcher, also SIGINT, which a shell's background jobs ignore otherwise.
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
-# How long a terminated command may drain before it is killed, in seconds.
-DRAIN = 40
+# Seconds that a terminated command may drain before it is killed.
+DRAIN_SECONDS = 40
 
 
 class Stop(Exception):
-    """A signal ends the launcher."""
+    """A signal that ends the launcher."""
 
 
 def arguments() -> argparse.Namespace:
@@ -78,9 +77,11 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--repository", type=Path, help="model folder to serve")
     parser.add_argument("--scratch", action="store_true", help="serve a temporary copy of the repository")
     parser.add_argument("--empty", action="store_true", help="serve an empty temporary folder")
-    parser.add_argument("--ports", choices=("set", "free"), help="`free` takes any; the default with a command")
+    parser.add_argument(
+        "--ports", choices=("set", "free"), help="those set, or free ones; default: free with a command"
+    )
     parser.add_argument("--control", choices=CONTROLS, help="who loads models: see RETORT_TRITON_MODEL_CONTROL")
-    parser.add_argument("--prepare", action="store_true", help="install what is needed and end")
+    parser.add_argument("--prepare", action="store_true", help="only install the environment")
     parser.add_argument("--verbose", action="store_true", help="show everything tritonserver prints")
     parser.add_argument("command", nargs="*", help="after `--`: run this while the server is up")
     return parser.parse_args()
@@ -97,7 +98,7 @@ def main() -> int:
         overrides = Overrides.from_environment(os.environ)
         control = args.control or os.environ.get("RETORT_TRITON_MODEL_CONTROL") or "watch"
         if control not in CONTROLS:
-            raise ValueError(f"RETORT_TRITON_MODEL_CONTROL={control}: one of {', '.join(CONTROLS)} is wanted")
+            raise ValueError(f"RETORT_TRITON_MODEL_CONTROL={control}: must be one of {', '.join(CONTROLS)}")
         with repository(args) as folder:
             options = listen(args, folder, control)
             server = Server(environment, options)
@@ -115,7 +116,7 @@ def interrupt(*_: object) -> None:
 
 
 def listen(args: argparse.Namespace, folder: Path, control: str) -> Options:
-    """Addresses and ports: all free ones for a command, the settings otherwise."""
+    """Returns the options of the server, with free ports for a command and the settings otherwise."""
     ports = {name: int(os.environ.get(f"RETORT_TRITON_{name.upper()}_PORT") or port) for name, port in PORTS.items()}
     if (args.ports or ("free" if args.command else "set")) == "free":
         ports = dict.fromkeys(ports, 0)
@@ -124,8 +125,8 @@ def listen(args: argparse.Namespace, folder: Path, control: str) -> Options:
     host = os.environ.get("RETORT_TRITON_HOST") or "127.0.0.1"
     if not is_loopback(host):
         say(
-            f"WARNING: RETORT_TRITON_HOST={host}: other machines can reach this Triton, which asks for no key. "
-            "Release 24.10 has published vulnerabilities that let whoever reaches it run code: "
+            f"WARNING: RETORT_TRITON_HOST={host}: other machines can reach this Triton, which requires no key. "
+            "Release 24.10 has published vulnerabilities with which any client can run code: "
             "orchestrator/SECURITY.md#triton"
         )
     return Options(
@@ -150,7 +151,7 @@ def is_loopback(host: str) -> bool:
 
 @contextmanager
 def repository(args: argparse.Namespace):
-    """The folder to serve; temporary ones are removed at the end."""
+    """Yields the folder to serve. A temporary one is removed at the end."""
     folder = Path(args.repository or os.environ.get("RETORT_TRITON_REPOSITORY") or ROOT / "model_repository").resolve()
     if not args.empty and not folder.is_dir():
         raise RuntimeError(f"there is no model repository {folder}")
@@ -167,7 +168,7 @@ def repository(args: argparse.Namespace):
 
 
 def serve(supervisor: Supervisor, command: list[str]) -> int:
-    """Start, wait until ready, then run the command or wait for a signal; always stop."""
+    """Starts the server, runs the command or waits for a signal, and stops the server."""
     say("starting tritonserver")
     try:
         seconds = supervisor.start()
@@ -181,7 +182,7 @@ def serve(supervisor: Supervisor, command: list[str]) -> int:
 
 
 def report(options: Options, seconds: float) -> None:
-    """Log the models that are served, and why the others are not."""
+    """Logs the models that are served, and why others are not."""
     _, index = call(options, "POST", "/v2/repository/index", {})
     ready = sorted({model["name"] for model in index or [] if model.get("state") == "READY"})
     for model in index or []:
@@ -194,7 +195,7 @@ def report(options: Options, seconds: float) -> None:
 
 
 def run(supervisor: Supervisor, command: list[str]) -> int:
-    """Run the command and return its exit status, 128+N if signal N killed it. A signal to this process ends it too."""
+    """Runs the command and returns its exit status, or 128+N for signal N. A signal to this process ends it too."""
     options = supervisor.server.options
     # The launcher has set the queue delay; a gateway with the variable would load every model again.
     hidden = QUEUE_DELAYS if supervisor.overrides is not None else ()
@@ -213,17 +214,17 @@ def run(supervisor: Supervisor, command: list[str]) -> int:
     try:
         code = child.wait()
     except KeyboardInterrupt:
-        code = finish(child)  # Ctrl-C at a terminal reached the command as well
+        code = drain(child)  # Ctrl-C at a terminal reaches the command, too
     except Stop:
         child.terminate()
-        code = finish(child)
+        code = drain(child)
     return code if code >= 0 else 128 - code
 
 
-def finish(child: subprocess.Popen) -> int:
-    """Let the command drain, then kill it. Returns its exit status."""
+def drain(child: subprocess.Popen) -> int:
+    """Waits for the command to end, kills it after DRAIN_SECONDS, and returns its exit status."""
     try:
-        return child.wait(DRAIN)
+        return child.wait(DRAIN_SECONDS)
     except (subprocess.TimeoutExpired, KeyboardInterrupt, Stop):
         child.kill()
         return child.wait()

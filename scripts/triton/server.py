@@ -1,4 +1,4 @@
-"""One tritonserver process: command line, output, readiness, shutdown."""
+"""Runs a tritonserver process: its command line, output, readiness and shutdown."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from typing import IO, Any
 
 from environment import BACKENDS, Environment, say
 
-# Lines about absent NVIDIA hardware, harmless on a CPU: not shown.
+# Lines about absent NVIDIA hardware, which are not shown.
 NOISE = re.compile(
     r"NVML|DCGM|CudaDriverHelper|CUDA memory pool|pinned memory|Unable to allocate pinned|libcuda"
     r"|Failed to get.*GPU|CUDA driver"
 )
 
-# Looked up before any fork: a child of a process with threads must not load libraries.
+# Loaded before any fork, because a child of a process with threads must not load libraries.
 LIBC, PR_SET_PDEATHSIG = ctypes.CDLL(None), 1
 
-# APIs that no client may use. Published attacks on this release need shared memory, which newer ones disable by
-# default; traces and logs are the operator's.
+# APIs that no client may use. Published attacks on this release need shared memory, which newer releases disable by
+# default; traces and logs are for the operator.
 RESTRICTED = "shared-memory,trace,logging"
 
-# The header whose key a request over HTTP needs to load, unload or list models: any web page in a browser on this
-# machine may post there, and a load may bring code.
+# The header with the key that HTTP requests need to load, unload or list models. Without it, a web page in a browser
+# on this machine could load a model with code.
 CONTROL_HEADER = "X-Retort-Control"
 
-# How long a stopping server may finish its requests before it is killed, in seconds.
-GRACE = 15
+# Seconds that a stopping server has to finish its requests before it is killed.
+GRACE_SECONDS = 15
 
 
 @dataclass
@@ -55,7 +55,7 @@ class Options:
 
 
 def free_ports(count: int) -> list[int]:
-    """Distinct ports that nobody listens on at the moment."""
+    """Returns different ports that are not in use now."""
     sockets = [socket.socket() for _ in range(count)]
     for s in sockets:
         s.bind(("127.0.0.1", 0))
@@ -66,6 +66,8 @@ def free_ports(count: int) -> list[int]:
 
 
 class Server:
+    """A tritonserver process, which can be started again after it has ended."""
+
     def __init__(self, environment: Environment, options: Options) -> None:
         self.options = options
         self.environment = environment
@@ -88,7 +90,7 @@ class Server:
             f"--backend-config=python,shm-region-prefix-name={self.shared_memory}",
             "--exit-on-error=false",
             "--strict-readiness=false",
-            f"--exit-timeout-secs={GRACE - 5}",
+            f"--exit-timeout-secs={GRACE_SECONDS - 5}",
             *(
                 f"--{option}={RESTRICTED}:retort={secrets.token_hex(16)}"
                 for option in ("http-restricted-api", "grpc-restricted-protocol")
@@ -106,7 +108,7 @@ class Server:
 
     def start(self) -> None:
         for port in (self.options.grpc, self.options.http, self.options.metrics):
-            refuse_taken(self.options.host, port)
+            check_port(self.options.host, port)
         sweep_shared_memory()
         process = self.process = subprocess.Popen(
             self.command(),
@@ -122,16 +124,16 @@ class Server:
         threading.Thread(target=self._pump, args=(process.stdout,), daemon=True).start()
 
     def _pump(self, lines: IO[str]) -> None:
-        """Log the server's lines that are worth showing, and keep the last ones for error messages."""
+        """Logs important lines of the server, and keeps the last lines for error messages."""
         for line in lines:
             line = line.rstrip()
             if line and not line.startswith(("+", "|")):
                 self.tail.append(line)
-            if line and not NOISE.search(line) and (self.options.verbose or is_worth_showing(line)):
+            if line and not NOISE.search(line) and (self.options.verbose or is_important(line)):
                 say(line.partition("\\n\\nAt:")[0])
 
     def wait_ready(self, timeout: float) -> None:
-        """Wait until the server has loaded, or failed to load, every model.
+        """Waits until the server has loaded, or failed to load, every model.
 
         RuntimeError, with the server's last lines: it ended, or was not ready within timeout seconds.
         """
@@ -146,18 +148,18 @@ class Server:
         raise RuntimeError(self.failure(f"tritonserver was not ready after {timeout:.0f} s"))
 
     def running(self) -> subprocess.Popen:
-        """The process; RuntimeError before `start`."""
+        """Returns the process. RuntimeError: it was not started."""
         if self.process is None:
             raise RuntimeError("tritonserver was not started")
         return self.process
 
     def failure(self, reason: str) -> str:
-        """The reason, followed by the server's last lines."""
+        """Returns the reason, followed by the server's last lines."""
         time.sleep(0.2)
         return "\n".join([f"{reason}. Its last lines:", *(f"    {line}" for line in self.tail)])
 
     def stop(self) -> int:
-        """Terminate the server, kill it after GRACE seconds, and remove its stubs and shared memory.
+        """Terminates the server, kills it after GRACE_SECONDS, and removes its stubs and shared memory.
 
         Returns its exit status.
         """
@@ -166,9 +168,9 @@ class Server:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
             try:
-                self.process.wait(GRACE)
+                self.process.wait(GRACE_SECONDS)
             except subprocess.TimeoutExpired:
-                say(f"tritonserver did not end within {GRACE} s and is killed")
+                say(f"tritonserver did not end within {GRACE_SECONDS} s and is killed")
         try:
             os.killpg(self.process.pid, signal.SIGKILL)
         except ProcessLookupError:
@@ -179,12 +181,12 @@ class Server:
 
 
 def status(options: Options, method: str, path: str) -> int:
-    """The HTTP status of a call, 0 where nobody answers."""
+    """Returns the HTTP status of a call, or 0 if there is no answer."""
     return call(options, method, path)[0]
 
 
 def call(options: Options, method: str, path: str, body: object = None, timeout: float = 600) -> tuple[int, Any]:
-    """One call to Triton's HTTP API: status and decoded body; status 0 where nobody answers."""
+    """Calls Triton's HTTP API, and returns status and decoded body, or status 0 if there is no answer."""
     connection = http.client.HTTPConnection(options.host, options.http, timeout=timeout)
     try:
         connection.request(
@@ -199,12 +201,13 @@ def call(options: Options, method: str, path: str, body: object = None, timeout:
         connection.close()
 
 
-def is_worth_showing(line: str) -> bool:
-    """Reports whether a line is a warning or an error, not a table or a line of a normal start."""
+def is_important(line: str) -> bool:
+    """Reports whether a line is a warning or an error, and not a table or a line of a normal start."""
     return re.match(r"[WEF]\d{4} ", line) is not None or not re.match(r"[I]\d{4} |[+|]", line)
 
 
-def refuse_taken(host: str, port: int) -> None:
+def check_port(host: str, port: int) -> None:
+    """RuntimeError: the port is in use, or the host is not of this machine."""
     with socket.socket() as s:
         s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -214,7 +217,7 @@ def refuse_taken(host: str, port: int) -> None:
 
 
 def die_with_parent() -> None:
-    """Have Linux send the server SIGTERM if this process is killed."""
+    """Makes Linux send SIGTERM to the server if this process is killed."""
     LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
@@ -224,7 +227,7 @@ def remove_shared_memory(prefix: str) -> None:
 
 
 def sweep_shared_memory() -> None:
-    """Remove the shared memory of servers whose launcher was killed."""
+    """Removes the shared memory of servers whose launcher was killed."""
     for file in Path("/dev/shm").glob("retort-triton-*"):
         launcher = file.name.split("-")[2]
         if launcher.isdigit() and not Path("/proc", launcher).exists():

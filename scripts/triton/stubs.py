@@ -1,8 +1,8 @@
-"""Detects a model whose Python stub has died, and has Triton reload the model.
+"""Detects models whose Python stub has died, and reloads them.
 
-Each instance of a model of a Python-based backend runs in a process, the stub. After one is killed (by the kernel when
-memory runs out, say), Triton still reports the model as ready and answers each of its requests with an error. So this
-watcher counts the stubs of each ready version and compares them with the instances of its configuration.
+Each instance of a model of a Python-based backend runs in a process, the stub. After one is killed, for example by the
+kernel when memory runs out, Triton still reports the model as ready and answers its requests with errors. So this
+watcher compares the number of stubs of each ready version with the instances in its configuration.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from pathlib import Path
 from environment import say
 from server import Server, call
 
-# Seconds between two polls. A model is reloaded when stubs were missing in two polls in a row.
+# Seconds between polls. A model is reloaded when stubs are missing in two polls in a row.
 POLL_SECONDS = 1.0
 
-# How long Triton may take to reload a model before the server is restarted, in seconds.
+# Seconds that Triton has to reload a model before the server is restarted.
 RELOAD_TIMEOUT = 300
 
 Version = tuple[str, str]
@@ -28,20 +28,20 @@ Version = tuple[str, str]
 
 
 class StubWatch:
-    """A thread that counts the stubs of a running server."""
+    """A thread that watches the stubs of a running server."""
 
     def __init__(self, server: Server, restart: Callable[[], None]) -> None:
-        """restart is called if a model cannot be reloaded, and has to terminate the server."""
+        """restart is called if a model cannot be reloaded, and must terminate the server."""
         self.server = server
         self.restart = restart
-        self.healthy: dict[Version, int] = {}  # the number of stubs while none was missing
-        self.backends: set[str] = set()  # the backends that run in stubs
+        self.healthy: dict[Version, int] = {}  # number of stubs when none was missing
+        self.backends: set[str] = set()  # backends with stubs
         self.suspected: set[Version] = set()
         self.ended = threading.Event()
         self.thread = threading.Thread(target=self._watch, daemon=True)
 
     def start(self) -> None:
-        """Count the stubs of the server, which must be ready, then poll them."""
+        """Counts the stubs of the server, which must be ready, then polls them."""
         self.poll()
         self.thread.start()
 
@@ -55,7 +55,7 @@ class StubWatch:
             self.poll()
 
     def poll(self) -> None:
-        """Find the versions that lack stubs; reload the models of those that lacked them in the last poll too."""
+        """Reloads the models with versions that lack stubs now and lacked them in the last poll."""
         lacking = {version for version in self.ready() if self.lacks_stubs(version)}
         for model in sorted({model for model, _ in lacking & self.suspected}):
             self.reload(model)
@@ -88,9 +88,9 @@ class StubWatch:
         return False
 
     def reload(self, model: str) -> None:
-        """Unload the model and load it with its present configuration; restart the server if that fails.
+        """Unloads the model and loads it with its present configuration, or restarts the server if that fails.
 
-        Triton ignores a load without a preceding unload if the model is loaded, in its view, and has not changed.
+        Without the unload, Triton would ignore the load, because the model is loaded and has not changed.
         """
         say(f"{model} lost a stub: reloading it")
         start = time.monotonic()
@@ -112,7 +112,7 @@ class StubWatch:
 
 
 def stubs(server: int) -> Counter[Version]:
-    """The number of stubs of each version among the children of the process `server`."""
+    """Returns the number of stubs of each version among the children of the process `server`."""
     counts: Counter[Version] = Counter()
     for folder in Path("/proc").iterdir():
         if not folder.name.isdigit():

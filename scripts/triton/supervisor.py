@@ -1,4 +1,4 @@
-"""Keeps one tritonserver running: restarts it, and its watchers, when it dies."""
+"""Keeps a tritonserver running: restarts it with its watchers when it dies."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ from repository import Overrides, Watcher
 from server import Server
 from stubs import StubWatch
 
-# A server that dies within SHORT_LIFE seconds of being ready, SHORT_LIVES times in a row, is not restarted.
+# A server that dies within SHORT_LIFE seconds after it was ready, SHORT_LIVES times in a row, is not restarted.
 SHORT_LIFE = 5
 SHORT_LIVES = 5
 
 
 class Supervisor:
+    """A server with its watchers."""
+
     def __init__(self, server: Server, overrides: Overrides | None, timeout: float) -> None:
-        """Without overrides the files are not watched: models change over the API only."""
+        """timeout bounds each start, in seconds. Without overrides, the files are not watched."""
         self.server = server
         self.overrides = overrides
         self.timeout = timeout
@@ -29,24 +31,24 @@ class Supervisor:
         self.stubs: StubWatch | None = None
         self.ready_at = 0.0
         self.ending = False
-        self.given_up: str | None = None
+        self.failure: str | None = None  # why the server is not restarted
         self.lock = threading.Lock()
         self.thread = threading.Thread(target=self._keep_running, daemon=True)
 
     def start(self) -> float:
-        """Start the server and return the seconds until it was ready. RuntimeError: it failed, and why."""
+        """Starts the server and returns the seconds until it was ready. RuntimeError: it failed."""
         start = time.monotonic()
         self._start_server()
         self.thread.start()
         return time.monotonic() - start
 
     def wait(self) -> int:
-        """Block until the server cannot be kept running, then raise RuntimeError."""
+        """Blocks until the server is not restarted any more, then raises RuntimeError."""
         self.thread.join()
-        raise RuntimeError(self.given_up or "tritonserver ended")
+        raise RuntimeError(self.failure or "tritonserver ended")
 
     def stop(self) -> None:
-        """Stop the watchers, then the server, and remove the pid file."""
+        """Stops the watchers, then the server, and removes the pid file."""
         with self.lock:
             self.ending = True
         self._stop_watchers()
@@ -85,7 +87,7 @@ class Supervisor:
             reason = self.server.failure(f"tritonserver ended by itself with status {code}")
             short_lives = short_lives + 1 if time.monotonic() - self.ready_at < SHORT_LIFE else 0
             if short_lives == SHORT_LIVES:
-                self.given_up = f"tritonserver died {short_lives} times right after it was ready. {reason}"
+                self.failure = f"tritonserver died {short_lives} times right after it was ready. {reason}"
                 return
             say(f"{reason}\ntriton | restarting it")
             self._stop_watchers()
@@ -93,6 +95,6 @@ class Supervisor:
             try:
                 self._start_server()
             except RuntimeError as error:
-                self.given_up = str(error)
+                self.failure = str(error)
                 return
             say("tritonserver is ready again")

@@ -1,18 +1,17 @@
-"""A Triton backend named `onnxruntime`, written over the `python` backend.
+"""A Triton backend named `onnxruntime` for machines without the native one, based on the `python` backend.
 
-An entry of the model repository with `backend: "onnxruntime"` and `<version>/model.onnx`
-is served by this file where the native backend is not to be had, and by the native
-one, unchanged, in the vendor's container. What a client sees is the same:
+It serves the entries of the model repository with `backend: "onnxruntime"` and `<version>/model.onnx`, which the native
+backend in the vendor's container serves unchanged. For a client they are the same:
 
-- the requests Triton hands over together run as one batch when their shapes agree;
-  those that differ (allow_ragged_batch) run one after another, each as it came;
-- a request that fails does not fail the ones it was batched with;
-- only the outputs a request names are computed and returned;
-- work whose callers have all left is stopped, within Triton's own limits.
+- The requests of a call of `execute` run as one batch if their shapes agree. Requests of different shapes
+  (allow_ragged_batch) run one after the other.
+- A request that fails does not fail the others of its batch.
+- Only the outputs that a request names are computed and returned.
+- A long run stops when all its requests are cancelled.
 
-Threads: the parameter `intra_op_thread_count` of config.pbtxt, as in the native
-backend; else RETORT_TRITON_THREADS; else the cores shared evenly by the instances.
-RETORT_TRITON_SPIN_MICROSECONDS is how long one waits awake for its next work, 50; 0 for not.
+The number of threads is the parameter `intra_op_thread_count` of config.pbtxt, as in the native backend, else
+RETORT_TRITON_THREADS, else an equal share of the cores for each instance. RETORT_TRITON_SPIN_MICROSECONDS (default 50)
+is how long a thread spins for its next work before it sleeps; 0 disables spinning.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ import numpy as np
 import onnxruntime as ort
 import triton_python_backend_utils as pb_utils
 
-# ONNX Runtime's name of a tensor type -> the name in config.pbtxt.
+# Names of tensor types in config.pbtxt, by ONNX Runtime's.
 DATATYPES = {
     "tensor(bool)": "TYPE_BOOL",
     "tensor(uint8)": "TYPE_UINT8",
@@ -44,43 +43,42 @@ DATATYPES = {
     "tensor(string)": "TYPE_STRING",
 }
 
-# How often callers of a running batch are asked for, in seconds. A question costs a
-# round trip to the server, so the many runs shorter than this are never disturbed.
-ASK_EVERY = 0.2
+# Seconds between two checks of the requests of a run for cancellation. A check is a round trip to the server, so
+# shorter runs, which are most, have none.
+CHECK_SECONDS = 0.2
 
-
-# How long a thread that has done its part of an operator looks for the next before it sleeps, in
-# microseconds. A small model's operators follow each other so closely that waking a sleeper costs more:
-# a lone short text of MiniLM took 3.3 ms on two idle cores without this, and 2.3 ms with it. The
-# runtime's own default, some ten milliseconds, would burn the cores that other models and the gateway share.
-SPIN = "50"
+# Microseconds that a thread spins for its next work before it sleeps. The operators of a small model follow each other
+# so closely that waking a thread costs more: a single short text of MiniLM took 3.3 ms on two idle cores without
+# spinning, and 2.3 ms with it. The runtime's default of about ten milliseconds would take cores from other models and
+# the gateway.
+SPIN_MICROSECONDS = "50"
 
 
 class TritonPythonModel:
     @staticmethod
     def auto_complete_config(config):
-        """Fill in what config.pbtxt leaves out: tensors, and the batch size, from the graph."""
-        known = config.as_dict()
-        path = model_file(known, version_folder_of_this_process())
-        if path is None or (known["input"] and known["output"]):
+        """Adds the tensors of the graph that config.pbtxt leaves out."""
+        declared = config.as_dict()
+        path = model_file(declared, version_folder_of_this_process())
+        if path is None or (declared["input"] and declared["output"]):
             return config
         session = ort.InferenceSession(str(path), providers=["CPUExecutionProvider"])
-        batched = known["max_batch_size"] > 0
-        if not known["input"]:
+        batched = declared["max_batch_size"] > 0
+        if not declared["input"]:
             for tensor in session.get_inputs():
-                config.add_input(described(tensor, batched))
-        if not known["output"]:
+                config.add_input(declaration(tensor, batched))
+        if not declared["output"]:
             for tensor in session.get_outputs():
-                config.add_output(described(tensor, batched))
+                config.add_output(declaration(tensor, batched))
         return config
 
     def initialize(self, args):
-        """Load the version's graph; a disagreement with config.pbtxt is an error by name."""
+        """Loads the graph of the version. TritonModelException: it does not agree with config.pbtxt."""
         config = json.loads(args["model_config"])
         folder = Path(args["model_repository"], args["model_version"])
         path = model_file(config, folder)
         if path is None:
-            raise pb_utils.TritonModelException(f"{folder} holds no model.onnx")
+            raise pb_utils.TritonModelException(f"{folder} has no model.onnx")
         self.batched = config["max_batch_size"] > 0
         self.session = ort.InferenceSession(str(path), session_options(config), providers=providers(args))
         check(config, self.session)
@@ -88,91 +86,92 @@ class TritonPythonModel:
         self.outputs = [tensor["name"] for tensor in config["output"]]
         self.strings = {t.name for t in self.session.get_inputs() if t.type == "tensor(string)"}
         self.scalars = {t.name for t in self.session.get_inputs() if not t.shape}
-        self.watch = Watch()
+        self.runner = Runner()
 
     def execute(self, requests):
-        """One response per request, in order."""
-        answers = [None] * len(requests)
+        """Returns one response per request, in order."""
+        responses = [None] * len(requests)
         groups = {}
         for index, request in enumerate(requests):
             try:
                 feed = self.feed(request)
             except Exception as error:
-                answers[index] = failure(error)
+                responses[index] = failure(error)
                 continue
-            groups.setdefault(self.key(feed), []).append((index, request, feed))
+            groups.setdefault(self.batch_key(feed), []).append((index, request, feed))
         for group in groups.values():
-            self.answer(group, answers)
-        return answers
+            self.respond(group, responses)
+        return responses
 
     def finalize(self):
-        self.watch.stop()
+        self.runner.stop()
 
     def feed(self, request):
-        """The request's tensors by name, as ONNX Runtime takes them."""
+        """Returns the request's tensors by name, in ONNX Runtime's form."""
         feed = {}
         for tensor in request.inputs():
             array, name = tensor.as_numpy(), tensor.name()
             if name in self.strings:
-                array = text(array)
+                array = as_text(array)
             feed[name] = array.reshape(()) if name in self.scalars else array
         return feed
 
-    def key(self, feed):
-        """Requests of one key can run as one batch; without a batch axis none can."""
+    def batch_key(self, feed):
+        """Returns a key that the requests of a batch share; without a batch axis, each has its own."""
         if not self.batched:
             return id(feed)
         return tuple((name, feed[name].shape[1:]) for name in sorted(feed))
 
-    def answer(self, group, answers):
-        """Run the requests of a group as one; if that fails, each alone, so that only the guilty fail."""
+    def respond(self, group, responses):
+        """Runs the requests of a group as a batch or, if that fails, each alone, so that only invalid ones fail."""
         try:
             results = self.run(group)
         except Exception as error:
             if len(group) == 1:
-                answers[group[0][0]] = failure(error)
+                responses[group[0][0]] = failure(error)
                 return
-            for single in group:
-                self.answer([single], answers)
+            for member in group:
+                self.respond([member], responses)
             return
         for (index, _, _), tensors in zip(group, results):
-            answers[index] = pb_utils.InferenceResponse(tensors)
+            responses[index] = pb_utils.InferenceResponse(tensors)
 
     def run(self, group):
-        """The output tensors of each request of the group."""
+        """Returns the output tensors of each request of a group."""
         if len(group) == 1:
             feed = group[0][2]
         else:
             feed = {name: np.concatenate([member[2][name] for member in group]) for name in group[0][2]}
-        asked = [set(request.requested_output_names()) for _, request, _ in group]
-        names = [name for name in self.outputs if any(name in wanted for wanted in asked)]
-        arrays = self.watch.run(self.session, names, feed, [request for _, request, _ in group])
+        requested = [set(request.requested_output_names()) for _, request, _ in group]
+        union = set().union(*requested)
+        names = [name for name in self.outputs if name in union]
+        arrays = self.runner.run(self.session, names, feed, [request for _, request, _ in group])
         if len(group) == 1:
             return [[pb_utils.Tensor(name, as_triton(array)) for name, array in zip(names, arrays)]]
         sizes = [next(iter(member[2].values())).shape[0] for member in group]
-        return split(names, arrays, sizes, asked)
+        return split(names, arrays, sizes, requested)
 
 
-class Watch:
-    """Runs a session, and ends a long run once everyone who asked for it has left.
+class Runner:
+    """Runs a session, and terminates a long run when all its requests are cancelled.
 
-    A request may be asked whether it was cancelled only while it is not answered: afterwards the server
-    has freed it, and the question kills the server. So `run`, before whose end nothing is answered, ends
-    only when no question is open, and `_look` asks only what still runs, each with `lock` held.
+    A request must not be checked for cancellation after its response: the server has freed it then, and the check
+    crashes the server. So `_watch` checks only the requests of the current run, with `lock` held, and `run`, which
+    returns before any response, takes the lock to end the run.
     """
 
     def __init__(self):
         self.lock = threading.Condition()
-        self.current = None
-        self.resting = False
+        self.current = None  # the start, requests and options of the run
+        self.idle = False  # the thread waits for a notification
         self.stopped = False
-        self.thread = threading.Thread(target=self._look, daemon=True)
+        self.thread = threading.Thread(target=self._watch, daemon=True)
         self.thread.start()
 
     def run(self, session, names, feed, requests):
         options = ort.RunOptions()
         self.current = (time.monotonic(), requests, options)
-        if self.resting:
+        if self.idle:
             with self.lock:
                 self.lock.notify()
         try:
@@ -187,38 +186,38 @@ class Watch:
             self.lock.notify()
         self.thread.join()
 
-    def _look(self):
-        idle, server = 0, os.getppid()
+    def _watch(self):
+        idle_checks, server = 0, os.getppid()
         while True:
             current = self.current
-            idle = 0 if current else idle + 1
+            idle_checks = 0 if current else idle_checks + 1
             with self.lock:
                 if self.stopped:
                     return
-                self.resting = idle > 5
-                self.lock.wait(10 if self.resting else ASK_EVERY)
-                self.resting = False
+                self.idle = idle_checks > 5
+                self.lock.wait(10 if self.idle else CHECK_SECONDS)
+                self.idle = False
             if os.getppid() != server:
-                os._exit(1)  # the server was killed: its stubs would stay for ever
-            if current is None or current is not self.current or time.monotonic() - current[0] < ASK_EVERY:
+                os._exit(1)  # the server was killed, and its stubs would remain
+            if current is None or current is not self.current or time.monotonic() - current[0] < CHECK_SECONDS:
                 continue
-            if all(self._cancelled(current, request) for request in current[1]):
+            if all(self._is_cancelled(current, request) for request in current[1]):
                 current[2].terminate = True
 
-    def _cancelled(self, current, request):
-        """Whether the request of a run was cancelled; a run that has ended is not asked about."""
+    def _is_cancelled(self, current, request):
+        """Reports whether a request of a run was cancelled before the run ended."""
         with self.lock:
             return current is self.current and request.is_cancelled()
 
 
-def split(names, arrays, sizes, asked):
-    """Cut each output along the batch axis, back into the requests it was made of."""
+def split(names, arrays, sizes, requested):
+    """Splits each output of a batch into those of its requests."""
     total = sum(sizes)
     for name, array in zip(names, arrays):
         if array.ndim == 0 or array.shape[0] != total:
             raise ValueError(f"output {name} has shape {list(array.shape)} for a batch of {total}")
     results, start = [], 0
-    for size, wanted in zip(sizes, asked):
+    for size, wanted in zip(sizes, requested):
         results.append(
             [
                 pb_utils.Tensor(name, as_triton(array[start : start + size]))
@@ -230,8 +229,8 @@ def split(names, arrays, sizes, asked):
     return results
 
 
-def text(array):
-    """BYTES as Triton hands them over -> the str objects ONNX Runtime takes."""
+def as_text(array):
+    """Converts Triton's byte strings to the str objects of ONNX Runtime."""
     flat = [item.decode("utf-8") if isinstance(item, bytes) else str(item) for item in array.ravel()]
     result = np.empty(len(flat), dtype=object)
     result[:] = flat
@@ -239,7 +238,7 @@ def text(array):
 
 
 def as_triton(array):
-    """Strings go back as UTF-8 bytes, a scalar as one element (Triton has no rank 0), the rest as it is."""
+    """Converts str objects to UTF-8 bytes, and a scalar to one element, because Triton has no rank 0."""
     if array.ndim == 0:
         array = array.reshape(1)
     if array.dtype != object:
@@ -254,14 +253,14 @@ def failure(error):
     return pb_utils.InferenceResponse(error=pb_utils.TritonError(str(error)))
 
 
-def described(tensor, batched):
-    """A graph's tensor as config.pbtxt would say it; without its first axis where that is the batch."""
+def declaration(tensor, batched):
+    """Returns a tensor of the graph as in config.pbtxt, without the axis of the batch."""
     dims = [d if isinstance(d, int) else -1 for d in tensor.shape]
     return {"name": tensor.name, "data_type": DATATYPES[tensor.type], "dims": (dims[1:] if batched else dims) or [1]}
 
 
 def model_file(config, folder):
-    """The graph's path: default_model_filename, else model.onnx. None where there is none."""
+    """Returns the path of the graph, default_model_filename or model.onnx, or None if it does not exist."""
     if folder is None:
         return None
     path = Path(folder, config.get("default_model_filename") or "model.onnx")
@@ -269,7 +268,7 @@ def model_file(config, folder):
 
 
 def version_folder_of_this_process():
-    """The version's folder, which auto_complete_config is not told: the stub was started with its path."""
+    """Returns the folder of the version from the command line of the stub: auto_complete_config does not receive it."""
     for word in Path("/proc/self/cmdline").read_bytes().split(b"\0"):
         parent = Path(os.fsdecode(word)).parent
         if parent.name.isdigit() and parent.is_dir():
@@ -278,7 +277,7 @@ def version_folder_of_this_process():
 
 
 def providers(args):
-    """CUDA for an instance Triton puts on a GPU, where this ONNX Runtime has it; the CPU otherwise."""
+    """Returns CUDA for an instance on a GPU, if this ONNX Runtime has it, else the CPU."""
     if args["model_instance_kind"] == "GPU":
         if "CUDAExecutionProvider" in ort.get_available_providers():
             return [
@@ -293,7 +292,7 @@ def session_options(config):
     options = ort.SessionOptions()
     options.intra_op_num_threads = threads(config)
     options.inter_op_num_threads = int(parameter(config, "inter_op_thread_count") or 1)
-    spin = os.environ.get("RETORT_TRITON_SPIN_MICROSECONDS") or SPIN
+    spin = os.environ.get("RETORT_TRITON_SPIN_MICROSECONDS") or SPIN_MICROSECONDS
     options.add_session_config_entry("session.intra_op.allow_spinning", "0" if spin == "0" else "1")
     if spin != "0":
         options.add_session_config_entry("session.intra_op.spin_duration_us", spin)
@@ -302,9 +301,9 @@ def session_options(config):
 
 
 def threads(config):
-    own = int(parameter(config, "intra_op_thread_count") or os.environ.get("RETORT_TRITON_THREADS") or 0)
-    if own > 0:
-        return own
+    count = int(parameter(config, "intra_op_thread_count") or os.environ.get("RETORT_TRITON_THREADS") or 0)
+    if count > 0:
+        return count
     instances = sum(group.get("count", 1) for group in config.get("instance_group", [])) or 1
     return max(1, len(os.sched_getaffinity(0)) // instances)
 
@@ -314,14 +313,14 @@ def parameter(config, name):
 
 
 def check(config, session):
-    """Config and graph must name the same tensors, of the same types and shapes."""
+    """Checks that config.pbtxt and the graph have the same tensors, with the same types and shapes."""
     if "sequence_batching" in config:
         raise pb_utils.TritonModelException("sequence_batching is not served by this backend")
     graph_inputs = {tensor.name: tensor for tensor in session.get_inputs()}
     graph_outputs = {tensor.name: tensor for tensor in session.get_outputs()}
     batched = config["max_batch_size"] > 0
-    for kind, wanted, graph in (("input", config["input"], graph_inputs), ("output", config["output"], graph_outputs)):
-        for tensor in wanted:
+    for kind, tensors, graph in (("input", config["input"], graph_inputs), ("output", config["output"], graph_outputs)):
+        for tensor in tensors:
             found = graph.get(tensor["name"])
             if found is None:
                 raise pb_utils.TritonModelException(
