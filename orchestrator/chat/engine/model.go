@@ -107,9 +107,9 @@ func numbersOf(value any) (whole int64, float float64) {
 	return 0, 0
 }
 
-// stream sends a request and turns each response into a piece with read.
+// stream sends a request and reads each response as a piece. adapt changes the piece as the contract requires.
 func (m *model) stream(
-	ctx context.Context, inputs []triton.Tensor, read func(*triton.Response) (Piece, error),
+	ctx context.Context, inputs []triton.Tensor, adapt func(*Piece, *triton.Response) error,
 ) (iter.Seq2[Piece, error], error) {
 	responses, err := m.client.Stream(ctx, &triton.Request{Model: m.config.Name, Inputs: inputs})
 	if err != nil {
@@ -119,7 +119,10 @@ func (m *model) stream(
 		for r, err := range responses {
 			var piece Piece
 			if err == nil {
-				piece, err = read(r)
+				piece, err = readPiece(r)
+			}
+			if err == nil {
+				err = adapt(&piece, r)
 			}
 			if !yield(piece, err) || err != nil {
 				return

@@ -92,15 +92,14 @@ func (t *tensorrt) Generate(ctx context.Context, req Request) (iter.Seq2[Piece, 
 		inputs = append(inputs, images)
 	}
 	previous := "" // text of the previous response, if cumulative
-	return t.stream(ctx, inputs, func(r *triton.Response) (Piece, error) {
-		piece, err := readPiece(r)
+	return t.stream(ctx, inputs, func(piece *Piece, _ *triton.Response) error {
 		piece.Text = strings.TrimPrefix(piece.Text, req.Prompt) // some deployments repeat the prompt
 		if t.cumulative {
 			whole := piece.Text
 			piece.Text = strings.TrimPrefix(whole, previous)
 			previous = whole
 		}
-		return piece, err
+		return nil
 	})
 }
 

@@ -82,8 +82,8 @@ func (v *vllm) Generate(ctx context.Context, req Request) (iter.Seq2[Piece, erro
 			inputs = append(inputs, v.boolTensor(name, true))
 		}
 	}
-	return v.stream(ctx, inputs, func(r *triton.Response) (Piece, error) {
-		return readVLLMPiece(r, req.Sampling.Logprobs)
+	return v.stream(ctx, inputs, func(piece *Piece, r *triton.Response) error {
+		return piece.readCounts(r, req.Sampling.Logprobs)
 	})
 }
 
@@ -108,26 +108,23 @@ func (v *vllm) samplingParameters(s Sampling) (string, error) {
 	return string(text), err
 }
 
-// readVLLMPiece reads a response. topLogprobs is the setting logprobs.
-func readVLLMPiece(r *triton.Response, topLogprobs *int) (piece Piece, err error) {
-	if piece, err = readPiece(r); err != nil {
-		return piece, err
-	}
+// readCounts reads the numbers of tokens and, unless topLogprobs is nil, the log probabilities of a response.
+func (p *Piece) readCounts(r *triton.Response, topLogprobs *int) (err error) {
 	for _, out := range r.Outputs {
 		switch out.Name {
 		case vllmInputTokens:
-			piece.PromptTokens, err = tokenCount(out)
+			p.PromptTokens, err = tokenCount(out)
 		case vllmOutputTokens:
-			piece.Tokens, err = tokenCount(out)
+			p.Tokens, err = tokenCount(out)
 		case vllmLogprobs:
 			var text string
 			if text, err = firstText(out); err == nil && topLogprobs != nil {
-				piece.Logprobs, err = parseLogprobs([]byte(text), *topLogprobs)
+				p.Logprobs, err = parseLogprobs([]byte(text), *topLogprobs)
 			}
 		}
 		if err != nil {
-			return piece, err
+			return err
 		}
 	}
-	return piece, nil
+	return nil
 }

@@ -13,17 +13,18 @@ func (p Parameters) Streams() bool { return isTrue(p.Stream) }
 
 func isTrue(b *bool) bool { return b != nil && *b }
 
-// conversation converts a valid request.
-func (r *Request) conversation() chat.Conversation {
+// conversation converts a valid request with its plan.
+func (r *Request) conversation(plan plan) chat.Conversation {
 	c := chat.Conversation{
 		Model:              r.Model,
 		Field:              "messages",
 		Sampling:           r.sampling(),
 		Stream:             r.Streams(),
 		ContinueFinal:      isTrue(r.ContinueFinalMessage),
-		OffersTools:        r.plan().optional,
+		OffersTools:        plan.optional,
 		NoGenerationPrompt: r.AddGenerationPrompt != nil && !*r.AddGenerationPrompt,
 	}
+	c.Sampling.Guide = plan.guide
 	for i, m := range r.Messages {
 		c.Messages = append(c.Messages, m.chatMessage("content", "messages", i))
 	}
@@ -52,10 +53,10 @@ func (m *Message) chatMessage(member string, path ...any) chat.Message {
 	return message
 }
 
+// sampling returns the engine's settings without guide.
 func (r *Request) sampling() engine.Sampling {
 	s := r.Parameters.sampling()
 	s.MaxTokens = cmp.Or(r.MaxCompletionTokens, r.MaxTokens)
-	s.Guide = r.plan().guide
 	if isTrue(r.Logprobs) {
 		s.Logprobs = cmp.Or(r.TopLogprobs, new(0))
 	}

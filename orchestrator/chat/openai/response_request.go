@@ -103,13 +103,13 @@ func (r *ResponseRequest) plan() plan {
 	return planTools(tools, r.ToolChoice)
 }
 
+// sampling returns the engine's settings without guide.
 func (r *ResponseRequest) sampling() engine.Sampling {
 	s := engine.Sampling{
 		N:           1,
 		MaxTokens:   r.MaxOutputTokens,
 		Temperature: r.Temperature,
 		TopP:        r.TopP,
-		Guide:       r.plan().guide,
 	}
 	if slices.Contains(r.Include, includeLogprobs) {
 		s.Logprobs = cmp.Or(r.TopLogprobs, new(0))
@@ -117,15 +117,16 @@ func (r *ResponseRequest) sampling() engine.Sampling {
 	return s
 }
 
-// conversation converts a valid request.
-func (r *ResponseRequest) conversation() chat.Conversation {
+// conversation converts a valid request with its plan.
+func (r *ResponseRequest) conversation(plan plan) chat.Conversation {
 	c := chat.Conversation{
 		Model:       r.Model,
 		Field:       "input",
 		Sampling:    r.sampling(),
 		Stream:      r.Streams(),
-		OffersTools: r.plan().optional,
+		OffersTools: plan.optional,
 	}
+	c.Sampling.Guide = plan.guide
 	if r.Instructions != nil && *r.Instructions != "" {
 		c.Messages = append(c.Messages, chat.Message{
 			Role:  "system",

@@ -44,7 +44,7 @@ func (s *Service) newResponseWriter(r ResponseRequest, emit func(name string, ev
 // run writes the response. If it fails before the first event, no engine has been called.
 func (w *responseWriter) run(ctx context.Context) error {
 	w.response.CreatedAt = w.service.now().Unix()
-	answer, err := w.service.chat.Answer(ctx, w.request.conversation())
+	answer, err := w.service.chat.Answer(ctx, w.request.conversation(w.plan))
 	if err != nil {
 		return err
 	}

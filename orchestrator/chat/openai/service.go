@@ -19,7 +19,8 @@ func New(service *chat.Service) *Service { return &Service{chat: service, now: t
 
 // Complete answers a chat completion in one piece.
 func (s *Service) Complete(ctx context.Context, r Request) (Completion, error) {
-	answer, err := s.chat.Answer(ctx, r.conversation())
+	plan := r.plan()
+	answer, err := s.chat.Answer(ctx, r.conversation(plan))
 	if err != nil {
 		return Completion{}, err
 	}
@@ -27,7 +28,6 @@ func (s *Service) Complete(ctx context.Context, r Request) (Completion, error) {
 	if err != nil {
 		return Completion{}, err
 	}
-	plan := r.plan()
 	choices := make([]Choice, len(outcomes))
 	for i, o := range outcomes {
 		message := AssistantMessage{Role: "assistant", ToolCalls: plan.toolCalls(o.text)}

@@ -11,7 +11,8 @@ import (
 // Stream answers a chat completion with [Chunk]s: for each choice its role, its text and its finish reason, and after
 // all choices the usage if it is requested.
 func (s *Service) Stream(ctx context.Context, r Request, send func(event any) error) error {
-	answer, err := s.chat.Answer(ctx, r.conversation())
+	plan := r.plan()
+	answer, err := s.chat.Answer(ctx, r.conversation(plan))
 	if err != nil {
 		return err
 	}
@@ -24,7 +25,7 @@ func (s *Service) Stream(ctx context.Context, r Request, send func(event any) er
 			Model:   answer.Model,
 		},
 		answer:  answer,
-		plan:    r.plan(),
+		plan:    plan,
 		started: make([]bool, answer.Choices),
 		texts:   make([]strings.Builder, answer.Choices),
 	}

@@ -45,26 +45,28 @@ func (r *TextRequest) checkUnsupported(problems *fault.Problems) {
 
 // conversations returns a conversation for each prompt of a valid request.
 func (r *TextRequest) conversations() []chat.Conversation {
+	sampling := r.sampling()
+	if guides, _ := r.guides(nil); len(guides) > 0 {
+		sampling.Guide = guides[0]
+	}
 	conversations := make([]chat.Conversation, len(r.Prompt))
 	for i := range r.Prompt {
 		conversations[i] = chat.Conversation{
 			Model:    r.Model,
 			Field:    "prompt",
 			Prompt:   &r.Prompt[i],
-			Sampling: r.sampling(),
+			Sampling: sampling,
 			Stream:   r.Streams(),
 		}
 	}
 	return conversations
 }
 
+// sampling returns the engine's settings without guide.
 func (r *TextRequest) sampling() engine.Sampling {
 	s := r.Parameters.sampling()
 	s.MaxTokens = cmp.Or(r.MaxTokens, new(defaultTextTokens))
 	s.Logprobs = r.Logprobs
-	if guides, _ := r.guides(nil); len(guides) > 0 {
-		s.Guide = guides[0]
-	}
 	return s
 }
 
