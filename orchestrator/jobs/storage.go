@@ -1,5 +1,5 @@
-// Package jobs is the skeleton that all kinds of jobs share: ids and owners, the stores of a kind, storage faults,
-// quotas, pages of lists, sweeps and the notice of a cancellation. The kinds are jobs/batch and jobs/optimization;
+// Package jobs has what all kinds of jobs share: ids and owners, the stores of a kind, storage faults, quotas, pages of
+// lists, sweeps and the detection of a cancellation. The kinds are jobs/batch and jobs/optimization;
 // where they keep their data is jobs/queue. JOBS.md is the documentation for users and operators.
 //
 // Terms:
@@ -7,8 +7,8 @@
 //	owner    whoever has a key: a part of the keys of all records, see [Owner]
 //	kind     one sort of job with stores, workers and endpoints of its own
 //	record   the state of a job or file, in a [queue.Table]
-//	orphan   stored content without a record: an upload broke off, or its record was deleted first
-//	sweep    a look at all records, which ends, deletes or queues again what is due
+//	orphan   stored content without a record, because an upload broke off or the record was deleted first
+//	sweep    a pass over all records that ends, deletes or queues again those that are due
 package jobs
 
 import (
@@ -23,11 +23,11 @@ import (
 	"retort/orchestrator/jobs/queue"
 )
 
-// Storage holds the stores of one kind of job, and says in that kind's words what is wrong with them.
+// Storage holds the stores of one kind of job, and converts their errors to faults in the words of that kind.
 type Storage[Stores any] struct {
 	// Content is what the kind stores, such as "files and batches". Messages to clients contain it.
 	Content string
-	// FullHint is what a client can do when the storage is full: the end of a message.
+	// FullHint ends the message of a full storage. It says what a client can do.
 	FullHint string
 
 	opened atomic.Pointer[opened[Stores]]
@@ -58,7 +58,7 @@ func (s *Storage[Stores]) Open(ctx context.Context) (*Stores, error) {
 	if err != nil {
 		return nil, err
 	}
-	return o.stores, s.Fault(o.engine.Await(ctx))
+	return o.stores, s.Fault(o.engine.AwaitReady(ctx))
 }
 
 func (s *Storage[Stores]) load() (*opened[Stores], error) {
@@ -89,8 +89,8 @@ const openTimeout = time.Minute
 // Opener opens one store.
 type Opener func(context.Context, *queue.Engine) error
 
-// Store returns an opener that puts the store called name into store. open is one of package queue's constructors.
-func Store[S any](
+// OpenInto returns an opener that sets store to the store with a name. open is one of package queue's constructors.
+func OpenInto[S any](
 	store **S, open func(context.Context, *queue.Engine, string) (*S, error), name string,
 ) Opener {
 	return func(ctx context.Context, e *queue.Engine) (err error) {

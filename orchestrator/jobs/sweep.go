@@ -11,16 +11,16 @@ import (
 	"retort/orchestrator/jobs/queue"
 )
 
-// orphanInterval is how often orphans are looked for: all names are listed for that.
+// orphanInterval is the time between two searches for orphans, which list all names.
 const orphanInterval = time.Hour
 
 // OrphanGrace is how long content may be stored before its record is.
 const OrphanGrace = 5 * time.Minute
 
-// SweepOften calls sweep now and after each interval, and dropOrphans now and each hour, until ctx ends. It logs errors
-// as those of a sweep of what.
-func SweepOften(
-	ctx context.Context, interval time.Duration, what string, logger zerolog.Logger,
+// SweepEvery calls sweep now and after each interval, and dropOrphans now and after each hour, until ctx ends. It logs
+// their errors; kind names what is swept.
+func SweepEvery(
+	ctx context.Context, interval time.Duration, kind string, logger zerolog.Logger,
 	sweep, dropOrphans func(context.Context) error,
 ) {
 	var orphansDropped time.Time
@@ -31,7 +31,7 @@ func SweepOften(
 			err = errors.Join(err, dropOrphans(ctx))
 		}
 		if err != nil && ctx.Err() == nil {
-			logger.Warn().Err(err).Msg("sweep of " + what + " failed")
+			logger.Warn().Err(err).Msg("sweep of " + kind + " failed")
 		}
 	}
 	once()

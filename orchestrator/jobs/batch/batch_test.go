@@ -45,8 +45,8 @@ type send = func(context.Context, Request) Reply
 // echo answers a line with its body.
 func echo(_ context.Context, r Request) Reply { return Reply{Status: http.StatusOK, Body: r.Body} }
 
-// bench is a service on an embedded engine. Its workers do not run until work is called.
-type bench struct {
+// fixture is a service on an embedded engine. Its workers do not run until work is called.
+type fixture struct {
 	*Service
 	st     *stores
 	engine *queue.Engine
@@ -54,16 +54,16 @@ type bench struct {
 
 var echoEndpoint = Endpoint{URL: "/v1/echo", API: "echo", Path: "/v1/echo", Lines: SlowLines, Bytes: 1 << 20}
 
-// memoryBudget is the memory of the bench for long lines, in bytes.
+// memoryBudget is the memory of the fixture for long lines, in bytes.
 const memoryBudget = 1 << 20
 
-func setUp(t *testing.T, send send) *bench {
+func setUp(t *testing.T, send send) *fixture {
 	t.Helper()
 	return setUpOn(t, queue.Config{Folder: t.TempDir()}, send)
 }
 
 // setUpOn is setUp on any engine.
-func setUpOn(t *testing.T, storage queue.Config, send send) *bench {
+func setUpOn(t *testing.T, storage queue.Config, send send) *fixture {
 	t.Helper()
 	engine, err := queue.Open(context.Background(), storage, zerolog.Nop())
 	if err != nil {
@@ -84,11 +84,11 @@ func setUpOn(t *testing.T, storage queue.Config, send send) *bench {
 		t.Fatal(err)
 	}
 	s.storage.Set(engine, st)
-	return &bench{Service: s, st: st, engine: engine}
+	return &fixture{Service: s, st: st, engine: engine}
 }
 
 // work starts the workers of the service.
-func (b *bench) work(t *testing.T) {
+func (b *fixture) work(t *testing.T) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	var ended sync.WaitGroup
@@ -130,7 +130,7 @@ func formOf(t *testing.T, content string) (contentType string, body []byte) {
 }
 
 // batchOf creates a batch of n lines.
-func (b *bench) batchOf(t *testing.T, n int) Batch {
+func (b *fixture) batchOf(t *testing.T, n int) Batch {
 	t.Helper()
 	contentType, body := formOf(t, lines(n))
 	file, err := b.upload(t.Context(), "", contentType, bytes.NewReader(body))
@@ -141,7 +141,7 @@ func (b *bench) batchOf(t *testing.T, n int) Batch {
 }
 
 // batchFrom creates a batch from an uploaded file.
-func (b *bench) batchFrom(t *testing.T, fileID string) Batch {
+func (b *fixture) batchFrom(t *testing.T, fileID string) Batch {
 	t.Helper()
 	batch, err := b.create(t.Context(), "", "", echoBatch(fileID))
 	if err != nil {
@@ -155,7 +155,7 @@ func echoBatch(fileID string) Create {
 }
 
 // record returns the record of a batch.
-func (b *bench) record(t *testing.T, id string) record {
+func (b *fixture) record(t *testing.T, id string) record {
 	t.Helper()
 	r, _, err := b.batch(t.Context(), "", id)
 	if err != nil {
@@ -165,7 +165,7 @@ func (b *bench) record(t *testing.T, id string) record {
 }
 
 // awaitStatus waits until a batch has a status.
-func (b *bench) awaitStatus(t *testing.T, id, status string) record {
+func (b *fixture) awaitStatus(t *testing.T, id, status string) record {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		if r := b.record(t, id); r.Status == status {
@@ -177,7 +177,7 @@ func (b *bench) awaitStatus(t *testing.T, id, status string) record {
 }
 
 // results returns the lines of an output or error file, none if there is no file.
-func (b *bench) results(t *testing.T, file *string) (answers []Answer) {
+func (b *fixture) results(t *testing.T, file *string) (answers []Answer) {
 	t.Helper()
 	if file == nil {
 		return nil

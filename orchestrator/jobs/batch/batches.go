@@ -51,8 +51,8 @@ func (r *record) finalize(finalStatus string) {
 	r.FinalStatus = finalStatus
 }
 
-// window is how long a batch may take.
-const window = 24 * time.Hour
+// completionWindow is how long a batch may take.
+const completionWindow = 24 * time.Hour
 
 // Batches of one owner.
 const (
@@ -82,15 +82,11 @@ func (c *Create) Validate() error {
 
 // create creates a batch. via is the API on whose port the request came, "" for the main port.
 func (s *Service) create(ctx context.Context, caller, via string, c Create) (Batch, error) {
-	st, err := s.storage.Open(ctx)
-	if err != nil {
-		return Batch{}, err
-	}
 	endpoint, err := s.endpoint(via, c.Endpoint)
 	if err != nil {
 		return Batch{}, err
 	}
-	file, err := s.file(ctx, st, caller, c.InputFileID, "input_file_id")
+	file, st, err := s.file(ctx, caller, c.InputFileID, "input_file_id")
 	if err != nil {
 		return Batch{}, err
 	}
@@ -118,7 +114,7 @@ func (s *Service) create(ctx context.Context, caller, via string, c Create) (Bat
 		Batch: Batch{
 			ID: newID("batch_"), Object: "batch", Status: validating,
 			Endpoint: c.Endpoint, InputFileID: c.InputFileID, CompletionWindow: c.CompletionWindow,
-			Metadata: c.Metadata, CreatedAt: now(), ExpiresAt: new(now() + int64(window/time.Second)),
+			Metadata: c.Metadata, CreatedAt: now(), ExpiresAt: new(now() + int64(completionWindow/time.Second)),
 		},
 	}
 	if c.OutputExpiresAfter != nil {

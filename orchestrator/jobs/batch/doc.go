@@ -17,8 +17,8 @@
 //
 // Terms:
 //
-//	line      one request of a batch; its number counts from 0 without blank lines
+//	line      one request of a batch; lines are numbered from 0, without blank ones
 //	chunk     consecutive lines of a file that are one task
-//	step      a task of a whole batch: check its file, or finish it
+//	step      a task for a whole batch: check its file, or finish it
 //	answer    what is stored for a line: a mark (good or bad) and its line of the output or error file
 package batch

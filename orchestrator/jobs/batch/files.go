@@ -39,27 +39,21 @@ func (s *Service) checkQuota(ctx context.Context, st *stores, caller string, siz
 }
 
 // file returns a file of a caller. Files of other callers, and expired ones, are not found; field names the id.
-func (s *Service) file(ctx context.Context, st *stores, caller, id, field string) (fileRecord, error) {
-	r, err := jobs.Find(ctx, st.files, caller, id)
-	if errors.Is(err, queue.ErrNone) || err == nil && r.isExpired() {
-		err = fault.Missing(fault.File, "No such File object: %s", fault.Clip(id)).Under(field)
-	}
-	return r, s.storage.Fault(err)
-}
-
-// openFile returns a file of a caller by the id in a path.
-func (s *Service) openFile(ctx context.Context, caller, id string) (fileRecord, *stores, error) {
+func (s *Service) file(ctx context.Context, caller, id, field string) (fileRecord, *stores, error) {
 	st, err := s.storage.Open(ctx)
 	if err != nil {
 		return fileRecord{}, nil, err
 	}
-	r, err := s.file(ctx, st, caller, id, "id")
-	return r, st, err
+	r, err := jobs.Find(ctx, st.files, caller, id)
+	if errors.Is(err, queue.ErrNone) || err == nil && r.isExpired() {
+		err = fault.Missing(fault.File, "No such File object: %s", fault.Clip(id)).Under(field)
+	}
+	return r, st, s.storage.Fault(err)
 }
 
 // read returns a file with a reader of its content.
 func (s *Service) read(ctx context.Context, caller, id string) (File, io.Reader, error) {
-	r, st, err := s.openFile(ctx, caller, id)
+	r, st, err := s.file(ctx, caller, id, "id")
 	if err != nil {
 		return File{}, nil, err
 	}
@@ -68,7 +62,7 @@ func (s *Service) read(ctx context.Context, caller, id string) (File, io.Reader,
 
 // deleteFile deletes a file, unless a batch that has not ended reads it.
 func (s *Service) deleteFile(ctx context.Context, caller, id string) (Deleted, error) {
-	r, st, err := s.openFile(ctx, caller, id)
+	r, st, err := s.file(ctx, caller, id, "id")
 	if err != nil {
 		return Deleted{}, err
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // batchInProgress returns a batch of n lines of which the first m are answered.
-func (b *bench) batchInProgress(t *testing.T, n, m int) record {
+func (b *fixture) batchInProgress(t *testing.T, n, m int) record {
 	t.Helper()
 	r := b.record(t, b.batchOf(t, n).ID)
 	if err := b.start(t.Context(), b.st, r); err != nil {
@@ -31,7 +31,7 @@ func (b *bench) batchInProgress(t *testing.T, n, m int) record {
 }
 
 // setFinalizing sets a batch to finalizing.
-func (b *bench) setFinalizing(t *testing.T, r record, finalStatus string) record {
+func (b *fixture) setFinalizing(t *testing.T, r record, finalStatus string) record {
 	t.Helper()
 	r, err := b.st.batches.Change(t.Context(), r.key(), func(r *record) error {
 		r.Status = finalizing
@@ -45,7 +45,7 @@ func (b *bench) setFinalizing(t *testing.T, r record, finalStatus string) record
 }
 
 // checkFiles checks that exactly the input and the results of a batch are stored, each with content and a record.
-func (b *bench) checkFiles(t *testing.T, r record) {
+func (b *fixture) checkFiles(t *testing.T, r record) {
 	t.Helper()
 	want := []string{r.InputFileID}
 	for _, id := range []*string{r.OutputFileID, r.ErrorFileID} {

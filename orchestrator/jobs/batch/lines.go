@@ -158,7 +158,8 @@ func (r record) parse(l line) (c parsedLine, problem *Error) {
 // chunkBytes bounds the lines of a chunk, in bytes, unless it is a single line.
 const chunkBytes = 256 << 10
 
-// chunk is consecutive lines of a file that are one task. Its JSON is the data of the task, also of older releases.
+// chunk is consecutive lines of a file that are one task. Its JSON names must stay: older releases queued tasks with
+// them.
 type chunk struct {
 	Number int   `json:"number"` // from 0
 	First  int   `json:"first"`  // number of its first line without blank lines, from 0

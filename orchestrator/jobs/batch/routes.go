@@ -32,7 +32,7 @@ func (s *Service) Routes(r fiber.Router) {
 		return s.listFiles(ctx, gateway.Caller(ctx), queryOf(l))
 	}))
 	r.Get("/v1/files/:id", gateway.WithParams(func(ctx context.Context, l gateway.Params) (File, error) {
-		r, _, err := s.openFile(ctx, gateway.Caller(ctx), l.Path("id"))
+		r, _, err := s.file(ctx, gateway.Caller(ctx), l.Path("id"), "id")
 		return r.File, err
 	}))
 	r.Delete("/v1/files/:id", gateway.WithParams(func(ctx context.Context, l gateway.Params) (Deleted, error) {

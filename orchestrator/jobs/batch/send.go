@@ -82,7 +82,7 @@ func (s *Service) send(ctx context.Context, request Request, final bool) (Reply,
 				return Reply{}, errTemporary
 			}
 		default:
-			s.answered[request.API].Add(1)
+			s.answerCounts[request.API].Add(1)
 		}
 		return reply, nil
 	}, backoff.WithBackOff(s.newBackOff(maxSendPause)), backoff.WithMaxElapsedTime(0))

@@ -79,8 +79,8 @@ type Service struct {
 	off     bool
 	storage jobs.Storage[stores]
 
-	answered   map[string]*atomic.Int64                     // lines that each API has answered, not refused
-	newBackOff func(maxPause time.Duration) backoff.BackOff // tests replace it
+	answerCounts map[string]*atomic.Int64                     // lines that each API has answered, not refused
+	newBackOff   func(maxPause time.Duration) backoff.BackOff // tests replace it
 }
 
 // stores are the stores of files and batches.
@@ -100,13 +100,13 @@ type stores struct {
 // New returns the service. It answers "not ready" until Begin has opened its stores.
 func New(config Config, program Program) *Service {
 	s := &Service{
-		config: config, program: program, answered: map[string]*atomic.Int64{}, newBackOff: newBackOff,
+		config: config, program: program, answerCounts: map[string]*atomic.Int64{}, newBackOff: newBackOff,
 		storage: jobs.Storage[stores]{
 			Content: "files and batches", FullHint: ". Delete files that are no longer needed, or try again later.",
 		},
 	}
 	for _, api := range program.APIs {
-		s.answered[api] = new(atomic.Int64)
+		s.answerCounts[api] = new(atomic.Int64)
 	}
 	return s
 }
@@ -145,7 +145,7 @@ func (s *Service) Begin(ctx context.Context, e *queue.Engine, ended *sync.WaitGr
 		})
 	}
 	ended.Go(func() {
-		jobs.SweepOften(ctx, sweepInterval, "files and batches", s.program.Logger,
+		jobs.SweepEvery(ctx, sweepInterval, "files and batches", s.program.Logger,
 			func(ctx context.Context) error { return s.sweep(ctx, st) },
 			func(ctx context.Context) error { return dropOrphans(ctx, st) })
 	})
@@ -169,15 +169,15 @@ func (s *Service) chunkWorkers(api string) int {
 func openStores(ctx context.Context, e *queue.Engine, apis []string) (*stores, error) {
 	st := &stores{engine: e, chunks: map[string]*queue.Tasks{}}
 	openers := []jobs.Opener{
-		jobs.Store(&st.files, queue.NewTable[fileRecord], "files"),
-		jobs.Store(&st.batches, queue.NewTable[record], "batches"),
-		jobs.Store(&st.content, queue.NewFiles, "content"),
-		jobs.Store(&st.answers, queue.NewAnswers, "batches"),
-		jobs.Store(&st.steps, queue.NewTasks, "batches"),
+		jobs.OpenInto(&st.files, queue.NewTable[fileRecord], "files"),
+		jobs.OpenInto(&st.batches, queue.NewTable[record], "batches"),
+		jobs.OpenInto(&st.content, queue.NewFiles, "content"),
+		jobs.OpenInto(&st.answers, queue.NewAnswers, "batches"),
+		jobs.OpenInto(&st.steps, queue.NewTasks, "batches"),
 	}
 	chunks := make([]*queue.Tasks, len(apis))
 	for i, api := range apis {
-		openers = append(openers, jobs.Store(&chunks[i], queue.NewTasks, "batch_lines_"+api))
+		openers = append(openers, jobs.OpenInto(&chunks[i], queue.NewTasks, "batch_lines_"+api))
 	}
 	if err := jobs.OpenStores(ctx, e, openers...); err != nil {
 		return nil, err

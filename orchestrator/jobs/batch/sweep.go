@@ -57,7 +57,7 @@ func (s *Service) countTasks(ctx context.Context, st *stores) (tasks map[string]
 func (s *Service) sweepBatch(ctx context.Context, st *stores, r record, tasks int) error {
 	switch {
 	case isFinal(r.Status):
-		if now()-r.CreatedAt < int64((s.config.KeepFiles+window)/time.Second) {
+		if now()-r.CreatedAt < int64((s.config.KeepFiles+completionWindow)/time.Second) {
 			return nil
 		}
 		return st.dropBatch(ctx, r)

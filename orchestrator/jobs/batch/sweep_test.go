@@ -103,7 +103,7 @@ func TestOnlyChangesAreRead(t *testing.T) {
 func TestBatchExpires(t *testing.T) {
 	b := setUp(t, echo)
 	r := b.batchInProgress(t, 12, 5)
-	advance(t, window-time.Minute)
+	advance(t, completionWindow-time.Minute)
 	if err := b.sweep(t.Context(), b.st); err != nil || b.record(t, r.ID).Status != inProgress {
 		t.Fatal(b.record(t, r.ID).Status, err)
 	}

@@ -58,11 +58,11 @@ func (s *Service) workOnChunk(ctx context.Context, st *stores, api string, t que
 	if r.Status != inProgress || r.isDone(c.Number) {
 		return st.proceed(ctx, r)
 	}
-	answeredBefore := s.answered[api].Load()
+	answeredBefore := s.answerCounts[api].Load()
 	err = attempt{s, st, r, c, t.Attempt}.run(ctx)
 	switch {
 	case errors.Is(err, errBusy):
-		if s.answered[api].Load() > answeredBefore {
+		if s.answerCounts[api].Load() > answeredBefore {
 			c.Refused++
 		}
 	case err == nil || t.Attempt <= maxAttempts/2:
@@ -120,7 +120,7 @@ func (a attempt) run(ctx context.Context) error {
 	return a.st.proceed(ctx, r)
 }
 
-// bodyWeight is the memory of a line per byte until it is answered: the text, the decoded request, the answer.
+// bodyWeight is the memory of a line per byte until it is answerCounts: the text, the decoded request, the answer.
 const bodyWeight = 4
 
 // answerLines makes sure that all lines of the chunk have answers, and returns the number of good ones.

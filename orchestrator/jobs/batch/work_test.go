@@ -17,9 +17,9 @@ import (
 	"retort/orchestrator/unfinished"
 )
 
-// recorder is a bench that counts how often each line is sent.
+// recorder is a fixture that counts how often each line is sent.
 type recorder struct {
-	*bench
+	*fixture
 
 	mu     sync.Mutex
 	bodies []string // of the requests sent
@@ -30,7 +30,7 @@ type recorder struct {
 func newRecorder(t *testing.T, reply func(body string, times int) Reply) *recorder {
 	t.Helper()
 	b := &recorder{}
-	b.bench = setUp(t, func(_ context.Context, r Request) Reply {
+	b.fixture = setUp(t, func(_ context.Context, r Request) Reply {
 		b.mu.Lock()
 		b.bodies = append(b.bodies, string(r.Body))
 		b.mu.Unlock()

@@ -29,7 +29,7 @@ func (molecules) RenderFault(f *fault.Error) (int, any) {
 }
 
 // serve serves the API until the test ends, and returns its address.
-func serve(t *testing.T, b *bench, watches admission.WatchLimits) string {
+func serve(t *testing.T, b *fixture, watches admission.WatchLimits) string {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	g, err := gateway.New(ctx, b.Endpoints(molecules{}), func() bool { return false }, gateway.Options{

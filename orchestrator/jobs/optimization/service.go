@@ -73,9 +73,9 @@ func New(config Config, follow Follow, logger zerolog.Logger) *Service {
 func (s *Service) Begin(ctx context.Context, e *queue.Engine, ended *sync.WaitGroup) error {
 	st := &stores{engine: e}
 	err := jobs.OpenStores(ctx, e,
-		jobs.Store(&st.jobs, queue.NewTable[record], "optimizations"),
-		jobs.Store(&st.files, queue.NewFiles, "optimizations"),
-		jobs.Store(&st.tasks, queue.NewTasks, "optimizations"),
+		jobs.OpenInto(&st.jobs, queue.NewTable[record], "optimizations"),
+		jobs.OpenInto(&st.files, queue.NewFiles, "optimizations"),
+		jobs.OpenInto(&st.tasks, queue.NewTasks, "optimizations"),
 	)
 	if err != nil {
 		return err
@@ -88,7 +88,7 @@ func (s *Service) Begin(ctx context.Context, e *queue.Engine, ended *sync.WaitGr
 		})
 	})
 	ended.Go(func() {
-		jobs.SweepOften(ctx, sweepInterval, "searches", s.logger,
+		jobs.SweepEvery(ctx, sweepInterval, "searches", s.logger,
 			func(ctx context.Context) error { return s.sweep(ctx, st, now()) },
 			func(ctx context.Context) error { return dropOrphans(ctx, st, time.Now()) })
 	})

@@ -20,24 +20,24 @@ import (
 	"retort/orchestrator/unfinished"
 )
 
-// play is the API of a test. It answers one attempt at a job, whose body is decoded, and sends events with each.
-type play = func(a Attempt, body map[string]any, each func(event string) error) (answer string, err error)
+// fakeAPI answers one attempt at a job, whose body is decoded, and sends events with each.
+type fakeAPI = func(a Attempt, body map[string]any, each func(event string) error) (answer string, err error)
 
-// bench is the service on its own engine, with an API that the test plays.
-type bench struct {
+// fixture is the service on its own engine, with a fake API.
+type fixture struct {
 	*Service
 	t   *testing.T
 	end func() // of service and engine
 }
 
 // begin starts the service on a folder.
-func begin(t *testing.T, folder string, config Config, api play) *bench {
+func begin(t *testing.T, folder string, config Config, api fakeAPI) *fixture {
 	t.Helper()
 	return beginOn(t, queue.Config{Folder: folder}, config, zerolog.Nop(), api)
 }
 
 // beginOn is begin with any storage and logger.
-func beginOn(t *testing.T, storage queue.Config, config Config, logger zerolog.Logger, api play) *bench {
+func beginOn(t *testing.T, storage queue.Config, config Config, logger zerolog.Logger, api fakeAPI) *fixture {
 	t.Helper()
 	engine, err := queue.Open(context.Background(), storage, zerolog.Nop())
 	if err != nil {
@@ -63,7 +63,7 @@ func beginOn(t *testing.T, storage queue.Config, config Config, logger zerolog.L
 	if err := s.Begin(ctx, engine, &ended); err != nil {
 		t.Fatal(err)
 	}
-	b := &bench{Service: s, t: t, end: sync.OnceFunc(func() {
+	b := &fixture{Service: s, t: t, end: sync.OnceFunc(func() {
 		stop()
 		ended.Wait()
 		engine.Close()
@@ -72,7 +72,7 @@ func beginOn(t *testing.T, storage queue.Config, config Config, logger zerolog.L
 	return b
 }
 
-func (b *bench) stores() *stores {
+func (b *fixture) stores() *stores {
 	b.t.Helper()
 	st, err := b.storage.Open(context.Background())
 	if err != nil {
@@ -82,7 +82,7 @@ func (b *bench) stores() *stores {
 }
 
 // submit creates a job.
-func (b *bench) submit(api, body string) Job {
+func (b *fixture) submit(api, body string) Job {
 	b.t.Helper()
 	job, err := b.create(b.t.Context(), api, "", []byte(body))
 	if err != nil {
@@ -92,7 +92,7 @@ func (b *bench) submit(api, body string) Job {
 }
 
 // await watches a job until it is in one of the states, and returns all states of the job that it saw.
-func (b *bench) await(job Job, until ...Status) (seen []Job) {
+func (b *fixture) await(job Job, until ...Status) (seen []Job) {
 	b.t.Helper()
 	reached := errors.New("reached")
 	err := b.watch(b.t.Context(), job.API, "", job.ID, func(v any) error {
@@ -108,7 +108,7 @@ func (b *bench) await(job Job, until ...Status) (seen []Job) {
 	return seen
 }
 
-func (b *bench) resultOf(job Job) string {
+func (b *fixture) resultOf(job Job) string {
 	b.t.Helper()
 	_, reader, err := b.result(b.t.Context(), job.API, "", job.ID)
 	if err != nil {
@@ -303,7 +303,7 @@ func TestExpiredJobIsDeleted(t *testing.T) {
 }
 
 // fileNames returns the names of the stored bodies and results.
-func (b *bench) fileNames() []string {
+func (b *fixture) fileNames() []string {
 	b.t.Helper()
 	names, err := b.stores().files.Names(b.t.Context())
 	if err != nil {
@@ -366,15 +366,15 @@ func TestJobIsCancelledAfterAStorageFailure(t *testing.T) {
 
 // An attempt is aborted when another gateway ends its job, or the job is deleted.
 func TestAttemptEndsWithItsJob(t *testing.T) {
-	for name, end := range map[string]func(*bench, string) error{
-		"ended": func(b *bench, key string) error {
+	for name, end := range map[string]func(*fixture, string) error{
+		"ended": func(b *fixture, key string) error {
 			_, err := b.stores().jobs.Change(b.t.Context(), key, func(r *record) error {
 				r.end(Completed, time.Hour)
 				return nil
 			})
 			return err
 		},
-		"deleted": func(b *bench, key string) error { return b.stores().jobs.Delete(b.t.Context(), key) },
+		"deleted": func(b *fixture, key string) error { return b.stores().jobs.Delete(b.t.Context(), key) },
 	} {
 		started := make(chan struct{})
 		ended := make(chan error)

@@ -78,7 +78,7 @@ type attempt struct {
 	stores          *stores
 	record          record
 	cancelledBefore bool      // the job was cancelled before this attempt
-	written         time.Time // when progress was last written
+	writtenAt       time.Time // when progress was last written
 }
 
 // follow sends the attempt to the API and writes its progress. When the gateway is stopped or the job is cancelled, the
@@ -113,10 +113,10 @@ func (a *attempt) onEvent(ctx context.Context, data []byte) error {
 	if err := json.Unmarshal(data, &e); err != nil || e.isAnswer(a.record.API) || !a.record.apply(e) {
 		return nil
 	}
-	if time.Since(a.written) < progressInterval {
+	if time.Since(a.writtenAt) < progressInterval {
 		return nil
 	}
-	a.written = time.Now()
+	a.writtenAt = time.Now()
 	return a.writeProgress(ctx)
 }
 

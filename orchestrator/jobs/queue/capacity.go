@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// Use is the purpose of a write, which decides how full the storage may be for it.
-type Use int64
+// Purpose is what a write is for. It decides how full the storage may be for the write.
+type Purpose int64
 
 const (
 	// Input is the input of new work. It is refused first.
-	Input Use = iota
+	Input Purpose = iota
 	// Work is the tasks and answers of accepted work.
 	Work
 	// Outcome is the results and records that end work, so that its input can be deleted, and the tasks that write
@@ -61,34 +61,34 @@ func (e *Engine) inputLimit(disk diskSpace) int64 {
 	if e.config.MaxBytes > 0 {
 		return e.config.MaxBytes
 	}
-	return min(defaultMaxBytes, (disk.free+e.used())/freeShare)
+	return min(defaultMaxBytes, (disk.free+e.usedBytes())/freeShare)
 }
 
 // OwnerLimit is how many bytes one kind of work of one owner may take.
 func (e *Engine) OwnerLimit() int64 { return cmp.Or(e.config.OwnerBytes, e.InputLimit()/ownerShare) }
 
-// used is how many bytes are stored.
-func (e *Engine) used() int64 {
+// usedBytes is how many bytes are stored.
+func (e *Engine) usedBytes() int64 {
 	if e.embedded != nil {
 		return int64(e.embedded.server.GlobalAccount().JetStreamUsage().Store)
 	}
-	return e.usage.Load()
+	return e.clusterBytes.Load()
 }
 
 // reserve counts n bytes as stored, or returns ErrFull if there is no room for them: see Config.MaxBytes. It checks the
 // disk, because JetStream stops altogether when that is full.
-func (e *Engine) reserve(use Use, n int) error {
+func (e *Engine) reserve(purpose Purpose, n int) error {
 	disk := e.disk()
-	if !disk.hasRoom() || e.used()+int64(n) > e.inputLimit(disk)/2*int64(2+use) {
+	if !disk.hasRoom() || e.usedBytes()+int64(n) > e.inputLimit(disk)/2*int64(2+purpose) {
 		return ErrFull
 	}
-	e.usage.Add(int64(n))
+	e.clusterBytes.Add(int64(n))
 	return nil
 }
 
-// reportFull logs a warning if new work will be refused from the start: the data is older than the bound.
-func (e *Engine) reportFull() {
-	if used, limit := e.used(), e.InputLimit(); used > limit {
+// warnIfFull logs a warning if new work will be refused from the start: the data is older than the bound.
+func (e *Engine) warnIfFull() {
+	if used, limit := e.usedBytes(), e.InputLimit(); used > limit {
 		e.logger.Warn().Int64("bytes", used).Int64("limit", limit).
 			Msg("jobs take more than jobs-max-bytes: new ones are refused until it is raised or files are deleted")
 	}
@@ -97,8 +97,8 @@ func (e *Engine) reportFull() {
 // usageInterval is how often the bytes in a cluster are counted.
 const usageInterval = 5 * time.Second
 
-// countOften counts the bytes in a cluster, to which other gateways write as well, until ctx ends.
-func (e *Engine) countOften(ctx context.Context) {
+// countRepeatedly counts the bytes in a cluster, to which other gateways write as well, until ctx ends.
+func (e *Engine) countRepeatedly(ctx context.Context) {
 	failing := false
 	count := func() {
 		err := e.count(ctx)
@@ -108,14 +108,14 @@ func (e *Engine) countOften(ctx context.Context) {
 		failing = err != nil
 	}
 	count()
-	e.reportFull()
+	e.warnIfFull()
 	Every(ctx, usageInterval, count)
 }
 
 // count counts the bytes in the cluster. After an error it restores the last count, without the bytes written since:
 // they may have been deleted.
 func (e *Engine) count(ctx context.Context) error {
-	defer func() { e.usage.Store(e.counted.Load()) }()
+	defer func() { e.clusterBytes.Store(e.lastCount.Load()) }()
 	ctx, stop := context.WithTimeout(ctx, usageInterval)
 	defer stop()
 	var sum uint64
@@ -128,7 +128,7 @@ func (e *Engine) count(ctx context.Context) error {
 	if err := streams.Err(); err != nil {
 		return err
 	}
-	e.counted.Store(int64(sum))
+	e.lastCount.Store(int64(sum))
 	return nil
 }
 

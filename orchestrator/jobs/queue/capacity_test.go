@@ -40,8 +40,8 @@ func TestAllPartsShareOneBound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	put := func(files *Files, use Use, name string, parts int) error {
-		_, err := files.Write(ctx, use, name, bytes.NewReader(make([]byte, parts*PartSize)))
+	put := func(files *Files, purpose Purpose, name string, parts int) error {
+		_, err := files.Write(ctx, purpose, name, bytes.NewReader(make([]byte, parts*PartSize)))
 		return err
 	}
 	if err := put(bodies, Input, "a", 6); err != nil {

@@ -14,8 +14,8 @@ import (
 type Config struct {
 	// Folder of the embedded engine, used if Cluster has no address.
 	Folder string
-	// MaxBytes is how many bytes may be stored before new work is refused. Accepted work may continue up to 1.5 times,
-	// and end up to twice that: see Use. 0: 10 GiB, or a quarter of the bytes on the embedded engine's disk that are
+	// MaxBytes is how many bytes may be stored before new work is refused. Accepted work may store 1.5 times as many, its
+	// results twice as many: see Purpose. 0: 10 GiB, or a quarter of the bytes on the embedded engine's disk that are
 	// free or stored by the engine, if that is less.
 	MaxBytes int64
 	// OwnerBytes is how many bytes one kind of work of one owner may take: see OwnerLimit. 0: a quarter of InputLimit.

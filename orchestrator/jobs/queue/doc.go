@@ -29,7 +29,7 @@
 // Terms:
 //
 //	owner     the part of a key before its first dot
-//	use       the purpose of a write: input, work or outcome
+//	purpose   what a write is for: input, work or outcome
 //	marker    an entry that tells watchers of a deleted record
 //	stalled   of a stream: it takes no writes until JetStream restarts
 //	lost      of a stream: it failed right after a restart, so another restart would not help

@@ -17,8 +17,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// embedded is a NATS server in this process that nothing outside of it can reach.
-type embedded struct {
+// embeddedServer is a NATS server in this process that nothing outside of it can reach.
+type embeddedServer struct {
 	server *server.Server
 	folder string
 	logger zerolog.Logger
@@ -41,7 +41,7 @@ const (
 )
 
 // startEmbedded starts a server on a folder, which it locks.
-func startEmbedded(folder string, logger zerolog.Logger) (*embedded, error) {
+func startEmbedded(folder string, logger zerolog.Logger) (*embeddedServer, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func startEmbedded(folder string, logger zerolog.Logger) (*embedded, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", folder, err)
 	}
-	e := &embedded{folder: folder, logger: logger}
+	e := &embeddedServer{folder: folder, logger: logger}
 	e.server, err = server.NewServer(&server.Options{
 		ServerName:         "retort",
 		DontListen:         true,
@@ -103,7 +103,7 @@ func lockFile(path string) (*os.File, error) {
 	return file, nil
 }
 
-func (e *embedded) ready() error {
+func (e *embeddedServer) ready() error {
 	if !e.server.JetStreamEnabled() {
 		return fmt.Errorf("%w: JetStream has stopped until there is room again", ErrFull)
 	}
@@ -122,7 +122,7 @@ const (
 
 // restartIfStalled restarts JetStream if it has stopped or a stream is stalled. It waits until the disk has room and
 // the pause since the last restart is over.
-func (e *embedded) restartIfStalled() {
+func (e *embeddedServer) restartIfStalled() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	reason := e.updateStalled()
@@ -145,7 +145,7 @@ func (e *embedded) restartIfStalled() {
 
 // updateStalled returns why a stream is stalled, nil if none is, and removes streams that work again from the lost
 // ones. A stream whose write has failed does not answer writers, which only the server's health shows.
-func (e *embedded) updateStalled() (stalled *string) {
+func (e *embeddedServer) updateStalled() (stalled *string) {
 	lost := map[string]bool{}
 	for _, problem := range e.problems() {
 		switch {
@@ -160,7 +160,7 @@ func (e *embedded) updateStalled() (stalled *string) {
 }
 
 // noteLost sets the lost streams: those that do not work right after a start.
-func (e *embedded) noteLost() {
+func (e *embeddedServer) noteLost() {
 	e.lost = map[string]bool{}
 	for _, problem := range e.problems() {
 		e.lost[problem.Stream] = true
@@ -169,14 +169,14 @@ func (e *embedded) noteLost() {
 }
 
 // problems returns the server's health errors about streams.
-func (e *embedded) problems() []server.HealthzError {
+func (e *embeddedServer) problems() []server.HealthzError {
 	health := e.server.Healthz(&server.HealthzOptions{Details: true})
 	return slices.DeleteFunc(health.Errors, func(problem server.HealthzError) bool {
 		return problem.Type != server.HealthzErrorStream
 	})
 }
 
-func (e *embedded) restart(reason *string) {
+func (e *embeddedServer) restart(reason *string) {
 	if e.server.JetStreamEnabled() {
 		e.logger.Warn().Str("reason", *reason).Msg("restarting JetStream")
 		if err := e.server.DisableJetStream(); err != nil {
@@ -191,7 +191,7 @@ func (e *embedded) restart(reason *string) {
 	}
 }
 
-func (e *embedded) disk() diskSpace {
+func (e *embeddedServer) disk() diskSpace {
 	var stat unix.Statfs_t
 	if unix.Statfs(e.folder, &stat) != nil {
 		return unknownDisk

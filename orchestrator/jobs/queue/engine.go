@@ -20,17 +20,18 @@ type Engine struct {
 	logger   zerolog.Logger
 	conn     *nats.Conn
 	js       jetstream.JetStream
-	embedded *embedded    // nil: a cluster
-	usage    atomic.Int64 // bytes in the cluster: the last count, and those written since
-	counted  atomic.Int64 // bytes in the cluster by the last count
+	embedded *embeddedServer // nil: a cluster
 	stop     context.CancelFunc
+
+	clusterBytes atomic.Int64 // stored in the cluster: the last count, and those written since
+	lastCount    atomic.Int64 // bytes stored in the cluster
 }
 
 const (
 	requestTimeout = 10 * time.Second // of one exchange with JetStream
 	// readTimeout bounds one try of a read: a request to a node that has stopped since is never answered.
 	readTimeout      = 3 * time.Second
-	reconnectTimeout = 5 * time.Second // of Await
+	reconnectTimeout = 5 * time.Second // of AwaitReady
 )
 
 // Open starts the embedded server, or connects to the cluster, which may take seconds for each of its addresses. An
@@ -67,9 +68,9 @@ func Open(ctx context.Context, config Config, logger zerolog.Logger) (*Engine, e
 	if e.embedded == nil {
 		var life context.Context
 		life, e.stop = context.WithCancel(context.Background())
-		go e.countOften(life)
+		go e.countRepeatedly(life)
 	} else {
-		e.reportFull()
+		e.warnIfFull()
 	}
 	return e, nil
 }
@@ -114,9 +115,9 @@ func (e *Engine) Ready() error {
 	return nil
 }
 
-// Await is Ready for a caller that can wait some seconds: when a node of a cluster stops, its gateways take a moment to
-// connect to another one.
-func (e *Engine) Await(ctx context.Context) error {
+// AwaitReady is Ready for a caller that can wait some seconds: when a node of a cluster stops, its gateways take a moment
+// to connect to another one.
+func (e *Engine) AwaitReady(ctx context.Context) error {
 	ctx, stop := context.WithTimeout(ctx, reconnectTimeout)
 	defer stop()
 	for {

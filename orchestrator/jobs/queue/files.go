@@ -54,7 +54,7 @@ func NewFiles(ctx context.Context, e *Engine, name string) (*Files, error) {
 
 // Write stores the content of reader under a name and returns its length. A file must not be written again once others
 // may read it. After an error, such as ErrFull, nothing is left of the file.
-func (f *Files) Write(ctx context.Context, use Use, name string, reader io.Reader) (size int64, err error) {
+func (f *Files) Write(ctx context.Context, purpose Purpose, name string, reader io.Reader) (size int64, err error) {
 	defer func() {
 		if err != nil {
 			_ = f.Delete(context.WithoutCancel(ctx), name) // a sweep finds what is left
@@ -67,7 +67,7 @@ func (f *Files) Write(ctx context.Context, use Use, name string, reader io.Reade
 			return size, ended
 		}
 		if length > 0 {
-			if err := f.engine.publish(ctx, use, f.partSubject(name, n), part[:length]); err != nil {
+			if err := f.engine.publish(ctx, purpose, f.partSubject(name, n), part[:length]); err != nil {
 				return size, err
 			}
 			size += int64(length)

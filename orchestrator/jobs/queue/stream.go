@@ -182,12 +182,12 @@ func (e *Engine) retryMissing(ctx context.Context, read func() error) error {
 }
 
 // publish stores a message with data at a subject, or returns ErrFull.
-func (e *Engine) publish(ctx context.Context, use Use, subject string, data []byte) error {
-	return e.publishMsg(ctx, use, &nats.Msg{Subject: subject, Data: data})
+func (e *Engine) publish(ctx context.Context, purpose Purpose, subject string, data []byte) error {
+	return e.publishMsg(ctx, purpose, &nats.Msg{Subject: subject, Data: data})
 }
 
-func (e *Engine) publishMsg(ctx context.Context, use Use, msg *nats.Msg) error {
-	if err := e.reserve(use, len(msg.Data)); err != nil {
+func (e *Engine) publishMsg(ctx context.Context, purpose Purpose, msg *nats.Msg) error {
+	if err := e.reserve(purpose, len(msg.Data)); err != nil {
 		return err
 	}
 	ctx, stop := context.WithTimeout(ctx, requestTimeout)

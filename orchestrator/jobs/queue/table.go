@@ -25,21 +25,22 @@ const maxConflictPause = 500 * time.Millisecond
 // bucketStream begins the names of the streams in which JetStream keeps buckets.
 const bucketStream = "KV_"
 
-// markerLife is how long the marker of a deleted record is kept, for watchers and indexes.
+// markerLife is how long the marker of a deleted record is kept for watchers and indexes.
 const markerLife = 10 * time.Minute
 
 // NewTable opens the table with a name. It creates the table if it does not exist.
 func NewTable[Record any](ctx context.Context, e *Engine, name string) (*Table[Record], error) {
+	t := &Table[Record]{engine: e, sleep: Sleep}
 	bucket := prefix + "_" + name
-	existing, err := e.js.KeyValue(ctx, bucket)
+	var err error
+	t.bucket, err = e.js.KeyValue(ctx, bucket)
 	if err == nil {
 		e.updateReplicas(ctx, bucketStream+bucket)
-		return &Table[Record]{engine: e, bucket: existing, sleep: Sleep}, extendMarkers(ctx, e.js, existing)
+		return t, extendMarkers(ctx, e.js, t.bucket)
 	}
 	if !errors.Is(err, jetstream.ErrBucketNotFound) {
 		return nil, err
 	}
-	t := &Table[Record]{engine: e, sleep: Sleep}
 	err = e.withReplicas(func(replicas int) (err error) {
 		t.bucket, err = e.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
 			Bucket:         bucket,

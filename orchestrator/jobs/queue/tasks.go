@@ -61,8 +61,8 @@ func NewTasks(ctx context.Context, e *Engine, name string) (*Tasks, error) {
 }
 
 // Push adds a task. While a task with that id is pending or in flight, it has no effect.
-func (t *Tasks) Push(ctx context.Context, use Use, id string, data []byte) error {
-	err := t.engine.publish(ctx, use, t.subject+id, data)
+func (t *Tasks) Push(ctx context.Context, purpose Purpose, id string, data []byte) error {
+	err := t.engine.publish(ctx, purpose, t.subject+id, data)
 	if errors.Is(err, ErrExists) {
 		return nil
 	}
