@@ -14,9 +14,9 @@ import (
 type Config struct {
 	// Folder of the embedded engine, used if Cluster has no address.
 	Folder string
-	// MaxBytes is how many bytes may be stored before new work is refused. Accepted work may store 1.5 times as many, its
-	// results twice as many: see Purpose. 0: 10 GiB, or a quarter of the bytes on the embedded engine's disk that are
-	// free or stored by the engine, if that is less.
+	// MaxBytes is how many bytes may be stored before new work is refused. Accepted work may fill the storage up to 1.5
+	// times as many, and its results up to twice as many: see Purpose. 0: 10 GiB, or a quarter of the bytes on the
+	// embedded engine's disk that are free or stored by the engine, if that is less.
 	MaxBytes int64
 	// OwnerBytes is how many bytes one kind of work of one owner may take: see OwnerLimit. 0: a quarter of InputLimit.
 	OwnerBytes int64

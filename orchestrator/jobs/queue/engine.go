@@ -115,8 +115,8 @@ func (e *Engine) Ready() error {
 	return nil
 }
 
-// AwaitReady is Ready for a caller that can wait some seconds: when a node of a cluster stops, its gateways take a moment
-// to connect to another one.
+// AwaitReady is Ready for a caller that can wait some seconds: when a node of a cluster stops, its gateways take a
+// moment to connect to another one.
 func (e *Engine) AwaitReady(ctx context.Context) error {
 	ctx, stop := context.WithTimeout(ctx, reconnectTimeout)
 	defer stop()
