@@ -25,7 +25,7 @@ func (a *application) openOptimizations() error {
 	if !a.config.Jobs {
 		return nil
 	}
-	service := optimization.New(a.config.Optimization, a.followAttempt, a.logger)
+	service := optimization.New(a.config.Optimization, a.followRequest, a.logger)
 	a.jobs.kinds = append(a.jobs.kinds, service)
 	a.optimizations = map[string]*gateway.Gateway{}
 	for i, s := range services {
@@ -45,17 +45,17 @@ func (a *application) openOptimizations() error {
 	return nil
 }
 
-// followAttempt sends an attempt of a job to its API, which works on it or only validates its body.
-func (a *application) followAttempt(
-	ctx context.Context, attempt optimization.Attempt, each func([]byte) error,
+// followRequest sends a request for a job to its API, which works on it or only validates its body.
+func (a *application) followRequest(
+	ctx context.Context, r optimization.Request, each func([]byte) error,
 ) (int, []byte, error) {
-	g, ok := a.gateway(attempt.API)
+	g, ok := a.gateway(r.API)
 	if !ok {
 		return http.StatusNotFound, nil, nil
 	}
 	call := gateway.Call{
-		Path: "/generate", Body: attempt.Body, Timeout: attempt.Timeout, Stopping: attempt.Stopping,
-		Background: !attempt.ValidateOnly, ValidateOnly: attempt.ValidateOnly,
+		Path: "/generate", Body: r.Body, Timeout: r.Timeout, Stopping: r.Stopping,
+		Background: !r.ValidateOnly, ValidateOnly: r.ValidateOnly,
 	}
 	return g.Follow(ctx, call, each)
 }

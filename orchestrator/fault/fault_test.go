@@ -66,7 +66,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// pydantic repeats an empty list, and so do we; nobody wants one that is too long back.
+// An empty list is repeated, as by pydantic; one that is too long is not.
 func TestItemsRepeatsAnEmptyList(t *testing.T) {
 	if list, ok := Items(0, 1, 5, "x").Input.([]any); !ok || list == nil || len(list) != 0 {
 		t.Errorf("input %v", Items(0, 1, 5, "x").Input)
@@ -90,7 +90,7 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// However much is wrong with a request, no more than MaxProblems are made.
+// At most MaxProblems problems of a request are recorded.
 func TestProblemsAreBounded(t *testing.T) {
 	var problems Problems
 	problems.Add(nil, Text("", "model"), NotEmpty(0, "input"))
@@ -117,7 +117,7 @@ func TestProblemsAreBounded(t *testing.T) {
 	}
 }
 
-// What a caller sent is repeated in part only, also in joined errors.
+// Errors, also joined ones, repeat only the start of a client's text.
 func TestClipped(t *testing.T) {
 	long := strings.Repeat("é", 1<<20)
 	extra := Field("extra_forbidden", long, []any{long, 3}, "not %s", long)

@@ -157,7 +157,7 @@ func TestLevels(t *testing.T) {
 	}
 }
 
-// Log lines are JSON unless they go to a terminal or pretty is asked for.
+// Log lines are JSON unless they go to a terminal or the format is pretty.
 func TestLines(t *testing.T) {
 	for format, isJSON := range map[string]bool{"json": true, "auto": true, "pretty": false} {
 		var out strings.Builder

@@ -19,11 +19,11 @@ const (
 
 // pushStep queues a step of a batch. The finish step frees storage, so it is queued even if the storage is nearly full.
 func (st *stores) pushStep(ctx context.Context, key, step string) error {
-	use := queue.Work
+	purpose := queue.Work
 	if step == stepFinish {
-		use = queue.Outcome
+		purpose = queue.Outcome
 	}
-	return st.steps.Push(ctx, use, key+step, nil)
+	return st.steps.Push(ctx, purpose, key+step, nil)
 }
 
 // step takes the step of a task that the batch's status needs.

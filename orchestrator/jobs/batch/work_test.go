@@ -54,8 +54,8 @@ func (b *recorder) times(body string) (times int) {
 
 func bodyOf(line int) string { return `{"n":` + strconv.Itoa(line) + `}` }
 
-// started returns a batch of n lines whose chunks are queued.
-func (b *recorder) started(t *testing.T, n int) record {
+// startBatch returns a batch of n lines whose chunks are queued.
+func (b *recorder) startBatch(t *testing.T, n int) record {
 	t.Helper()
 	r := b.record(t, b.batchOf(t, n).ID)
 	if err := b.start(t.Context(), b.st, r); err != nil {
@@ -103,7 +103,7 @@ func good(string, int) Reply { return Reply{Status: 200, Body: []byte(`{}`)} }
 // A stale record does not end a task.
 func TestStaleRecordEndsNoTask(t *testing.T) {
 	b := newRecorder(t, good)
-	r := b.started(t, 1)
+	r := b.startBatch(t, 1)
 	next := b.take(t)
 	change := func(status string) {
 		_, err := b.st.batches.Change(t.Context(), r.key(), func(r *record) error { r.Status = status; return nil })
@@ -130,7 +130,7 @@ func TestStaleRecordEndsNoTask(t *testing.T) {
 // A lost task is queued again once its API has no tasks.
 func TestLostTaskIsQueuedAgain(t *testing.T) {
 	b := newRecorder(t, good)
-	r := b.started(t, 2*SlowLines)
+	r := b.startBatch(t, 2*SlowLines)
 	if err := b.st.chunks["echo"].Drop(t.Context(), ">"); err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +173,7 @@ func TestRefusedLineIsPutBack(t *testing.T) {
 		}
 		return good("", 0)
 	})
-	r := b.started(t, 2*SlowLines)
+	r := b.startBatch(t, 2*SlowLines)
 	b.workOn(t, b.take(t))
 	b.workOn(t, b.take(t))
 	if got := b.record(t, r.ID); got.isDone(0) || !got.isDone(1) || b.times(bodyOf(0)) != busyTries {
@@ -205,7 +205,7 @@ func TestRefusedLineIsPutBack(t *testing.T) {
 // Only crashes of the process count as attempts: after other failures the task has a new count.
 func TestOnlyCrashesCountAsAttempts(t *testing.T) {
 	b := newRecorder(t, good)
-	r := b.started(t, 1)
+	r := b.startBatch(t, 1)
 	next := b.take(t)
 	broken := errors.New("the store is unavailable")
 	acquire := b.program.Acquire
@@ -238,7 +238,7 @@ func (onPause) Reset() {}
 // A chunk waits for memory until its context ends.
 func TestLongLineWaitsForMemory(t *testing.T) {
 	b := newRecorder(t, good)
-	r := b.started(t, 1)
+	r := b.startBatch(t, 1)
 	release, err := b.program.Memory.Acquire(t.Context(), memoryBudget)
 	if err != nil {
 		t.Fatal(err)

@@ -29,8 +29,8 @@ type Config struct {
 	MaxJobs  int           `name:"most-searches" default:"1000" help:"Most such searches kept for one key; more are refused."`
 }
 
-// Attempt is one request to an API for a job.
-type Attempt struct {
+// Request is a request to an API for a job.
+type Request struct {
 	API  string
 	Body []byte
 	// ValidateOnly asks the API to check the body and do no work.
@@ -40,9 +40,9 @@ type Attempt struct {
 	Stopping context.Context
 }
 
-// Follow sends an attempt to its API and calls onEvent with the data of each event. It returns the status and the
+// Follow sends a request to its API and calls onEvent with the data of each event. It returns the status and the
 // answer, which is the data of the last event if the answer is a stream.
-type Follow func(ctx context.Context, a Attempt, onEvent func(data []byte) error) (status int, answer []byte, err error)
+type Follow func(ctx context.Context, r Request, onEvent func(data []byte) error) (status int, answer []byte, err error)
 
 // Service runs the jobs of all APIs.
 type Service struct {
@@ -111,7 +111,7 @@ func (s *Service) create(ctx context.Context, api, caller string, body []byte) (
 	if err != nil {
 		return job, err
 	}
-	status, answer, err := s.follow(ctx, Attempt{API: api, Body: body, ValidateOnly: true}, nil)
+	status, answer, err := s.follow(ctx, Request{API: api, Body: body, ValidateOnly: true}, nil)
 	if err != nil {
 		return job, err
 	}

@@ -21,7 +21,7 @@ import (
 )
 
 // fakeAPI answers one attempt at a job, whose body is decoded, and sends events with each.
-type fakeAPI = func(a Attempt, body map[string]any, each func(event string) error) (answer string, err error)
+type fakeAPI = func(a Request, body map[string]any, each func(event string) error) (answer string, err error)
 
 // fixture is the service on its own engine, with a fake API.
 type fixture struct {
@@ -43,7 +43,7 @@ func beginOn(t *testing.T, storage queue.Config, config Config, logger zerolog.L
 	if err != nil {
 		t.Fatal(err)
 	}
-	follow := func(_ context.Context, a Attempt, each func([]byte) error) (int, []byte, error) {
+	follow := func(_ context.Context, a Request, each func([]byte) error) (int, []byte, error) {
 		var body map[string]any
 		if err := json.Unmarshal(a.Body, &body); err != nil || body["smi"] == "C(" {
 			return 422, []byte(`{"detail":"no molecule"}`), nil
@@ -128,7 +128,7 @@ const (
 )
 
 func TestJobCompletes(t *testing.T) {
-	b := begin(t, t.TempDir(), Config{}, func(_ Attempt, body map[string]any, each func(string) error) (string, error) {
+	b := begin(t, t.TempDir(), Config{}, func(_ Request, body map[string]any, each func(string) error) (string, error) {
 		if body["stream"] != true || body["checkpoints"] != true || body["starts"] != nil {
 			return "", fmt.Errorf("the body is %v", body)
 		}
@@ -153,7 +153,7 @@ func TestJobCompletes(t *testing.T) {
 // After a failure the next attempt starts with the molecules found so far and runs the remaining iterations.
 func TestFailedAttemptIsContinued(t *testing.T) {
 	var bodies []map[string]any
-	b := begin(t, t.TempDir(), Config{}, func(_ Attempt, body map[string]any, each func(string) error) (string, error) {
+	b := begin(t, t.TempDir(), Config{}, func(_ Request, body map[string]any, each func(string) error) (string, error) {
 		bodies = append(bodies, body)
 		if len(bodies) == 1 {
 			return `{"detail":"Triton is unavailable"}`, each(fmt.Sprintf(checkpoint, 7, 30))
@@ -175,7 +175,7 @@ func TestFailedAttemptIsContinued(t *testing.T) {
 func TestJobOutlivesItsGateway(t *testing.T) {
 	started := make(chan struct{})
 	folder := t.TempDir()
-	first := begin(t, folder, Config{}, func(a Attempt, _ map[string]any, each func(string) error) (string, error) {
+	first := begin(t, folder, Config{}, func(a Request, _ map[string]any, each func(string) error) (string, error) {
 		if err := each(`{"status":"running","round":3,"best":0.5,"found":[{"smiles":"CCO"}]}`); err != nil {
 			return "", err
 		}
@@ -186,7 +186,7 @@ func TestJobOutlivesItsGateway(t *testing.T) {
 	job := first.submit("masked", `{"rounds":"10"}`)
 	<-started
 	first.end()
-	second := begin(t, folder, Config{}, func(_ Attempt, body map[string]any, _ func(string) error) (string, error) {
+	second := begin(t, folder, Config{}, func(_ Request, body map[string]any, _ func(string) error) (string, error) {
 		if fmt.Sprint(body["smi"]) != "[CCO]" || body["rounds"] != 7.0 {
 			return "", fmt.Errorf("the body is %v", body)
 		}
@@ -200,7 +200,7 @@ func TestJobOutlivesItsGateway(t *testing.T) {
 
 func TestCancelledJobKeepsItsMolecules(t *testing.T) {
 	started := make(chan struct{})
-	b := begin(t, t.TempDir(), Config{}, func(a Attempt, _ map[string]any, _ func(string) error) (string, error) {
+	b := begin(t, t.TempDir(), Config{}, func(a Request, _ map[string]any, _ func(string) error) (string, error) {
 		close(started)
 		<-a.Stopping.Done()
 		if !errors.Is(context.Cause(a.Stopping), unfinished.Cancelled) {
@@ -233,7 +233,7 @@ func TestCancelledJobKeepsItsMolecules(t *testing.T) {
 
 func TestJobsOfOtherKeysAreHidden(t *testing.T) {
 	hold := make(chan struct{})
-	b := begin(t, t.TempDir(), Config{MaxJobs: 10}, func(Attempt, map[string]any, func(string) error) (string, error) {
+	b := begin(t, t.TempDir(), Config{MaxJobs: 10}, func(Request, map[string]any, func(string) error) (string, error) {
 		<-hold
 		return `{"generated":[]}`, nil
 	})
@@ -282,7 +282,7 @@ func TestJobsOfOtherKeysAreHidden(t *testing.T) {
 }
 
 func TestExpiredJobIsDeleted(t *testing.T) {
-	b := begin(t, t.TempDir(), Config{}, func(Attempt, map[string]any, func(string) error) (string, error) {
+	b := begin(t, t.TempDir(), Config{}, func(Request, map[string]any, func(string) error) (string, error) {
 		return `{"generated":["CCO"]}`, nil
 	})
 	job := b.submit("latent", `{"smi":"CCC"}`)
@@ -313,7 +313,7 @@ func (b *fixture) fileNames() []string {
 }
 
 // idle is an API whose searches run until they are stopped.
-func idle(a Attempt, _ map[string]any, _ func(string) error) (string, error) {
+func idle(a Request, _ map[string]any, _ func(string) error) (string, error) {
 	<-a.Stopping.Done()
 	return `{"generated":["CCO"],"unfinished":{"reason":"cancelled","message":"the job was cancelled"}}`, nil
 }
@@ -329,7 +329,7 @@ func TestJobIsCancelledAfterAStorageFailure(t *testing.T) {
 		}
 	}))
 	b := beginOn(t, queue.Config{Folder: t.TempDir()}, Config{}, logger,
-		func(a Attempt, body map[string]any, each func(string) error) (string, error) {
+		func(a Request, body map[string]any, each func(string) error) (string, error) {
 			close(started)
 			return idle(a, body, each)
 		})
@@ -378,7 +378,7 @@ func TestAttemptEndsWithItsJob(t *testing.T) {
 	} {
 		started := make(chan struct{})
 		ended := make(chan error)
-		b := begin(t, t.TempDir(), Config{}, func(a Attempt, _ map[string]any, _ func(string) error) (string, error) {
+		b := begin(t, t.TempDir(), Config{}, func(a Request, _ map[string]any, _ func(string) error) (string, error) {
 			close(started)
 			<-a.Stopping.Done()
 			ended <- context.Cause(a.Stopping)
@@ -416,7 +416,7 @@ func TestFailedCreationLeavesNothing(t *testing.T) {
 
 // If the task of a new job cannot be queued, the next sweep queues it.
 func TestSweepQueuesMissingTask(t *testing.T) {
-	b := begin(t, t.TempDir(), Config{}, func(Attempt, map[string]any, func(string) error) (string, error) {
+	b := begin(t, t.TempDir(), Config{}, func(Request, map[string]any, func(string) error) (string, error) {
 		return `{"generated":["CCO"]}`, nil
 	})
 	working := b.stores()

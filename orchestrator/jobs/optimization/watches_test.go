@@ -12,7 +12,7 @@ import (
 // request the job itself.
 func TestWatchesAreBounded(t *testing.T) {
 	release := make(chan struct{})
-	b := begin(t, t.TempDir(), Config{}, func(Attempt, map[string]any, func(string) error) (string, error) {
+	b := begin(t, t.TempDir(), Config{}, func(Request, map[string]any, func(string) error) (string, error) {
 		<-release
 		return `{"generated":[]}`, nil
 	})

@@ -68,7 +68,7 @@ func (s *Service) work(ctx context.Context, st *stores, task queue.Task) error {
 	if err != nil {
 		return err
 	}
-	status, answer, err := a.follow(ctx, request)
+	status, answer, err := a.run(ctx, request)
 	return a.settle(ctx, status, answer, err)
 }
 
@@ -81,10 +81,10 @@ type attempt struct {
 	writtenAt       time.Time // when progress was last written
 }
 
-// follow sends the attempt to the API and writes its progress. When the gateway is stopped or the job is cancelled, the
+// run sends the attempt to the API and writes its progress. When the gateway is stopped or the job is cancelled, the
 // API ends with the molecules found so far. When the job is deleted or another worker has ended it, the request is
 // aborted.
-func (a *attempt) follow(ctx context.Context, body []byte) (status int, answer []byte, err error) {
+func (a *attempt) run(ctx context.Context, body []byte) (status int, answer []byte, err error) {
 	request, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	stopping, stop := context.WithCancelCause(request)
@@ -102,7 +102,7 @@ func (a *attempt) follow(ctx context.Context, body []byte) (status int, answer [
 			return !r.Status.ended() // by another worker
 		})
 	}
-	return a.service.follow(request, Attempt{
+	return a.service.follow(request, Request{
 		API: a.record.API, Body: body, Timeout: a.service.config.Timeout, Stopping: stopping,
 	}, func(data []byte) error { return a.onEvent(request, data) })
 }

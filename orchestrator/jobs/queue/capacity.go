@@ -27,7 +27,7 @@ const (
 	// freeShare divides the bytes on the embedded engine's disk that are free or stored by the engine. The quotient is
 	// the input limit; twice as much may be stored in all.
 	freeShare = 4
-	// ownerShare divides InputLimit. The quotient is the limit of one kind of work of one owner.
+	// ownerShare divides the input limit. The quotient is the limit of one kind of work of one owner.
 	ownerShare = 4
 )
 
@@ -54,9 +54,7 @@ func (e *Engine) disk() diskSpace {
 	return e.embedded.disk()
 }
 
-// InputLimit is how many bytes may be stored in all before new work is refused.
-func (e *Engine) InputLimit() int64 { return e.inputLimit(e.disk()) }
-
+// inputLimit is how many bytes may be stored in all before new work is refused. disk is the present space.
 func (e *Engine) inputLimit(disk diskSpace) int64 {
 	if e.config.MaxBytes > 0 {
 		return e.config.MaxBytes
@@ -65,7 +63,9 @@ func (e *Engine) inputLimit(disk diskSpace) int64 {
 }
 
 // OwnerLimit is how many bytes one kind of work of one owner may take.
-func (e *Engine) OwnerLimit() int64 { return cmp.Or(e.config.OwnerBytes, e.InputLimit()/ownerShare) }
+func (e *Engine) OwnerLimit() int64 {
+	return cmp.Or(e.config.OwnerBytes, e.inputLimit(e.disk())/ownerShare)
+}
 
 // usedBytes is how many bytes are stored.
 func (e *Engine) usedBytes() int64 {
@@ -88,7 +88,7 @@ func (e *Engine) reserve(purpose Purpose, n int) error {
 
 // warnIfFull logs a warning if new work will be refused from the start: the data is older than the bound.
 func (e *Engine) warnIfFull() {
-	if used, limit := e.usedBytes(), e.InputLimit(); used > limit {
+	if used, limit := e.usedBytes(), e.inputLimit(e.disk()); used > limit {
 		e.logger.Warn().Int64("bytes", used).Int64("limit", limit).
 			Msg("jobs take more than jobs-max-bytes: new ones are refused until it is raised or files are deleted")
 	}

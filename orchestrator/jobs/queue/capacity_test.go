@@ -94,12 +94,12 @@ func TestStorageIsBoundedByDefault(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(e.Close)
-		if limit := e.InputLimit(); limit <= 0 || limit > defaultMaxBytes {
+		if limit := e.inputLimit(e.disk()); limit <= 0 || limit > defaultMaxBytes {
 			t.Errorf("%s: %d bytes", name, limit)
 		}
 		if e.embedded != nil {
-			if free := e.disk().free; e.InputLimit() > free/2 {
-				t.Errorf("%d bytes of %d that are free", e.InputLimit(), free)
+			if free := e.disk().free; e.inputLimit(e.disk()) > free/2 {
+				t.Errorf("%d bytes of %d that are free", e.inputLimit(e.disk()), free)
 			}
 		}
 	}

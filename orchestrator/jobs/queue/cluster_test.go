@@ -25,8 +25,8 @@ func TestClusterLosesANode(t *testing.T) {
 	config := queue.Config{Cluster: queue.Cluster{URL: natstest.URLs(nodes)}}
 	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer stop()
-	first := sharing(ctx, t, config)
-	second := sharing(ctx, t, config)
+	first := joinCluster(ctx, t, config)
+	second := joinCluster(ctx, t, config)
 	content := bytes.Repeat([]byte("0123456789"), queue.PartSize/5)
 	if _, err := first.files.Write(ctx, queue.Input, "file", bytes.NewReader(content)); err != nil {
 		t.Fatal(err)
@@ -87,7 +87,7 @@ func TestReplicasFollowTheSetting(t *testing.T) {
 	defer stop()
 	for _, test := range []struct{ setting, want int }{{1, 1}, {0, 3}, {1, 1}, {3, 3}} {
 		config.Cluster.Replicas = test.setting
-		g := sharing(ctx, t, config)
+		g := joinCluster(ctx, t, config)
 		for g.tasks.Push(ctx, queue.Work, "job", nil) != nil { // while the cluster elects a leader
 			if ctx.Err() != nil {
 				t.Fatal("the tasks accept no writes")
@@ -122,8 +122,8 @@ type gateway struct {
 	answers *queue.Answers
 }
 
-// sharing connects a gateway once the cluster has elected a leader.
-func sharing(ctx context.Context, t *testing.T, config queue.Config) *gateway {
+// joinCluster connects a gateway once the cluster has elected a leader.
+func joinCluster(ctx context.Context, t *testing.T, config queue.Config) *gateway {
 	t.Helper()
 	e := open(t, config)
 	for {

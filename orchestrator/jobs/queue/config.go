@@ -18,7 +18,7 @@ type Config struct {
 	// times as many, and its results up to twice as many: see Purpose. 0: 10 GiB, or a quarter of the bytes on the
 	// embedded engine's disk that are free or stored by the engine, if that is less.
 	MaxBytes int64
-	// OwnerBytes is how many bytes one kind of work of one owner may take: see OwnerLimit. 0: a quarter of InputLimit.
+	// OwnerBytes is how many bytes one kind of work of one owner may take: see OwnerLimit. 0: a quarter of MaxBytes.
 	OwnerBytes int64
 	Cluster    Cluster
 }

@@ -17,8 +17,8 @@ import (
 // childOf is the environment variable that names the test that started this process.
 const childOf = "RETORT_TEST_CHILD_OF"
 
-// A stream that stalls after a failed write is detected, and recovers once writes succeed. A
-// limit on the size of files makes writes fail; it holds for a whole process, so the test runs in a child.
+// A stream that stalls after a failed write is detected, and recovers once writes succeed. A limit on the size of files
+// makes writes fail; it holds for a whole process, so the test runs in a child.
 func TestStalledStreamRecovers(t *testing.T) {
 	if os.Getenv(childOf) != t.Name() {
 		child := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
@@ -70,7 +70,7 @@ func TestStalledStreamRecovers(t *testing.T) {
 	}
 }
 
-// A stream that no restart can recover does not keep the others from working.
+// The other streams work although one cannot be recovered by a restart.
 func TestLostStreamBlocksNothing(t *testing.T) {
 	folder := t.TempDir()
 	open := func() *Engine {
