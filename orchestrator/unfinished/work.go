@@ -35,9 +35,7 @@ func Begin(ctx context.Context) (work context.Context, end func()) {
 	}
 	unwatch := func() bool { return false }
 	if limits.Stopping != nil {
-		unwatch = context.AfterFunc(limits.Stopping, func() {
-			cancel(reasonOf(limits.Stopping, Stopping))
-		})
+		unwatch = context.AfterFunc(limits.Stopping, func() { cancel(reasonOf(limits.Stopping, Stopping)) })
 	}
 	return work, func() {
 		unwatch()
@@ -96,7 +94,7 @@ func Explain(ctx, work context.Context, err error, found bool) (*Mark, error) {
 	return nil, err
 }
 
-// messages are those of the reasons that end a context.
+// messages has the messages of the reasons that end a context.
 var messages = map[Reason]string{
 	Deadline:  "the time for the request was up",
 	Stopping:  "the service is being stopped",

@@ -155,11 +155,11 @@ func (a *attempt) settle(ctx context.Context, status int, answer []byte, followE
 	case current.Status.ended(): // by another worker
 		return nil
 	case answered && (reason == "" || reason == unfinished.Deadline):
-		return a.finish(ctx, Completed, answer)
+		return a.finish(ctx, Completed, answer, nil)
 	case current.Status == Cancelling && answered:
-		return a.finish(ctx, Cancelled, answer)
+		return a.finish(ctx, Cancelled, answer, nil)
 	case current.Status == Cancelling && followErr == nil:
-		return a.finish(ctx, Cancelled, nil)
+		return a.finish(ctx, Cancelled, nil, nil)
 	case followErr == nil && status >= 400 && status < 500 && status != http.StatusTooManyRequests:
 		return a.fail(ctx, answer, nil)
 	}
@@ -181,8 +181,16 @@ func (a *attempt) settle(ctx context.Context, status int, answer []byte, followE
 	return fmt.Errorf("%w: status %d, %q, %w", errRetry, status, reason, followErr)
 }
 
-// finish ends the job with its result, nil for none.
-func (a *attempt) finish(ctx context.Context, status Status, result []byte) error {
+// fail ends the job as failed, with the result if there is one, else with the API's answer as its error.
+func (a *attempt) fail(ctx context.Context, answer, result []byte) error {
+	if result != nil || !json.Valid(answer) {
+		answer = nil
+	}
+	return a.finish(ctx, Failed, result, answer)
+}
+
+// finish ends the job with its result, nil for none, and its error, nil for none.
+func (a *attempt) finish(ctx context.Context, status Status, result, failure []byte) error {
 	if result != nil {
 		name := resultName(a.record.key())
 		// An interrupted finish may have left parts of the result.
@@ -193,6 +201,10 @@ func (a *attempt) finish(ctx context.Context, status Status, result []byte) erro
 			return err
 		}
 	}
+	var answer struct {
+		Unfinished json.RawMessage `json:"unfinished"`
+	}
+	_ = json.Unmarshal(result, &answer)
 	_, err := a.stores.jobs.Change(ctx, a.record.key(), func(r *record) error {
 		r.Searches = a.record.Searches
 		r.Progress = a.record.Progress
@@ -201,26 +213,10 @@ func (a *attempt) finish(ctx context.Context, status Status, result []byte) erro
 		}
 		r.ResultSize = int64(len(result))
 		r.HasResult = result != nil
-		var answer struct {
-			Unfinished json.RawMessage `json:"unfinished"`
-		}
-		_ = json.Unmarshal(result, &answer)
 		r.Unfinished = answer.Unfinished
+		r.Error = failure
 		r.end(status, a.service.config.Keep)
 		return nil
 	})
 	return err
-}
-
-// fail ends the job as failed, with the result if there is one, else with the API's answer as its error.
-func (a *attempt) fail(ctx context.Context, answer, result []byte) error {
-	if result == nil && json.Valid(answer) {
-		if _, err := a.stores.jobs.Change(ctx, a.record.key(), func(r *record) error {
-			r.Error = answer
-			return nil
-		}); err != nil {
-			return err
-		}
-	}
-	return a.finish(ctx, Failed, result)
 }
