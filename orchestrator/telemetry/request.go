@@ -59,9 +59,10 @@ func WithRequest(ctx context.Context, r *Request) context.Context {
 	return context.WithValue(ctx, requestKey{}, r)
 }
 
-// FromContext returns the request that ctx carries, or a new one, as in tools and tests.
+// FromContext returns the request that ctx carries, or a new one if it carries none: in tools, in tests and in work that
+// several requests share.
 func FromContext(ctx context.Context) *Request {
-	if r, ok := ctx.Value(requestKey{}).(*Request); ok {
+	if r, _ := ctx.Value(requestKey{}).(*Request); r != nil {
 		return r
 	}
 	return &Request{}

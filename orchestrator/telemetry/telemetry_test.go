@@ -134,8 +134,10 @@ func TestFromContext(t *testing.T) {
 	if got := FromContext(WithRequest(t.Context(), request)); got != request || got.Served() != 250 {
 		t.Errorf("%+v", got)
 	}
-	if got := FromContext(t.Context()); got == nil || got.ID != "" {
-		t.Errorf("without a request: %+v", got)
+	for _, none := range []context.Context{t.Context(), WithRequest(t.Context(), nil)} {
+		if got := FromContext(none); got == nil || got.ID != "" {
+			t.Errorf("without a request: %+v", got)
+		}
 	}
 }
 
