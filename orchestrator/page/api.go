@@ -3,7 +3,7 @@ package page
 // Describe is the body of POST /page/molecules.
 type Describe struct {
 	Molecules []string `json:"molecules" bind:"required"` // SMILES
-	// Reference is a SMILES that the molecules are compared with, such as the seed of a search.
+	// Reference is the SMILES that the molecules are compared with, such as the seed of a search.
 	Reference string `json:"reference"`
 	// Template is a template of the masked API. Drawings mark its fragments; its masks are ignored.
 	Template string `json:"template"`
@@ -23,7 +23,7 @@ type Described struct {
 	Molecules []Molecule `json:"molecules"`
 }
 
-// Molecule has the properties of a molecule, or the error of a text that is not one.
+// Molecule has the properties of a molecule, or the error of a text that is not a molecule.
 type Molecule struct {
 	Error string `json:"error,omitempty"` // if set, the other members are empty
 
@@ -33,7 +33,7 @@ type Molecule struct {
 	LogP       float64  `json:"logp"`   // Wildman-Crippen
 	TPSA       float64  `json:"tpsa"`   // Å²
 	QED        float64  `json:"qed"`    // 0 to 1
-	SA         *float64 `json:"sa"`     // 1 (easy to make) to 10; null: it cannot be computed
+	SA         *float64 `json:"sa"`     // 1 (easy to make) to 10; null if it cannot be computed
 	Acceptors  int      `json:"acceptors"`
 	Donors     int      `json:"donors"`
 	Rotatable  int      `json:"rotatable"`
@@ -73,11 +73,11 @@ type Overview struct {
 	APIs      []API  `json:"apis"`
 }
 
-// API is one API as an operator sees it.
+// API is the state of one API.
 type API struct {
 	Name   string  `json:"name"` // also its prefix on the main port
 	Title  string  `json:"title"`
-	Port   int     `json:"port"` // its own port; 0: none
+	Port   int     `json:"port"` // for this API alone; 0 for none
 	Ready  bool    `json:"ready"`
 	Reason string  `json:"reason,omitempty"` // if it is not ready
 	Models []Model `json:"models"`
@@ -86,8 +86,8 @@ type API struct {
 // Model is a model that an API serves.
 type Model struct {
 	ID       string   `json:"id"`
-	Entry    string   `json:"entry,omitempty"`    // its folder in the model repository
-	Versions []string `json:"versions,omitempty"` // that are ready, oldest first
+	Entry    string   `json:"entry,omitempty"`    // folder in the model repository
+	Versions []string `json:"versions,omitempty"` // ready versions, oldest first
 }
 
 // Failure is the answer to a request that fails.

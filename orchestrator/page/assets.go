@@ -32,7 +32,7 @@ func (a asset) plain() ([]byte, error) {
 	return io.ReadAll(r)
 }
 
-// assets returns all files by name. It compresses them once; large ones are compressed in the tree.
+// assets returns all files by name. It compresses them once, except large ones, which are stored compressed.
 var assets = sync.OnceValue(func() map[string]asset {
 	all := map[string]asset{}
 	err := fs.WalkDir(files, "assets", func(name string, d fs.DirEntry, err error) error {
@@ -58,7 +58,7 @@ var assets = sync.OnceValue(func() map[string]asset {
 	return all
 })
 
-// contentType does not use the system's tables for the types that the page has: they differ between systems.
+// contentType returns the type of a file. It knows the types of the page, because the tables of systems differ.
 func contentType(name string) string {
 	switch path.Ext(name) {
 	case ".html":

@@ -2,7 +2,7 @@
 //
 //	GET  /                    the page
 //	GET  /page/assets/…       scripts and styles, all from this program
-//	GET  /page/apis           what is served: APIs, models and versions, readiness
+//	GET  /page/apis           the APIs with their models, versions and readiness
 //	POST /page/molecules      properties and drawings of molecules, with the difference from a reference marked
 //	POST /page/sdf            molecules with properties as an SD file
 //

@@ -44,8 +44,8 @@ func (s *Service) Ready() error { return nil }
 // Models returns none: models belong to the APIs.
 func (s *Service) Models() []string { return nil }
 
-// policy lets the page load from and connect to this program only, without inline scripts. Drawings are blob: URLs,
-// dropped pictures data: URLs.
+// policy lets the page load from and connect to this program only, without inline scripts. Drawings are blob: URLs, and
+// chosen pictures are data: URLs.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 

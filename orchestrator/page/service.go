@@ -84,7 +84,7 @@ func describe(row chem.Result, depiction chem.Depiction, draw bool) Molecule {
 	return described
 }
 
-// Write writes molecules as an SD file.
+// Write returns molecules as an SD file.
 func (s *Service) Write(ctx context.Context, r Records) (File, error) {
 	var file strings.Builder
 	for i, record := range r.Molecules {
@@ -112,7 +112,7 @@ func (s *Service) Write(ctx context.Context, r Records) (File, error) {
 	return File{SDF: file.String()}, nil
 }
 
-// notAMolecule returns the fault of a text at a path that is not a molecule.
+// notAMolecule returns the fault of a text that is not a molecule, at its path in the body.
 func notAMolecule(err error, path ...any) *fault.Error {
 	return fault.Field("value_error", nil, path, "%s", err.Error())
 }

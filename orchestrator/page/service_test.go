@@ -35,7 +35,7 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrongIsNamed(t *testing.T) {
+func TestErrorsNameTheField(t *testing.T) {
 	s := New(nil)
 	for field, r := range map[string]Describe{
 		"reference": {Molecules: []string{"C"}, Reference: "C("},
@@ -72,7 +72,7 @@ func TestTemplatesWithoutFragments(t *testing.T) {
 	}
 }
 
-// TestAssets wants every file whole and of a known kind, and what the libraries' licences ask for.
+// TestAssets unpacks every file, and looks for the licences of the libraries.
 func TestAssets(t *testing.T) {
 	all := assets()
 	total := 0
@@ -82,7 +82,7 @@ func TestAssets(t *testing.T) {
 			t.Errorf("%s: %d bytes of %q, %v", name, len(text), a.kind, err)
 		}
 		r, _ := gzip.NewReader(bytes.NewReader(a.packed))
-		if whole, _ := io.ReadAll(r); !bytes.Equal(whole, text) {
+		if unpacked, _ := io.ReadAll(r); !bytes.Equal(unpacked, text) {
 			t.Errorf("%s is packed wrongly", name)
 		}
 		total += len(a.packed)

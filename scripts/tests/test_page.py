@@ -137,7 +137,7 @@ def test_the_editor_and_several_terms(page: Page):
 def test_an_error_is_shown_beside_its_field(page: Page):
     started(page, "molecules")
     page.locator("#m-smi").fill("C1CC(<b>x</b>")
-    expect(page.locator('#molecules [data-field="smi"] .problem')).to_contain_text("no molecule")
+    expect(page.locator('#molecules [data-field="smi"] .problem')).to_contain_text("not a molecule")
     page.locator("#m-smi").fill(IBUPROFEN)
     page.locator("#molecules").get_by_label("Results").first.fill("5000")
     page.get_by_role("button", name="Start", exact=True).click()

@@ -1,52 +1,61 @@
-// Requests to the APIs, below their prefixes on this port: the page needs no other origin.
+// Requests to the APIs, under their prefixes on this port.
 
 import { Problem, problemOf } from "./problems.js";
 
-const storage = "retort-key"; // of this tab only
+const storageKey = "retort-key"; // in sessionStorage: of this tab only
 
-// Requests are relative to the page, so that it works behind a prefix.
+// base is the URL of the page, so that it works behind a prefix.
 export const base = new URL(".", document.baseURI).href.replace(/\/$/, "");
 
-let asking = null;
+let keyDialog = null;
 
-// askForKey shows the dialog for a key once, however many requests wait for it; false where none was given.
+// askForKey shows the dialog for a key, once for all waiting requests. It resolves to false if no key is given.
 function askForKey() {
-  asking ??= new Promise((resolve) => {
+  keyDialog ??= new Promise((resolve) => {
     const dialog = document.getElementById("key");
     const input = dialog.querySelector("input");
-    dialog.querySelector(".problem").textContent = sessionStorage.getItem(storage) ? "This key is not known." : "";
-    dialog.addEventListener("close", () => {
-      const given = input.value.trim();
-      if (given) sessionStorage.setItem(storage, given);
-      input.value = "";
-      asking = null;
-      resolve(given !== "");
-    }, { once: true });
+    dialog.querySelector(".problem").textContent = sessionStorage.getItem(storageKey) ? "This key is not known." : "";
+    dialog.addEventListener(
+      "close",
+      () => {
+        const key = input.value.trim();
+        if (key) sessionStorage.setItem(storageKey, key);
+        input.value = "";
+        keyDialog = null;
+        resolve(key !== "");
+      },
+      { once: true },
+    );
     dialog.showModal();
   });
-  return asking;
+  return keyDialog;
 }
 
-export const hasKey = () => sessionStorage.getItem(storage) !== null;
+export const hasKey = () => sessionStorage.getItem(storageKey) !== null;
 
 async function send(path, { method = "POST", body, signal } = {}) {
   for (;;) {
-    const key = sessionStorage.getItem(storage);
+    const key = sessionStorage.getItem(storageKey);
     const headers = body === undefined ? {} : { "Content-Type": "application/json" };
     if (key) headers.Authorization = `Bearer ${key}`;
     let response;
     try {
-      response = await fetch(base + path, { method, headers, signal, body: body === undefined ? undefined : JSON.stringify(body) });
+      response = await fetch(base + path, {
+        method,
+        headers,
+        signal,
+        body: body === undefined ? undefined : JSON.stringify(body),
+      });
     } catch (error) {
       if (error.name === "AbortError") throw error;
       throw new Problem(0, [], "The service cannot be reached. Is it still running?");
     }
     if (response.status !== 401) return response;
-    if (sessionStorage.getItem(storage) === key && !(await askForKey())) return response;
+    if (sessionStorage.getItem(storageKey) === key && !(await askForKey())) return response;
   }
 }
 
-async function refusal(response) {
+async function readProblem(response) {
   const text = await response.text();
   let body = text;
   try {
@@ -62,33 +71,38 @@ async function refusal(response) {
 
 export async function post(path, body, signal) {
   const response = await send(path, { body, signal });
-  if (!response.ok) throw await refusal(response);
+  if (!response.ok) throw await readProblem(response);
   return response.json();
 }
 
 export async function get(path, { text = false, signal } = {}) {
   const response = await send(path, { method: "GET", signal });
-  if (!response.ok) throw await refusal(response);
+  if (!response.ok) throw await readProblem(response);
   return text ? response.text() : response.json();
 }
 
-// stream posts and calls back with the data of each server-sent event, parsed.
-export async function stream(path, body, signal, heard) {
+// stream posts a body and calls onEvent with the parsed data of each server-sent event.
+export async function stream(path, body, signal, onEvent) {
   const response = await send(path, { body, signal });
-  if (!response.ok) throw await refusal(response);
+  if (!response.ok) throw await readProblem(response);
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-  for (let waiting = ""; ; ) {
+  for (let buffer = ""; ;) {
     const { value, done } = await reader.read();
     if (done) return;
-    waiting += value;
-    const events = waiting.split(/\r?\n\r?\n/);
-    waiting = events.pop();
+    buffer += value;
+    const events = buffer.split(/\r?\n\r?\n/);
+    buffer = events.pop();
     for (const event of events) {
-      const data = event.split(/\r?\n/).filter((line) => line.startsWith("data:")).map((line) => line.slice(5).trimStart()).join("\n");
+      const data = event
+        .split(/\r?\n/)
+        .filter((line) => line.startsWith("data:"))
+        .map((line) => line.slice(5).trimStart())
+        .join("\n");
       if (data === "" || data === "[DONE]") continue;
       const parsed = JSON.parse(data);
-      if (parsed.detail !== undefined || parsed.error !== undefined || parsed.status === "failed") throw problemOf(response.status, parsed);
-      heard(parsed);
+      if (parsed.detail !== undefined || parsed.error !== undefined || parsed.status === "failed")
+        throw problemOf(response.status, parsed);
+      onEvent(parsed);
     }
   }
 }

@@ -1,14 +1,14 @@
-// Chat: messages with pictures, answers as they are written.
+// Chat: messages with pictures, and answers while they arrive.
 
 import { stream } from "./api.js";
 import { button, element } from "./dom.js";
-import { picture } from "./drawing.js";
+import { drawPNG } from "./drawing.js";
 import { Run } from "./run.js";
-import { offerModels } from "./service.js";
+import { fillModels } from "./service.js";
 import { Snippets } from "./snippet.js";
 import { State } from "./state.js";
 
-const most = 8; // pictures of a message
+const maxPictures = 8; // in a message
 
 export function chat(view) {
   const form = view.querySelector("form");
@@ -17,14 +17,14 @@ export function chat(view) {
   const tray = view.querySelector(".pictures");
   const state = new State("chat", form);
   const snippets = new Snippets(view.querySelector(".snippet-home"));
-  let messages = []; // as the API takes them
+  let messages = []; // of the request
   let pictures = []; // data URLs
-  offerModels(form.elements.model, "chat").catch(() => {});
+  fillModels(form.elements.model, "chat").catch(() => {});
 
   // Pictures: chosen, dropped, pasted or drawn.
   const chooser = form.querySelector("input[type=file]");
   chooser.addEventListener("change", () => {
-    add(chooser.files);
+    addFiles(chooser.files);
     chooser.value = "";
   });
   view.addEventListener("dragover", (event) => {
@@ -35,35 +35,48 @@ export function chat(view) {
   view.addEventListener("drop", (event) => {
     event.preventDefault();
     view.classList.remove("dropping");
-    add(event.dataTransfer.files);
+    addFiles(event.dataTransfer.files);
   });
-  text.addEventListener("paste", (event) => add(event.clipboardData.files));
+  text.addEventListener("paste", (event) => addFiles(event.clipboardData.files));
   form.querySelector("[data-draw-picture]").addEventListener("click", async () => {
     const { draw } = await import("./editor.js");
     const drawn = await draw("");
-    if (drawn) hold(await picture(drawn));
+    if (drawn) addPicture(await drawPNG(drawn));
   });
 
-  async function add(files) {
-    for (const file of [...files]) { // the list itself is emptied meanwhile
-      if (file.type.startsWith("image/")) hold(await read(file));
+  async function addFiles(files) {
+    for (const file of [...files]) {
+      // a copy, because the list is cleared meanwhile
+      if (file.type.startsWith("image/")) addPicture(await readAsDataURL(file));
     }
   }
 
-  function hold(address) {
-    if (pictures.length < most) pictures.push(address);
+  function addPicture(address) {
+    if (pictures.length < maxPictures) pictures.push(address);
     showTray();
   }
 
   function showTray() {
-    tray.replaceChildren(...pictures.map((src, i) => element("figure", {}, element("img", { src, alt: `Picture ${i + 1}` }),
-      button("✕", () => {
-        pictures.splice(i, 1);
-        showTray();
-      }, { attributes: { "aria-label": `Remove picture ${i + 1}` } }))));
+    tray.replaceChildren(
+      ...pictures.map((src, i) =>
+        element(
+          "figure",
+          {},
+          element("img", { src, alt: `Picture ${i + 1}` }),
+          button(
+            "✕",
+            () => {
+              pictures.splice(i, 1);
+              showTray();
+            },
+            { attributes: { "aria-label": `Remove picture ${i + 1}` } },
+          ),
+        ),
+      ),
+    );
   }
 
-  // Enter sends, as elsewhere; with Shift it is a new line.
+  // Enter sends the message; Shift+Enter starts a new line.
   text.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
     event.preventDefault();
@@ -78,10 +91,15 @@ export function chat(view) {
     view.querySelector(".empty").hidden = false;
   });
 
-  // bubble shows a message; its text is text, whatever a model writes.
-  function bubble(role, said, shown = []) {
-    const words = element("div", { className: "words", textContent: said });
-    const box = element("div", { className: `message ${role}` }, ...shown.map((src, i) => element("img", { src, alt: `Picture ${i + 1}` })), words);
+  // bubble shows a message. Its text is never interpreted as HTML.
+  function bubble(role, message, shown = []) {
+    const words = element("div", { className: "words", textContent: message });
+    const box = element(
+      "div",
+      { className: `message ${role}` },
+      ...shown.map((src, i) => element("img", { src, alt: `Picture ${i + 1}` })),
+      words,
+    );
     log.append(box);
     view.querySelector(".empty").hidden = true;
     box.scrollIntoView({ block: "nearest" });
@@ -89,41 +107,45 @@ export function chat(view) {
   }
 
   async function work(signal, say) {
-    const said = text.value.trim();
-    if (said === "" && pictures.length === 0) {
+    const message = text.value.trim();
+    if (message === "" && pictures.length === 0) {
       say("Write a message or add a picture.");
       return;
     }
-    const content = [...pictures.map((url) => ({ type: "image_url", image_url: { url } })), ...(said ? [{ type: "text", text: said }] : [])];
-    const asked = [...messages, { role: "user", content }];
-    const body = { model: form.elements.model.value, messages: asked, stream: true };
+    const content = [
+      ...pictures.map((url) => ({ type: "image_url", image_url: { url } })),
+      ...(message ? [{ type: "text", text: message }] : []),
+    ];
+    const conversation = [...messages, { role: "user", content }];
+    const body = { model: form.elements.model.value, messages: conversation, stream: true };
     snippets.show({ path: "/v1/chat/completions", body, stream: true });
-    const mine = bubble("user", said, pictures).parentElement;
+    const userBubble = bubble("user", message, pictures).parentElement;
     const answer = bubble("assistant", "");
-    const sent = pictures;
+    const sentPictures = pictures;
     pictures = [];
     text.value = "";
     showTray();
-    let heard = "";
+    let reply = "";
     run.stopped = () => "Stopped.";
     try {
       await stream("/v1/chat/completions", body, signal, (chunk) => {
-        heard += chunk.choices?.[0]?.delta?.content ?? "";
-        answer.textContent = heard;
+        reply += chunk.choices?.[0]?.delta?.content ?? "";
+        answer.textContent = reply;
         answer.scrollIntoView({ block: "nearest" });
       });
       say("Done.");
     } catch (problem) {
-      if (heard === "") { // nothing was said: the message can be mended and sent again
-        mine.remove();
+      if (reply === "") {
+        // no answer: the user can correct the message and send it again
+        userBubble.remove();
         answer.parentElement.remove();
-        pictures = sent;
-        text.value = said;
+        pictures = sentPictures;
+        text.value = message;
         showTray();
       }
       throw problem;
     } finally {
-      if (heard !== "") messages = [...asked, { role: "assistant", content: heard }];
+      if (reply !== "") messages = [...conversation, { role: "assistant", content: reply }];
     }
   }
 
@@ -131,7 +153,7 @@ export function chat(view) {
   return { state };
 }
 
-function read(file) {
+function readAsDataURL(file) {
   return new Promise((resolve, reject) => {
     const reader = new FileReader();
     reader.onload = () => resolve(reader.result);

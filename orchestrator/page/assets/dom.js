@@ -1,35 +1,39 @@
 // Elements of the page. Texts are set as text, never as HTML, wherever they come from.
 
-// element makes an element with properties, attributes (in `attributes`) and children.
+// element creates an element with properties, attributes, data attributes and children.
 export function element(name, properties = {}, ...children) {
-  const made = document.createElement(name);
+  const node = document.createElement(name);
   const { attributes = {}, dataset = {}, ...rest } = properties;
-  Object.assign(made, rest);
-  Object.assign(made.dataset, dataset);
-  for (const [attribute, value] of Object.entries(attributes)) made.setAttribute(attribute, value);
-  made.append(...children.filter((child) => child !== null && child !== undefined));
-  return made;
+  Object.assign(node, rest);
+  Object.assign(node.dataset, dataset);
+  for (const [attribute, value] of Object.entries(attributes)) node.setAttribute(attribute, value);
+  node.append(...children.filter((child) => child !== null && child !== undefined));
+  return node;
 }
 
-export const button = (text, onclick, properties = {}) => element("button", { type: "button", textContent: text, onclick, ...properties });
+export const button = (text, onclick, properties = {}) =>
+  element("button", { type: "button", textContent: text, onclick, ...properties });
 
-// number writes a number with so many digits after the point, a whole one without.
+// number formats a number with that many digits after the point, or none for an integer.
 export function number(value, digits = 2) {
   if (!Number.isFinite(value)) return "–";
-  return value.toLocaleString("en", { maximumFractionDigits: digits, minimumFractionDigits: Number.isInteger(value) ? 0 : digits });
+  return value.toLocaleString("en", {
+    maximumFractionDigits: digits,
+    minimumFractionDigits: Number.isInteger(value) ? 0 : digits,
+  });
 }
 
-// later calls a function once no call of it has come for a while, in ms.
-export function later(wait, work) {
+// debounce returns a function that calls work once it has not been called for wait ms.
+export function debounce(wait, work) {
   let timer = 0;
-  return (...given) => {
+  return (...values) => {
     clearTimeout(timer);
-    timer = setTimeout(() => work(...given), wait);
+    timer = setTimeout(() => work(...values), wait);
   };
 }
 
-// save offers a text as a file.
-export function save(name, type, text) {
+// download downloads a text as a file.
+export function download(name, type, text) {
   const address = URL.createObjectURL(new Blob([text], { type }));
   const link = element("a", { href: address, download: name });
   document.body.append(link);
@@ -38,8 +42,8 @@ export function save(name, type, text) {
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }
 
-// copy puts a text into the clipboard and says so on the button that was pressed. Browsers have no clipboard for pages
-// that did not come over https or from this machine; there the text is selected in a field.
+// copy copies a text to the clipboard and shows that on the button. Browsers have no clipboard for pages over plain
+// http from another machine; there the text is copied from a selected field.
 export async function copy(text, pressed) {
   try {
     await navigator.clipboard.writeText(text);
@@ -50,7 +54,7 @@ export async function copy(text, pressed) {
     document.execCommand("copy");
     field.remove();
   }
-  const before = pressed.textContent;
+  const label = pressed.textContent;
   pressed.textContent = "Copied";
-  setTimeout(() => (pressed.textContent = before), 1200);
+  setTimeout(() => (pressed.textContent = label), 1200);
 }

@@ -1,15 +1,16 @@
-// Drawings and properties, from the server's own chemistry.
+// Drawings and properties of molecules, computed by the server.
 
 import { post } from "./api.js";
 import { element } from "./dom.js";
 
-const darkness = matchMedia("(prefers-color-scheme: dark)");
+const darkScheme = matchMedia("(prefers-color-scheme: dark)");
 
-// onScheme calls back when the colours of the page have changed, so that drawings are made again.
-export const onScheme = (redraw) => darkness.addEventListener("change", redraw);
+// onColorScheme calls redraw when the page changes between light and dark.
+export const onColorScheme = (redraw) => darkScheme.addEventListener("change", redraw);
 
-// describe asks for molecules, a hundred at a time: options are the members reference and template, or none.
-export async function describe(smiles, options, { width, height, dark = darkness.matches }, signal) {
+// describe returns the properties and drawings of molecules, requested a hundred at a time. options can have the
+// members reference or template.
+export async function describe(smiles, options, { width, height, dark = darkScheme.matches }, signal) {
   const rows = [];
   for (let i = 0; i < smiles.length; i += 100) {
     const body = { molecules: smiles.slice(i, i + 100), draw: { width, height, dark }, ...options };
@@ -18,7 +19,7 @@ export async function describe(smiles, options, { width, height, dark = darkness
   return rows;
 }
 
-// drawing is a picture of a molecule. As a picture it can run nothing, whatever is in it.
+// drawing returns an <img> of a molecule, so that scripts in the SVG cannot run.
 export function drawing(row, alternative) {
   const address = URL.createObjectURL(new Blob([row.svg], { type: "image/svg+xml" }));
   const img = element("img", { src: address, alt: alternative, className: "drawing", draggable: false });
@@ -26,8 +27,8 @@ export function drawing(row, alternative) {
   return img;
 }
 
-// picture makes a PNG of a molecule, black on white, as a data URL.
-export async function picture(smiles, width = 400, height = 320) {
+// drawPNG returns a PNG of a molecule, black on white, as a data URL.
+export async function drawPNG(smiles, width = 400, height = 320) {
   const [row] = await describe([smiles], {}, { width, height, dark: false });
   if (row.error) throw new Error(row.error);
   const img = drawing(row, "");

@@ -1,4 +1,4 @@
-// The editor of molecules: openchemlib's canvas in a dialog. It is loaded when it is first opened.
+// The molecule editor: openchemlib's canvas in a dialog, loaded when it is first opened.
 
 const dialog = document.getElementById("editor");
 const home = dialog.querySelector(".canvas");
@@ -13,13 +13,13 @@ async function open(smiles) {
   try {
     if (smiles.trim() !== "") molecule = Molecule.fromSmiles(smiles.trim());
   } catch {
-    // what cannot be read is drawn anew
+    // start with an empty canvas
   }
   editor.setMolecule(molecule);
   return Molecule;
 }
 
-// draw opens the editor on a molecule and returns what was drawn as SMILES, or null.
+// draw opens the editor with a molecule and returns the result as SMILES, or null if the user cancels.
 export async function draw(smiles) {
   dialog.showModal();
   const Molecule = await open(smiles);
@@ -33,9 +33,9 @@ export async function draw(smiles) {
     dialog.addEventListener("close", cancel);
     dialog.querySelector("[data-cancel]").onclick = cancel;
     dialog.querySelector("[data-empty]").onclick = () => editor.setMolecule(new Molecule(0, 0));
-    dialog.querySelector("[data-use]").onclick = () => end(written(editor.getMolecule()));
+    dialog.querySelector("[data-use]").onclick = () => end(toSMILES(editor.getMolecule()));
   });
 }
 
-// written is SMILES of what was drawn. Atoms labelled ? or R1 are open positions, which SMILES writes as *.
-const written = (molecule) => molecule.toIsomericSmiles().replace(/\[(\?|R\d*)\]/g, "*");
+// toSMILES returns SMILES, in which atoms labelled ? or R1 are open positions (*).
+const toSMILES = (molecule) => molecule.toIsomericSmiles().replace(/\[(\?|R\d*)\]/g, "*");

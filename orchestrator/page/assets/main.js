@@ -1,4 +1,4 @@
-// The page: its views, and the one that the fragment names.
+// The page: shows the view that the fragment names.
 
 import { chat } from "./chat.js";
 import { molecules } from "./molecules.js";
@@ -21,10 +21,10 @@ function show() {
   document.title = `${name[0].toUpperCase()}${name.slice(1)} – Retort`;
   running[name] ??= views[name](document.getElementById(name));
   if (query) running[name].state?.load(query);
-  running[name].shown?.();
+  running[name].onShow?.();
 }
 
-// The links of the views bring back what each had.
+// The links to the views restore their state.
 for (const link of document.querySelectorAll("#views a")) {
   link.addEventListener("click", (event) => {
     const state = running[link.hash.slice(1)]?.state;
@@ -42,4 +42,7 @@ window.addEventListener("hashchange", show);
 window.addEventListener("popstate", show);
 show();
 
-overview().then((known) => (document.getElementById("open-to-all").hidden = !known.open_to_all), () => {});
+overview().then(
+  (known) => (document.getElementById("open-to-all").hidden = !known.open_to_all),
+  () => {},
+);

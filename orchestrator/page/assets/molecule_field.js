@@ -1,8 +1,8 @@
-// A field for a molecule: its text, the editor, and below them the drawing with properties, or what is wrong.
+// A field for a molecule: its SMILES, a button that opens the editor, and the drawing with properties or the error.
 
-import { element, later, number } from "./dom.js";
-import { describe, drawing, onScheme } from "./drawing.js";
-import { beside } from "./problems.js";
+import { debounce, element, number } from "./dom.js";
+import { describe, drawing, onColorScheme } from "./drawing.js";
+import { showBeside } from "./problems.js";
 
 export class MoleculeField {
   constructor(field, { properties = true } = {}) {
@@ -11,13 +11,16 @@ export class MoleculeField {
     this.input = field.querySelector("input");
     this.preview = element("div", { className: "preview" });
     field.append(this.preview);
-    this.input.addEventListener("input", later(250, () => this.look()));
-    field.querySelector("[data-draw]").addEventListener("click", () => this.draw());
-    onScheme(() => this.look());
-    this.look();
+    this.input.addEventListener(
+      "input",
+      debounce(250, () => this.update()),
+    );
+    field.querySelector("[data-draw]").addEventListener("click", () => this.openEditor());
+    onColorScheme(() => this.update());
+    this.update();
   }
 
-  async draw() {
+  async openEditor() {
     const { draw } = await import("./editor.js");
     const drawn = await draw(this.input.value);
     if (drawn !== null) this.set(drawn);
@@ -26,25 +29,29 @@ export class MoleculeField {
   set(smiles) {
     this.input.value = smiles;
     this.input.dispatchEvent(new Event("input", { bubbles: true }));
-    this.look();
+    this.update();
   }
 
-  // look shows what the text says. Answers that come after a newer question are left out.
-  async look() {
+  // update shows the molecule of the text. Answers for an older text are ignored.
+  async update() {
     const text = this.input.value.trim();
-    this.asked = text;
+    this.current = text;
     if (text === "") {
       this.preview.replaceChildren();
-      beside(this.field, "");
+      showBeside(this.field, "");
       return;
     }
     try {
-      const [row] = await describe([text], {}, this.properties ? { width: 320, height: 190 } : { width: 210, height: 120 });
-      if (this.asked !== text) return;
-      beside(this.field, row.error ? `This is no molecule: ${row.error}.` : "");
+      const [row] = await describe(
+        [text],
+        {},
+        this.properties ? { width: 320, height: 190 } : { width: 210, height: 120 },
+      );
+      if (this.current !== text) return;
+      showBeside(this.field, row.error ? `This is not a molecule: ${row.error}.` : "");
       this.preview.replaceChildren(...(row.error ? [] : this.content(row)));
     } catch (problem) {
-      if (this.asked === text) beside(this.field, problem.message);
+      if (this.current === text) showBeside(this.field, problem.message);
     }
   }
 
@@ -55,7 +62,14 @@ export class MoleculeField {
   }
 }
 
-// facts are the properties of a molecule in a line.
+// facts returns the properties of a molecule as one line.
 export function facts(row) {
-  return [row.formula, `${number(row.weight, 1)} g/mol`, `QED ${number(row.qed)}`, `LogP ${number(row.logp)}`, `TPSA ${number(row.tpsa, 0)}`, `SA ${number(row.sa ?? NaN, 1)}`].join(" · ");
+  return [
+    row.formula,
+    `${number(row.weight, 1)} g/mol`,
+    `QED ${number(row.qed)}`,
+    `LogP ${number(row.logp)}`,
+    `TPSA ${number(row.tpsa, 0)}`,
+    `SA ${number(row.sa ?? NaN, 1)}`,
+  ].join(" · ");
 }

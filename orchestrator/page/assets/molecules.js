@@ -1,4 +1,4 @@
-// Molecules: optimise one, sample around it, go from one to another.
+// Molecules: optimise one, sample around it, interpolate between two.
 
 import { post, stream } from "./api.js";
 import { Chart } from "./chart.js";
@@ -10,67 +10,85 @@ import { Snippets } from "./snippet.js";
 import { State } from "./state.js";
 import { Terms } from "./terms.js";
 
-const particles = 30; // evaluations an iteration
-const mostKept = 40; // results in a link
+const particles = 30; // per iteration
+const maxLinkResults = 40; // results in a link
 
 export function molecules(view) {
   const form = view.querySelector("form");
-  let state = null; // made last, of all fields
+  let state = null; // created last, from all fields
   const seed = new MoleculeField(form.querySelector('[data-field="smi"]'));
-  const goal = new MoleculeField(form.querySelector('[data-field="to"]'), { properties: false });
+  const target = new MoleculeField(form.querySelector('[data-field="to"]'), { properties: false });
   const terms = new Terms(form.querySelector(".terms"), () => state?.changed());
-  const grid = new Grid(view.querySelector(".grid-home"), { name: "molecules", start: (smiles) => {
-    seed.set(smiles);
-    form.scrollIntoView({ block: "start" });
-    seed.input.focus({ preventScroll: true });
-  } });
+  const grid = new Grid(view.querySelector(".grid-home"), {
+    name: "molecules",
+    onStart: (smiles) => {
+      seed.set(smiles);
+      form.scrollIntoView({ block: "start" });
+      seed.input.focus({ preventScroll: true });
+    },
+  });
   const snippets = new Snippets(view.querySelector(".snippet-home"));
-  let found = []; // results with the seed they came from
-  let from = "";
+  let results = [];
+  let resultSeed = ""; // SMILES that the results come from
 
   state = new State("molecules", form, {
     read: () => ({
-      terms: JSON.stringify(terms.read()) === first ? undefined : JSON.stringify(terms.read()),
-      found: found.length > 0 ? JSON.stringify([from, ...found.slice(0, mostKept).map((m) => (m.score === undefined ? [m.smiles] : [m.smiles, m.score]))]) : undefined,
+      terms: JSON.stringify(terms.read()) === initialTerms ? undefined : JSON.stringify(terms.read()),
+      found:
+        results.length > 0
+          ? JSON.stringify([
+              resultSeed,
+              ...results
+                .slice(0, maxLinkResults)
+                .map((m) => (m.score === undefined ? [m.smiles] : [m.smiles, m.score])),
+            ])
+          : undefined,
     }),
     write: (given) => {
-      if (given.has("terms")) terms.set(parsed(given.get("terms"), [{ name: "QED" }]));
+      if (given.has("terms")) terms.set(parseArray(given.get("terms"), [{ name: "QED" }]));
       if (given.get("found") === state.extra.read().found) return;
-      const [start, ...kept] = parsed(given.get("found"), [""]);
-      if (kept.length > 0) keep(kept.map(([smiles, score]) => ({ smiles, score })), start);
+      const [start, ...stored] = parseArray(given.get("found"), [""]);
+      if (stored.length > 0)
+        showResults(
+          stored.map(([smiles, score]) => ({ smiles, score })),
+          start,
+        );
     },
   });
-  const first = JSON.stringify(terms.read());
+  const initialTerms = JSON.stringify(terms.read());
   form.querySelector("[data-add-term]").addEventListener("click", () => terms.add());
-  form.addEventListener("change", fit);
-  form.addEventListener("input", fit);
+  form.addEventListener("change", updateFields);
+  form.addEventListener("input", updateFields);
   form.addEventListener("restored", () => {
-    fit();
-    seed.look();
-    goal.look();
+    updateFields();
+    seed.update();
+    target.update();
   });
-  fit();
+  updateFields();
 
   function task() {
     return form.elements.task.value;
   }
 
-  // fit shows the fields of the chosen task, and the values of sliders.
-  function fit() {
+  // updateFields shows the fields of the chosen task, and the values of sliders.
+  function updateFields() {
     for (const part of form.querySelectorAll("[data-for]")) part.hidden = !part.dataset.for.split(" ").includes(task());
-    for (const slider of form.querySelectorAll("input[type=range]")) slider.parentElement.querySelector("output").textContent = Number(slider.value).toFixed(slider.step === "0.1" ? 1 : 2);
+    for (const slider of form.querySelectorAll("input[type=range]"))
+      slider.parentElement.querySelector("output").textContent = Number(slider.value).toFixed(
+        slider.step === "0.1" ? 1 : 2,
+      );
   }
 
-  function keep(molecules, start) {
-    found = molecules;
-    from = start;
+  function showResults(molecules, start) {
+    results = molecules;
+    resultSeed = start;
     state.changed();
-    return grid.show(found, start === "" ? {} : { reference: start });
+    return grid.show(results, start === "" ? {} : { reference: start });
   }
 
   async function work(signal, say) {
     const smi = form.elements.smi.value.trim();
-    found = [];
+    results = [];
     run.names = { ...names, num_molecules: task() === "optimise" ? "num_molecules" : "samples" };
     await { optimise, sample, interpolate }[task()](smi, signal, say);
   }
@@ -78,57 +96,86 @@ export function molecules(view) {
   async function optimise(smi, signal, say) {
     const iterations = Math.max(1, Math.round(Number(form.elements.budget.value) / particles));
     const body = {
-      smi, algorithm: "CMA-ES", ...terms.members(), min_similarity: Number(form.elements.min_similarity.value), particles, iterations,
-      num_molecules: Number(form.elements.count.value), include_scores: true, stream: true, checkpoints: true,
+      smi,
+      algorithm: "CMA-ES",
+      ...terms.requestMembers(),
+      min_similarity: Number(form.elements.min_similarity.value),
+      particles,
+      iterations,
+      num_molecules: Number(form.elements.count.value),
+      include_scores: true,
+      stream: true,
+      checkpoints: true,
     };
     snippets.show({ path: "/latent/generate", body, stream: true });
     const line = progress();
-    let drawn = Promise.resolve();
+    let rendered = Promise.resolve();
     let last = 0;
-    const heard = (event) => {
+    const onEvent = (event) => {
       if (event.generated) {
-        drawn = keep(event.generated, smi);
-        say(event.unfinished ? event.unfinished.message : `Done: ${event.generated.length} molecules of ${number(line.tried)} tried.`);
+        rendered = showResults(event.generated, smi);
+        say(
+          event.unfinished
+            ? event.unfinished.message
+            : `Done: ${event.generated.length} molecules of ${number(line.tried)} tried.`,
+        );
         return;
       }
       line.add(event.evaluations, event.best?.score);
-      say(event.best ? `${number(event.evaluations)} tried, best score ${number(event.best.score, 3)}` : `${number(event.evaluations)} tried, none fits yet`);
+      say(
+        event.best
+          ? `${number(event.evaluations)} tried, best score ${number(event.best.score, 3)}`
+          : `${number(event.evaluations)} tried, none fits yet`,
+      );
       if (event.found?.length > 0 && Date.now() - last > 700) {
         last = Date.now();
-        drawn = keep(event.found, smi);
+        rendered = showResults(event.found, smi);
       }
     };
-    run.stopped = () => `Stopped after ${number(line.tried)}: this is what was found until then.`;
-    await stream("/latent/generate", body, signal, heard);
-    await drawn;
+    run.stopped = () => `Stopped after ${number(line.tried)}: these are the results so far.`;
+    await stream("/latent/generate", body, signal, onEvent);
+    await rendered;
   }
 
   async function sample(smi, signal, say) {
-    const body = { smi, algorithm: "none", num_molecules: Number(form.elements.samples.value), scaled_radius: Number(form.elements.radius.value), include_scores: true };
+    const body = {
+      smi,
+      algorithm: "none",
+      num_molecules: Number(form.elements.samples.value),
+      scaled_radius: Number(form.elements.radius.value),
+      include_scores: true,
+    };
     snippets.show({ path: "/latent/generate", body });
     view.querySelector(".progress").hidden = true;
     const { generated } = await post("/latent/generate", body, signal);
-    await keep(generated, smi);
+    await showResults(generated, smi);
     say(`Done: ${generated.length} molecules.`);
   }
 
-  // interpolate goes from one hidden state to the other, point by point, and decodes all points.
+  // interpolate decodes points on the line between the hidden states of two molecules.
   async function interpolate(smi, signal, say) {
     const to = form.elements.to.value.trim();
     const steps = Number(form.elements.samples.value);
-    snippets.show(...path([smi, to], steps));
+    snippets.show(...interpolationRequests([smi, to], steps));
     view.querySelector(".progress").hidden = true;
     const { hiddens } = await post("/latent/hidden", { sequences: [smi, to] }, signal);
-    const points = Array.from({ length: steps }, (_, i) => between(hiddens, (i + 1) / (steps + 1)));
-    const { generated } = await post("/latent/decode", { hiddens: points, mask: points.map((p) => p.map(() => true)) }, signal);
+    const points = Array.from({ length: steps }, (_, i) => hiddenBetween(hiddens, (i + 1) / (steps + 1)));
+    const { generated } = await post(
+      "/latent/decode",
+      { hiddens: points, mask: points.map((p) => p.map(() => true)) },
+      signal,
+    );
     const distinct = [...new Set(generated)];
-    await keep(distinct.map((smiles) => ({ smiles })), smi);
+    await showResults(
+      distinct.map((smiles) => ({ smiles })),
+      smi,
+    );
     grid.order.value = "found";
-    grid.arrange();
+    grid.render();
     say(`Done: ${distinct.length} different molecules at ${steps} points.`);
   }
 
-  // progress shows the best score of a search as it rises.
+  // progress charts the best score of a search.
   function progress() {
     const box = view.querySelector(".progress");
     box.hidden = false;
@@ -153,26 +200,31 @@ export function molecules(view) {
   return { state };
 }
 
-const between = ([a, b], share) => a.map((row, k) => row.map((x, i) => x + share * (b[k][i] - x)));
+const hiddenBetween = ([a, b], fraction) => a.map((row, k) => row.map((x, i) => x + fraction * (b[k][i] - x)));
 
-// path is how a program goes from one molecule to another.
-function path(sequences, steps) {
+// interpolationRequests returns the requests of an interpolation, for the snippets.
+function interpolationRequests(sequences, steps) {
   return [
     { path: "/latent/hidden", body: { sequences }, name: "ends" },
-    { curl: "# then hidden states between the two, to /latent/decode: see Python", python: [
-      "import numpy as np", "", 'start, end = np.array(ends["hiddens"])',
-      `points = [(start + share * (end - start)).tolist() for share in np.linspace(0, 1, ${steps + 2})[1:-1]]`,
-      'body = {"hiddens": points, "mask": [[True] * len(p) for p in points]}',
-      'print(requests.post(base + "/latent/decode", json=body).json()["generated"])',
-    ] },
+    {
+      curl: "# then hidden states between the two, to /latent/decode: see Python",
+      python: [
+        "import numpy as np",
+        "",
+        'start, end = np.array(ends["hiddens"])',
+        `points = [(start + share * (end - start)).tolist() for share in np.linspace(0, 1, ${steps + 2})[1:-1]]`,
+        'body = {"hiddens": points, "mask": [[True] * len(p) for p in points]}',
+        'print(requests.post(base + "/latent/decode", json=body).json()["generated"])',
+      ],
+    },
   ];
 }
 
-function parsed(text, otherwise) {
+function parseArray(text, fallback) {
   try {
     const value = JSON.parse(text);
-    return Array.isArray(value) ? value : otherwise;
+    return Array.isArray(value) ? value : fallback;
   } catch {
-    return otherwise;
+    return fallback;
   }
 }

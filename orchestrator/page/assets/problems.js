@@ -1,8 +1,8 @@
-// What is wrong with a request, in plain words beside the field.
+// Errors of requests, shown beside the fields that they concern.
 
 import { element } from "./dom.js";
 
-// Problem is a refusal of an API: a message, and where in the body each part of it belongs.
+// Problem is the error of a request: a message, and the places in the body that its parts concern.
 export class Problem extends Error {
   constructor(status, places, message) {
     super(message);
@@ -11,35 +11,51 @@ export class Problem extends Error {
   }
 }
 
-function plain(text) {
-  const said = String(text).replace(/^Value error, /, "").replace(/^(Input|String|List) should/, "It should");
-  return said.charAt(0).toUpperCase() + said.slice(1);
+// sentence returns the message of a validation error as a sentence without its prefix.
+function sentence(text) {
+  const message = String(text)
+    .replace(/^Value error, /, "")
+    .replace(/^(Input|String|List) should/, "It should");
+  return message.charAt(0).toUpperCase() + message.slice(1);
 }
 
-// problemOf reads the failures of all APIs: pydantic's list, OpenAI's object, one text.
+// problemOf returns the problem in an error answer of any API: a list of pydantic, an object of OpenAI, or a text.
 export function problemOf(status, body) {
   if (Array.isArray(body?.detail)) {
-    const places = body.detail.map((d) => ({ path: (d.loc ?? []).filter((step) => step !== "body"), message: plain(d.msg) }));
+    const places = body.detail.map((d) => ({
+      path: (d.loc ?? []).filter((step) => step !== "body"),
+      message: sentence(d.msg),
+    }));
     return new Problem(status, places, places.map((p) => p.message).join("; "));
   }
-  const said = body?.error?.message ?? body?.error ?? body?.detail ?? body?.message ?? `The service answered with status ${status}.`;
-  const text = typeof said === "string" ? said : JSON.stringify(said);
-  const path = body?.error?.param ? String(body.error.param).split(/[.[\]]+/).filter(Boolean) : [];
+  const detail =
+    body?.error?.message ??
+    body?.error ??
+    body?.detail ??
+    body?.message ??
+    `The service answered with status ${status}.`;
+  const text = typeof detail === "string" ? detail : JSON.stringify(detail);
+  const path = body?.error?.param
+    ? String(body.error.param)
+        .split(/[.[\]]+/)
+        .filter(Boolean)
+    : [];
   const named = /^([a-z_]+)(?:[.[][^:]*)?: (.*)$/s.exec(text);
-  if (path.length > 0 || !named) return new Problem(status, [{ path, message: plain(text) }], plain(text));
-  return new Problem(status, [{ path: [named[1]], message: plain(named[2]) }], plain(text));
+  if (path.length > 0 || !named) return new Problem(status, [{ path, message: sentence(text) }], sentence(text));
+  return new Problem(status, [{ path: [named[1]], message: sentence(named[2]) }], sentence(text));
 }
 
-// clear takes all messages out of a form.
-export function clear(form) {
-  for (const old of form.querySelectorAll(".problem")) old.remove();
+// clearProblems removes all messages from a form.
+export function clearProblems(form) {
+  for (const message of form.querySelectorAll(".problem")) message.remove();
   for (const marked of form.querySelectorAll("[aria-invalid]")) marked.removeAttribute("aria-invalid");
 }
 
 let ids = 0;
 
-// beside says what is wrong with a field, which is the element with data-field, or with one of its rows.
-export function beside(field, message, row = 0) {
+// showBeside shows a message below a field, the element with data-field, and marks its input or that of a row. An empty
+// message removes both.
+export function showBeside(field, message, row = 0) {
   field.querySelector(".problem")?.remove();
   const rows = field.querySelectorAll(".term, .mask");
   const input = (rows[row] ?? field).querySelector("input, textarea, select");
@@ -47,24 +63,29 @@ export function beside(field, message, row = 0) {
     input?.removeAttribute("aria-invalid");
     return;
   }
-  const text = element("p", { className: "problem", id: `problem-${++ids}`, textContent: message, attributes: { role: "alert" } });
+  const text = element("p", {
+    className: "problem",
+    id: `problem-${++ids}`,
+    textContent: message,
+    attributes: { role: "alert" },
+  });
   field.append(text);
   input?.setAttribute("aria-invalid", "true");
   input?.setAttribute("aria-describedby", text.id);
 }
 
-// show puts the parts of a problem beside the fields they belong to, by the first step of their paths; names translates
-// members of the body into fields. What belongs to none goes into the status line.
-export function show(form, problem, names = {}) {
+// showProblem shows each part of a problem beside the field that the first step of its path names. names maps members
+// of the body to fields. Parts without a field go into the status line.
+export function showProblem(form, problem, names = {}) {
   const status = form.querySelector(".status");
   const others = [];
   for (const place of problem.places ?? [{ path: [], message: problem.message }]) {
     const name = names[place.path[0]] ?? place.path[0];
     const field = name && form.querySelector(`[data-field="${CSS.escape(name)}"]`);
-    if (field && !field.closest("[hidden]")) beside(field, place.message, place.path.find(Number.isInteger));
+    if (field && !field.closest("[hidden]")) showBeside(field, place.message, place.path.find(Number.isInteger));
     else others.push(place.message);
   }
-  status.textContent = others.length > 0 ? others.join(" ") : "Please mend what is marked.";
+  status.textContent = others.length > 0 ? others.join(" ") : "Please correct the marked fields.";
   status.classList.add("bad");
   form.querySelector('[aria-invalid="true"]')?.focus();
 }

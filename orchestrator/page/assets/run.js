@@ -1,48 +1,49 @@
-// One piece of work of a form at a time: its buttons, its status line, its end.
+// The work of a form: at most one run at a time, with its buttons and status line.
 
 import { copy } from "./dom.js";
-import { clear, show } from "./problems.js";
+import { clearProblems, showProblem } from "./problems.js";
 
-// Run calls work(signal, say) when the form is sent; names translates members of bodies into fields.
+// Run calls work(signal, say) when the form is submitted. say sets the status line. names maps members of bodies to
+// fields.
 export class Run {
   constructor(form, work, { names = {}, link } = {}) {
     this.form = form;
     this.names = names;
     this.status = form.querySelector(".status");
-    this.stopper = form.querySelector("[data-stop]");
-    this.starter = form.querySelector("[type=submit]");
+    this.stopButton = form.querySelector("[data-stop]");
+    this.submitButton = form.querySelector("[type=submit]");
     form.addEventListener("submit", (event) => {
       event.preventDefault();
-      this.begin(work);
+      this.start(work);
     });
-    this.stopper.addEventListener("click", () => this.control?.abort());
-    const linker = form.querySelector("[data-link]");
-    linker.addEventListener("click", () => copy(link(), linker));
+    this.stopButton.addEventListener("click", () => this.control?.abort());
+    const linkButton = form.querySelector("[data-link]");
+    linkButton.addEventListener("click", () => copy(link(), linkButton));
   }
 
-  say(text) {
+  setStatus(text) {
     this.status.textContent = text;
     this.status.classList.remove("bad");
   }
 
-  async begin(work) {
+  async start(work) {
     if (this.control) return;
     this.control = new AbortController();
-    clear(this.form);
-    this.say("Working …");
-    this.stopper.disabled = false;
-    this.starter.disabled = true;
+    clearProblems(this.form);
+    this.setStatus("Working …");
+    this.stopButton.disabled = false;
+    this.submitButton.disabled = true;
     this.form.setAttribute("aria-busy", "true");
     try {
-      await work(this.control.signal, (text) => this.say(text));
+      await work(this.control.signal, (text) => this.setStatus(text));
     } catch (problem) {
-      if (problem.name === "AbortError") this.say(this.stopped?.() ?? "Stopped.");
-      else show(this.form, problem, this.names);
+      if (problem.name === "AbortError") this.setStatus(this.stopped?.() ?? "Stopped.");
+      else showProblem(this.form, problem, this.names);
       if (!problem.places && problem.name !== "AbortError") console.error(problem);
     } finally {
       this.control = null;
-      this.stopper.disabled = true;
-      this.starter.disabled = false;
+      this.stopButton.disabled = true;
+      this.submitButton.disabled = false;
       this.form.removeAttribute("aria-busy");
     }
   }

@@ -1,24 +1,25 @@
-// What the service serves.
+// The overview of the APIs and their models.
 
 import { get } from "./api.js";
 import { element } from "./dom.js";
 
-let asked = null;
+let request = null;
 
-// overview is what is served, asked for once.
+// overview returns what is served. It is requested once.
 export function overview() {
-  asked ??= get("/page/apis").catch((problem) => {
-    asked = null; // the next one asks again
+  request ??= get("/page/apis").catch((problem) => {
+    request = null; // the next call tries again
     throw problem;
   });
-  return asked;
+  return request;
 }
 
-// offerModels fills a list with the models of an API. The choice that a link names stays.
-export async function offerModels(select, api) {
-  const found = (await overview()).apis.find((a) => a.name === api);
+// fillModels fills a list with the models of an API. It keeps the choice, or takes that of a link.
+export async function fillModels(select, api) {
+  const entry = (await overview()).apis.find((a) => a.name === api);
   const wanted = select.dataset.wanted ?? select.value;
-  select.replaceChildren(...found.models.map((m) => element("option", { value: m.id, textContent: m.id })));
-  if (found.models.some((m) => m.id === wanted)) select.value = wanted;
-  if (found.models.length === 0) select.append(element("option", { value: "", textContent: found.reason || "none is ready" }));
+  select.replaceChildren(...entry.models.map((m) => element("option", { value: m.id, textContent: m.id })));
+  if (entry.models.some((m) => m.id === wanted)) select.value = wanted;
+  if (entry.models.length === 0)
+    select.append(element("option", { value: "", textContent: entry.reason || "none is ready" }));
 }

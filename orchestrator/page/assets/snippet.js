@@ -1,17 +1,17 @@
-// "As curl / as Python" of what was just done. A key is never written: the texts take it from RETORT_KEY.
+// The last requests as curl commands and as a Python program, which read the key from RETORT_KEY.
 
 import { base, hasKey } from "./api.js";
 import { button, copy, element } from "./dom.js";
 
-const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
+const shellQuote = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 
-// Pictures are long: the texts read them from files in their place.
-const picture = /^data:image\/(\w+);base64,/;
+// Snippets read pictures from files, because their data URLs are long.
+const pictureURL = /^data:image\/(\w+);base64,/;
 
 function withoutPictures(body) {
   const files = [];
   const text = JSON.stringify(body, (_, value) => {
-    const found = typeof value === "string" && picture.exec(value);
+    const found = typeof value === "string" && pictureURL.exec(value);
     if (!found) return value;
     files.push({ kind: found[1], name: `picture${files.length + 1}.${found[1] === "jpeg" ? "jpg" : found[1]}` });
     return `\u0000${files.length - 1}\u0000`;
@@ -19,26 +19,34 @@ function withoutPictures(body) {
   return { text, files };
 }
 
-
 function curl({ method = "POST", path, body, stream }) {
   const key = hasKey() ? ` -H "Authorization: Bearer $RETORT_KEY"` : "";
-  if (body === undefined) return `curl ${quoted(base + path)}${key}`;
+  if (body === undefined) return `curl ${shellQuote(base + path)}${key}`;
   const { text, files } = withoutPictures(body);
-  const head = `curl ${stream ? "-N " : ""}${method === "POST" ? "" : `-X ${method} `}${quoted(base + path)}${key} -H 'Content-Type: application/json' \\\n  -d `;
-  if (files.length === 0) return head + quoted(text);
-  const escaped = text.replaceAll("\\", "\\\\").replaceAll("$", "\\$").replaceAll("`", "\\`")
+  const flags = `${stream ? "-N " : ""}${method === "POST" ? "" : `-X ${method} `}`;
+  const contentType = "-H 'Content-Type: application/json'";
+  const head = `curl ${flags}${shellQuote(base + path)}${key} ${contentType} \\\n  -d `;
+  if (files.length === 0) return head + shellQuote(text);
+  const escaped = text
+    .replaceAll("\\", "\\\\")
+    .replaceAll("$", "\\$")
+    .replaceAll("`", "\\`")
     .replace(/\\\\u0000(\d+)\\\\u0000/g, (_, i) => `data:image/${files[i].kind};base64,$(base64 -w0 ${files[i].name})`);
   return `${head}@- <<JSON\n${escaped}\nJSON`;
 }
 
-// literal writes JSON as Python does.
+// literal returns JSON as a Python literal.
 function literal(value, indent = "") {
   if (value === null || value === undefined) return "None";
   if (value === true) return "True";
   if (value === false) return "False";
   if (typeof value !== "object") return JSON.stringify(value);
   const deeper = `${indent}    `;
-  const parts = Array.isArray(value) ? value.map((item) => literal(item, deeper)) : Object.entries(value).filter(([, v]) => v !== undefined).map(([k, v]) => `${JSON.stringify(k)}: ${literal(v, deeper)}`);
+  const parts = Array.isArray(value)
+    ? value.map((item) => literal(item, deeper))
+    : Object.entries(value)
+        .filter(([, v]) => v !== undefined)
+        .map(([k, v]) => `${JSON.stringify(k)}: ${literal(v, deeper)}`);
   const [open, close] = Array.isArray(value) ? "[]" : "{}";
   const short = `${open}${parts.join(", ")}${close}`;
   if (short.length + indent.length < 90 && !short.includes("\n")) return short;
@@ -55,7 +63,12 @@ function python(requests) {
   lines.push("", "import requests", "", `base = ${JSON.stringify(base)}`);
   if (hasKey()) lines.push('headers = {"Authorization": "Bearer " + os.environ["RETORT_KEY"]}');
   const headers = hasKey() ? ", headers=headers" : "";
-  if (pictures) lines.push("", "def picture(name, kind):", '    return f"data:image/{kind};base64," + base64.b64encode(open(name, "rb").read()).decode()');
+  if (pictures)
+    lines.push(
+      "",
+      "def picture(name, kind):",
+      '    return f"data:image/{kind};base64," + base64.b64encode(open(name, "rb").read()).decode()',
+    );
   for (const r of requests) {
     if (r.python) {
       lines.push("", ...r.python);
@@ -67,29 +80,48 @@ function python(requests) {
       continue;
     }
     const { text, files } = withoutPictures(r.body);
-    const body = literal(JSON.parse(text)).replace(/"\\u0000(\d+)\\u0000"/g, (_, i) => `picture(${JSON.stringify(files[i].name)}, ${JSON.stringify(files[i].kind)})`);
+    const body = literal(JSON.parse(text)).replace(
+      /"\\u0000(\d+)\\u0000"/g,
+      (_, i) => `picture(${JSON.stringify(files[i].name)}, ${JSON.stringify(files[i].kind)})`,
+    );
     lines.push("", `body = ${body}`);
     if (r.stream) {
-      lines.push(`with requests.post(base + ${JSON.stringify(r.path)}, json=body${headers}, stream=True) as events:`, "    events.raise_for_status()", "    for line in events.iter_lines():",
-        '        if line.startswith(b"data: {"):', "            print(json.loads(line[6:]))");
+      lines.push(
+        `with requests.post(base + ${JSON.stringify(r.path)}, json=body${headers}, stream=True) as events:`,
+        "    events.raise_for_status()",
+        "    for line in events.iter_lines():",
+        '        if line.startswith(b"data: {"):',
+        "            print(json.loads(line[6:]))",
+      );
     } else {
-      lines.push(`${name} = requests.post(base + ${JSON.stringify(r.path)}, json=body${headers})`, `${name}.raise_for_status()`, `${name} = ${name}.json()`, `print(${name})`);
+      lines.push(
+        `${name} = requests.post(base + ${JSON.stringify(r.path)}, json=body${headers})`,
+        `${name}.raise_for_status()`,
+        `${name} = ${name}.json()`,
+        `print(${name})`,
+      );
     }
   }
   while (lines[0] === "") lines.shift();
   return lines.join("\n");
 }
 
-// Snippets shows the texts of the requests that were made last.
+// Snippets shows the last requests.
 export class Snippets {
   constructor(home) {
     this.home = home;
     this.kind = "curl";
     this.code = element("code");
-    this.choice = ["curl", "Python"].map((kind) => button(`As ${kind}`, () => this.choose(kind), { attributes: { "aria-pressed": String(kind === this.kind) } }));
+    this.choice = ["curl", "Python"].map((kind) =>
+      button(`As ${kind}`, () => this.choose(kind), { attributes: { "aria-pressed": String(kind === this.kind) } }),
+    );
     const copier = button("Copy", () => copy(this.code.textContent, copier), { className: "quiet" });
-    this.box = element("section", { className: "snippet", hidden: true, attributes: { "aria-label": "The same from a program" } },
-      element("div", { className: "actions" }, ...this.choice, copier), element("pre", { attributes: { tabindex: "0" } }, this.code));
+    this.box = element(
+      "section",
+      { className: "snippet", hidden: true, attributes: { "aria-label": "The same from a program" } },
+      element("div", { className: "actions" }, ...this.choice, copier),
+      element("pre", { attributes: { tabindex: "0" } }, this.code),
+    );
     home.append(this.box);
   }
 
@@ -107,6 +139,7 @@ export class Snippets {
 
   write() {
     if (!this.requests) return;
-    this.code.textContent = this.kind === "curl" ? this.requests.map((r) => r.curl ?? curl(r)).join("\n\n") : python(this.requests);
+    this.code.textContent =
+      this.kind === "curl" ? this.requests.map((r) => r.curl ?? curl(r)).join("\n\n") : python(this.requests);
   }
 }

@@ -1,6 +1,6 @@
-// The state of a view in the URL's fragment: #view?name=value&…, where what is as it was at the start is left out.
+// The state of a view in the fragment of the URL, #view?name=value&…: the values that differ from the initial ones.
 
-import { later } from "./dom.js";
+import { debounce } from "./dom.js";
 
 const fields = (form) => [...form.elements].filter((e) => e.name && e.type !== "file" && e.type !== "password");
 
@@ -13,27 +13,28 @@ function values(form) {
   return found;
 }
 
-// State ties the named fields of a form, and what extra reads and writes, to the fragment.
+// State stores the named fields of a form, and the values of extra.read, in the fragment. load restores them.
 export class State {
   constructor(view, form, extra = { read: () => ({}), write: () => {} }) {
     this.view = view;
     this.form = form;
     this.extra = extra;
-    this.first = values(form);
-    this.changed = later(300, () => this.store());
+    this.initial = values(form);
+    this.changed = debounce(300, () => this.store());
     form.addEventListener("input", this.changed);
     form.addEventListener("change", this.changed);
   }
 
   fragment() {
     const now = { ...values(this.form), ...this.extra.read() };
-    const kept = Object.entries(now).filter(([name, value]) => value !== undefined && value !== this.first[name]);
-    const query = new URLSearchParams(kept).toString();
+    const changes = Object.entries(now).filter(([name, value]) => value !== undefined && value !== this.initial[name]);
+    const query = new URLSearchParams(changes).toString();
     return `#${this.view}${query && `?${query}`}`;
   }
 
   store() {
-    if (location.hash.startsWith(`#${this.view}`) || location.hash === "") history.replaceState(null, "", this.fragment());
+    if (location.hash.startsWith(`#${this.view}`) || location.hash === "")
+      history.replaceState(null, "", this.fragment());
   }
 
   link() {
@@ -41,17 +42,17 @@ export class State {
   }
 
   load(query) {
-    const given = new URLSearchParams(query);
+    const stored = new URLSearchParams(query);
     for (const e of fields(this.form)) {
-      if (!given.has(e.name)) continue;
-      if (e.type === "radio") e.checked = e.value === given.get(e.name);
-      else if (e.type === "checkbox") e.checked = given.get(e.name) === "true";
+      if (!stored.has(e.name)) continue;
+      if (e.type === "radio") e.checked = e.value === stored.get(e.name);
+      else if (e.type === "checkbox") e.checked = stored.get(e.name) === "true";
       else {
-        if (e.tagName === "SELECT") e.dataset.wanted = given.get(e.name); // its options may come later
-        e.value = given.get(e.name);
+        if (e.tagName === "SELECT") e.dataset.wanted = stored.get(e.name); // its options may be loaded later
+        e.value = stored.get(e.name);
       }
     }
-    this.extra.write(given);
+    this.extra.write(stored);
     this.form.dispatchEvent(new Event("restored"));
   }
 }

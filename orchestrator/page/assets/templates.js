@@ -1,4 +1,4 @@
-// Templates: fragments to keep with open positions, and parts to generate between them.
+// Templates: fragments with open positions, which stay, and parts to generate.
 
 import { stream } from "./api.js";
 import { button, element, number } from "./dom.js";
@@ -8,113 +8,166 @@ import { Run } from "./run.js";
 import { Snippets } from "./snippet.js";
 import { State } from "./state.js";
 
-const mostKept = 40; // results in a link
+const maxLinkResults = 40; // results in a link
 
 export function templates(view) {
   const form = view.querySelector("form");
   const fragments = form.querySelector(".fragments");
   const masks = form.querySelector(".masks");
-  const sent = form.querySelector("#t-template");
+  const templateField = form.querySelector("#t-template");
   const grid = new Grid(view.querySelector(".grid-home"), { name: "templates" });
   const snippets = new Snippets(view.querySelector(".snippet-home"));
-  let state = null; // made last, of all fields
-  let found = []; // results, and the template that they came from
-  let from = "";
+  let state = null; // created last, from all fields
+  let results = [];
+  let resultTemplate = ""; // template that the results come from
 
   let places = 0;
 
   function addFragment(text = "*c1ccccc1") {
     const place = ++places;
-    const input = element("input", { value: text, spellcheck: false, autocapitalize: "off", autocomplete: "off", attributes: { "aria-label": `Fragment ${place}` } });
-    const row = element("div", { className: "fragment field", dataset: { field: `fragment-${place}` } }, element("div", { className: "row" }, input,
-      button("Draw", () => {}, { dataset: { draw: "" } }),
-      button("✕", () => {
-        row.remove();
-        compose();
-      }, { className: "quiet", attributes: { "aria-label": "Remove this fragment" } })));
-    input.addEventListener("input", compose);
+    const input = element("input", {
+      value: text,
+      spellcheck: false,
+      autocapitalize: "off",
+      autocomplete: "off",
+      attributes: { "aria-label": `Fragment ${place}` },
+    });
+    const row = element(
+      "div",
+      { className: "fragment field", dataset: { field: `fragment-${place}` } },
+      element(
+        "div",
+        { className: "row" },
+        input,
+        button("Draw", () => {}, { dataset: { draw: "" } }),
+        button(
+          "✕",
+          () => {
+            row.remove();
+            updateTemplate();
+          },
+          { className: "quiet", attributes: { "aria-label": "Remove this fragment" } },
+        ),
+      ),
+    );
+    input.addEventListener("input", updateTemplate);
     fragments.append(row);
     new MoleculeField(row, { properties: false });
-    compose();
+    updateTemplate();
   }
 
   function addMask(least = 15, most = 30) {
-    const input = (label, value) => element("input", { type: "number", min: "1", max: "1000", value, attributes: { "aria-label": label }, oninput: compose });
-    const row = element("div", { className: "mask row" }, input("At least", least), element("span", { textContent: "to" }), input("At most", most),
-      button("✕", () => {
-        row.remove();
-        compose();
-      }, { className: "quiet", attributes: { "aria-label": "Remove this part" } }));
+    const input = (label, value) =>
+      element("input", {
+        type: "number",
+        min: "1",
+        max: "1000",
+        value,
+        attributes: { "aria-label": label },
+        oninput: updateTemplate,
+      });
+    const row = element(
+      "div",
+      { className: "mask row" },
+      input("At least", least),
+      element("span", { textContent: "to" }),
+      input("At most", most),
+      button(
+        "✕",
+        () => {
+          row.remove();
+          updateTemplate();
+        },
+        { className: "quiet", attributes: { "aria-label": "Remove this part" } },
+      ),
+    );
     masks.append(row);
-    compose();
+    updateTemplate();
   }
 
   const texts = () => [...fragments.querySelectorAll("input")].map((input) => input.value.trim()).filter(Boolean);
-  const lengths = () => [...masks.children].map((row) => [...row.querySelectorAll("input")].map((input) => input.value));
+  const lengths = () =>
+    [...masks.children].map((row) => [...row.querySelectorAll("input")].map((input) => input.value));
 
-  function compose() {
-    sent.value = [...texts(), ...lengths().map(([least, most]) => `[*{${least}-${most}}]`)].join(".");
+  function updateTemplate() {
+    templateField.value = [...texts(), ...lengths().map(([least, most]) => `[*{${least}-${most}}]`)].join(".");
     state?.changed();
   }
 
-  function fill(given, parts) {
+  function setParts(given, parts) {
     fragments.replaceChildren();
     masks.replaceChildren();
     given.forEach((text) => addFragment(text));
     parts.forEach(([least, most]) => addMask(least, most));
-    compose();
+    updateTemplate();
   }
 
-  fill(["*C1CCNCC1", "*c1ccc(F)cc1"], [[15, 30]]);
-  const first = sent.value;
+  setParts(["*C1CCNCC1", "*c1ccc(F)cc1"], [[15, 30]]);
+  const initialTemplate = templateField.value;
   state = new State("templates", form, {
     read: () => ({
-      parts: sent.value === first ? undefined : JSON.stringify([texts(), lengths()]),
-      found: found.length > 0 ? JSON.stringify([from, ...found.slice(0, mostKept).map((m) => [m.smiles, m.score])]) : undefined,
+      parts: templateField.value === initialTemplate ? undefined : JSON.stringify([texts(), lengths()]),
+      found:
+        results.length > 0
+          ? JSON.stringify([resultTemplate, ...results.slice(0, maxLinkResults).map((m) => [m.smiles, m.score])])
+          : undefined,
     }),
     write: (given) => {
       try {
-        if (given.has("parts")) fill(...JSON.parse(given.get("parts")));
+        if (given.has("parts")) setParts(...JSON.parse(given.get("parts")));
         if (given.get("found") === state.extra.read().found) return;
-        const [template, ...kept] = JSON.parse(given.get("found") ?? '[""]');
-        if (kept.length > 0) keep(kept.map(([smiles, score]) => ({ smiles, score })), template);
+        const [template, ...stored] = JSON.parse(given.get("found") ?? '[""]');
+        if (stored.length > 0)
+          showResults(
+            stored.map(([smiles, score]) => ({ smiles, score })),
+            template,
+          );
       } catch {
-        // a link that was cut off brings back what it has
+        // a truncated link restores nothing
       }
     },
   });
   form.querySelector("[data-add-fragment]").addEventListener("click", () => addFragment());
   form.querySelector("[data-add-mask]").addEventListener("click", () => addMask());
 
-  function keep(molecules, template) {
-    found = molecules;
-    from = template;
+  function showResults(molecules, template) {
+    results = molecules;
+    resultTemplate = template;
     state.changed();
-    return grid.show(found, template === "" ? {} : { template });
+    return grid.show(results, template === "" ? {} : { template });
   }
 
   async function work(signal, say) {
-    const template = sent.value;
+    const template = templateField.value;
     const body = {
-      smiles: template === "" ? undefined : template, num_molecules: Number(form.elements.count.value), scoring: form.elements.scoring.value,
-      rounds: Number(form.elements.rounds.value), unique: true, stream: true, checkpoints: true,
+      smiles: template === "" ? undefined : template,
+      num_molecules: Number(form.elements.count.value),
+      scoring: form.elements.scoring.value,
+      rounds: Number(form.elements.rounds.value),
+      unique: true,
+      stream: true,
+      checkpoints: true,
     };
     snippets.show({ path: "/masked/generate", body, stream: true });
-    found = [];
-    let drawn = Promise.resolve();
+    results = [];
+    let rendered = Promise.resolve();
     await stream("/masked/generate", body, signal, (event) => {
       if (event.molecules) {
-        drawn = keep(event.molecules.map(({ smiles, score }) => ({ smiles, score, label: body.scoring })), template);
+        rendered = showResults(
+          event.molecules.map(({ smiles, score }) => ({ smiles, score, label: body.scoring })),
+          template,
+        );
         say(event.unfinished ? event.unfinished.message : `Done: ${event.molecules.length} molecules.`);
         return;
       }
-      say(`Round ${event.round} of ${event.rounds}: ${event.valid} molecules${event.best === null ? "" : `, best ${body.scoring} ${number(event.best, 3)}`}`);
-      if (event.found?.length > 0) drawn = keep(event.found, template);
+      const best = event.best === null ? "" : `, best ${body.scoring} ${number(event.best, 3)}`;
+      say(`Round ${event.round} of ${event.rounds}: ${event.valid} molecules${best}`);
+      if (event.found?.length > 0) rendered = showResults(event.found, template);
     });
-    await drawn;
+    await rendered;
   }
 
   const run = new Run(form, work, { names: { smiles: "template" }, link: () => state.link() });
-  run.stopped = () => (found.length > 0 ? "Stopped: this is what was found until then." : "Stopped.");
+  run.stopped = () => (results.length > 0 ? "Stopped: these are the results so far." : "Stopped.");
   return { state };
 }
