@@ -15,8 +15,8 @@ type Molecule struct {
 	facts rdkit.Profile
 }
 
-// identity are the properties that Parse computes.
-const identity = rdkit.Canonical | rdkit.Formula
+// parsed are the properties that Parse computes.
+const parsed = rdkit.Canonical | rdkit.Formula
 
 // Parse reads SMILES within the limits. It accepts the same SMILES as RDKit, but no names and extensions after them.
 // The error is a [*SyntaxError], a [*ValenceError], a [*KekulizeError], a [*LimitError] or ErrEmpty.
@@ -25,10 +25,10 @@ func Parse(smiles string) (*Molecule, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newMolecule(smiles, text, rdkit.Profiles([]string{text}, identity)[0], identity)
+	return newMolecule(smiles, text, rdkit.Profiles([]string{text}, parsed)[0], parsed)
 }
 
-// newMolecule returns the molecule of a profile. The given text, with its white space, is the text of errors.
+// newMolecule returns the molecule of a profile. Errors have the given text, with its white space.
 func newMolecule(given, text string, p rdkit.Profile, have rdkit.Want) (*Molecule, error) {
 	if p.Failure != nil {
 		return nil, Explain(given, p.Failure)
@@ -36,7 +36,7 @@ func newMolecule(given, text string, p rdkit.Profile, have rdkit.Want) (*Molecul
 	return &Molecule{text: text, have: have, facts: p}, nil
 }
 
-// get returns the properties, at least the wanted ones. Since the molecule has been parsed before, this does not fail.
+// get returns the profile with at least the wanted properties. It does not fail, since the molecule has been parsed.
 func (m *Molecule) get(want rdkit.Want) rdkit.Profile {
 	m.mu.Lock()
 	defer m.mu.Unlock()

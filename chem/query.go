@@ -14,7 +14,7 @@ type Query struct{ native *rdkit.Query }
 // FragmentQuery compiles a SMILES fragment. A molecule contains it if it has the same atoms with the same bonds. Open
 // positions ("*", "[3*]"), hydrogens and stereo are ignored. The errors are those of [Parse].
 func FragmentQuery(smiles string) (*Query, error) {
-	native, err := checked(smiles, rdkit.NewQuery)
+	native, err := withText(smiles, rdkit.NewQuery)
 	if err != nil {
 		return nil, err
 	}

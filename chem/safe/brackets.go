@@ -11,9 +11,9 @@ import (
 // maxAttachment is the upper bound of attachment numbers.
 const maxAttachment = 999
 
-// plain converts the bracket form to plain SAFE: <n> becomes the n-th number above the ring numbers of the text. A text
+// toPlain converts the bracket form to plain SAFE: <n> becomes the n-th number above the ring numbers of the text. A text
 // without angle brackets does not change.
-func plain(text string) (string, error) {
+func toPlain(text string) (string, error) {
 	if !strings.Contains(text, "<") {
 		return text, nil
 	}
@@ -25,7 +25,7 @@ func plain(text string) (string, error) {
 		case t.Kind == smiles.Attachment && t.Number >= 1 && t.Number <= maxAttachment:
 			out.WriteString(smiles.RingNumber(highest + t.Number))
 		case t.Kind == smiles.Attachment, t.Kind == smiles.Other && written == "<":
-			return "", notAnAttachment(text, t.Start)
+			return "", attachmentError(text, t.Start)
 		default:
 			out.WriteString(written)
 		}
@@ -33,8 +33,8 @@ func plain(text string) (string, error) {
 	return out.String(), nil
 }
 
-// notAnAttachment returns the error of an invalid angle bracket at an offset of a text.
-func notAnAttachment(text string, at int) error {
+// attachmentError returns the error of an invalid angle bracket at an offset of a text.
+func attachmentError(text string, at int) error {
 	reason := "< is not closed"
 	if size := strings.IndexByte(text[at:], '>') + 1; size > 0 {
 		reason = fmt.Sprintf("%s is not an attachment number", text[at:at+size])

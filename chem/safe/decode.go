@@ -26,14 +26,14 @@ type DecodeOptions struct {
 // open numbers, and RDKit parses the result.
 func Decode(safe string, o DecodeOptions) (string, error) {
 	if o.Repair {
-		safe = o.repaired(safe)
+		safe = o.dropInvalid(safe)
 	}
 	checked, err := chem.Check(safe)
 	if err != nil {
 		return "", err
 	}
 	start := strings.Index(safe, checked)
-	text, err := plain(safe[:start+len(checked)]) // with leading white space, for the positions in errors
+	text, err := toPlain(safe[:start+len(checked)]) // with leading white space, for the positions in errors
 	if err != nil {
 		return "", err
 	}
@@ -52,8 +52,8 @@ func Decode(safe string, o DecodeOptions) (string, error) {
 	return canonical, nil
 }
 
-// repaired drops the fragments that do not decode on their own.
-func (o DecodeOptions) repaired(safe string) string {
+// dropInvalid drops the fragments that do not decode on their own.
+func (o DecodeOptions) dropInvalid(safe string) string {
 	if len(safe) > chem.MaxBytes {
 		return safe // too long: Decode refuses it
 	}

@@ -45,7 +45,7 @@ func Encode(molecule string, o EncodeOptions) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if key != "" && differs(encoded, key) {
+	if key != "" && hasOtherKey(encoded, key) {
 		// RDKit reads some crowded stereo systems differently once they are cut. In one piece they are SAFE too.
 		o.Slicer = Whole
 		encoded, _, err = o.encode(molecule, text)
@@ -63,7 +63,7 @@ func (o EncodeOptions) encode(molecule, text string) (encoded, key string, err e
 	if err != nil {
 		return "", "", err
 	}
-	return o.numbered(joined, pieces), pieces.Key, nil
+	return o.replaceLabels(joined, pieces), pieces.Key, nil
 }
 
 // joinPieces joins the fragments with dots, the largest first. They still have their labels [n*].
@@ -93,9 +93,9 @@ func hasAtom(fragment string) bool {
 	return false
 }
 
-// differs reports whether a SAFE string is another molecule than the one with the key.
-func differs(safe, key string) bool {
-	text, err := plain(safe)
+// hasOtherKey reports whether a SAFE string is another molecule than the one with the key.
+func hasOtherKey(safe, key string) bool {
+	text, err := toPlain(safe)
 	if err != nil {
 		return true
 	}

@@ -34,7 +34,7 @@ func Ends(molecule string, slicer Slicer) ([]End, error) {
 	if err != nil {
 		return nil, chem.Explain(molecule, err)
 	}
-	f := &forms{index: map[fragmentEnd]int{}}
+	f := &fragmentForms{index: map[fragmentEnd]int{}}
 	for i, piece := range pieces.All {
 		all, err := rdkit.RootedAll(piece.SMILES)
 		if err != nil {
@@ -51,15 +51,15 @@ func Ends(molecule string, slicer Slicer) ([]End, error) {
 // fragmentEnd identifies an end by its fragment and its label. Both ends of a cut have the same label.
 type fragmentEnd struct{ fragment, label int }
 
-// forms are the fragments, written from each of their ends.
-type forms struct {
+// fragmentForms are the fragments, written from each of their ends.
+type fragmentForms struct {
 	ends   []End
 	labels [][]int // per end: its label, then the labels of the other ends in the order of its text
 	index  map[fragmentEnd]int
 }
 
 // add appends the ends of a fragment.
-func (f *forms) add(fragment int, all []rdkit.Rooted) error {
+func (f *fragmentForms) add(fragment int, all []rdkit.Rooted) error {
 	for _, form := range all {
 		if !hasAtom(form.SMILES) {
 			return errors.New("a fragment of open positions only")
@@ -73,7 +73,7 @@ func (f *forms) add(fragment int, all []rdkit.Rooted) error {
 }
 
 // connect sets Across and Others of all ends.
-func (f *forms) connect() {
+func (f *fragmentForms) connect() {
 	for i := range f.ends {
 		end := &f.ends[i]
 		for j, other := range f.ends {

@@ -9,10 +9,10 @@ import (
 	"retort/chem/smiles"
 )
 
-// numbered replaces the labels [n*] of cuts and open positions with the numbers of SAFE: unused ring numbers, or 1, 2 …
-// in brackets. They are assigned in the order of the labels as strings, [10*] before [2*], as in the reference. Any
+// replaceLabels replaces the labels [n*] of cuts and open positions with the numbers of SAFE: unused ring numbers, or
+// 1, 2 … in brackets. They are assigned in the order of the labels as strings, [10*] before [2*], as in the reference. Any
 // other label is a wildcard atom of the molecule and becomes "*".
-func (o EncodeOptions) numbered(joined string, p *rdkit.Pieces) string {
+func (o EncodeOptions) replaceLabels(joined string, p *rdkit.Pieces) string {
 	highest := 0
 	if !o.Brackets {
 		highest = max(smiles.HighestRing(joined), smiles.HighestRing(p.SMILES))

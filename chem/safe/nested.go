@@ -50,7 +50,7 @@ func (n *nesting) bond(fragment string) {
 	default:
 		attachment = n.next()
 	}
-	n.add(attached(tokensOf(fragment), attachment))
+	n.add(attach(tokensOf(fragment), attachment))
 }
 
 // add appends a fragment and assigns attachments to its open ends. The next fragment bonds to the first of them.
@@ -83,8 +83,8 @@ func tokensOf(text string) []string {
 // reversedBond reverses the direction marks of a bond that is written from its other atom.
 var reversedBond = strings.NewReplacer("/", `\`, `\`, "/")
 
-// attached adds an attachment to the first atom of a fragment. The bond of the attachment may precede that atom.
-func attached(tokens []string, attachment string) []string {
+// attach adds an attachment to the first atom of a fragment. The bond of the attachment may precede that atom.
+func attach(tokens []string, attachment string) []string {
 	if len(tokens) > 0 && smiles.Next(tokens[0], 0).Kind == smiles.Bond {
 		attachment = reversedBond.Replace(tokens[0]) + attachment
 		tokens = tokens[1:]
@@ -92,14 +92,14 @@ func attached(tokens []string, attachment string) []string {
 	if len(tokens) == 0 {
 		return []string{attachment}
 	}
-	tokens[0] = invertedAtom(tokens[0])
+	tokens[0] = invertAtom(tokens[0])
 	return slices.Insert(tokens, 1, attachment)
 }
 
-// invertedAtom returns the first atom of a fragment after its bond to the previous fragment became a number. SMILES
+// invertAtom returns the first atom of a fragment after its bond to the previous fragment became a number. SMILES
 // orders the neighbours of a stereocentre as written. In nested order that bond comes before the atom's hydrogen, as a
 // number it comes after it. This swaps two neighbours, so @ and @@ are exchanged.
-func invertedAtom(atom string) string {
+func invertAtom(atom string) string {
 	b, ok := smiles.ParseBracket(atom)
 	if !ok || b.Hydrogens == "" {
 		return atom

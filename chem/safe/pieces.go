@@ -30,15 +30,15 @@ func Bond(one, other string) (string, error) {
 		return "", err
 	}
 	// The same number in both fragments is a bond.
-	text, count := renumbered(text, "<1>")
+	text, count := unifyAttachments(text, "<1>")
 	if count != 2 {
 		return "", errors.New("each of two fragments needs exactly one open position")
 	}
 	return Decode(text, DecodeOptions{Strict: true})
 }
 
-// renumbered replaces all attachments of a text with the same one and counts them.
-func renumbered(text, attachment string) (written string, count int) {
+// unifyAttachments replaces all attachments of a text with one attachment, and counts them.
+func unifyAttachments(text, attachment string) (written string, count int) {
 	var out strings.Builder
 	for t := range smiles.Tokens(text) {
 		if t.Kind == smiles.Attachment {
