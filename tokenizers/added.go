@@ -33,21 +33,19 @@ func newMatcher(tokens []*addedToken) (*matcher, error) {
 		return nil, nil
 	}
 	m := &matcher{tokens: map[int32]*addedToken{}, commonFirst: int(tokens[0].form[0])}
-	seen := map[string]bool{}
-	var keys []key
+	ids := map[string]int32{}
 	for _, t := range tokens {
-		if seen[t.form] {
+		if _, ok := ids[t.form]; ok {
 			return nil, fmt.Errorf("added_tokens: %q has the same form %q as another token", t.Content, t.form)
 		}
-		seen[t.form] = true
-		keys = append(keys, key{t.form, t.ID})
+		ids[t.form] = t.ID
 		m.tokens[t.ID] = t
 		m.firstBytes[t.form[0]] = true
 		if int(t.form[0]) != m.commonFirst {
 			m.commonFirst = -1
 		}
 	}
-	m.words = newTrie(keys)
+	m.words = newTrie(ids)
 	return m, nil
 }
 

@@ -17,20 +17,20 @@ const (
 )
 
 // gptPatterns implement the patterns of GPT-2 and RoBERTa, of Qwen2, and of GPT-4 (cl100k) and Llama 3.
-var gptPatterns = map[string]func(*unicodeData, []byte) int{
+var gptPatterns = map[string]wordPattern{
 	gpt2Pattern:   gpt2Word,
 	qwen2Pattern:  func(u *unicodeData, b []byte) int { return cl100kWord(u, b, 1) },
 	cl100kPattern: func(u *unicodeData, b []byte) int { return cl100kWord(u, b, 3) },
 }
 
-// wordPattern splits a piece into matches.
+// wordPattern returns the length of the match at the start of b. As a stage, it splits a piece into matches.
 type wordPattern func(u *unicodeData, b []byte) int
 
-func (next wordPattern) apply(p *pass) {
+func (match wordPattern) apply(p *pass) {
 	u := codepoints()
 	p.split(func(lo, hi int32) {
 		for lo < hi {
-			end := lo + int32(next(u, p.text[lo:hi]))
+			end := lo + int32(match(u, p.text[lo:hi]))
 			p.cut(lo, end)
 			lo = end
 		}

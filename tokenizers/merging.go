@@ -33,11 +33,7 @@ func (m *bpe) merge(w *merging) {
 		best := merge{rank: math.MaxInt32}
 		at := int32(-1)
 		for i := int32(0); int(i) < len(w.symbols); i = w.symbols[i].next {
-			next := w.symbols[i].next
-			if int(next) >= len(w.symbols) {
-				break
-			}
-			if found, ok := m.merges[[2]int32{w.symbols[i].id, w.symbols[next].id}]; ok && found.rank < best.rank {
+			if found, ok := m.mergeAt(w, i); ok && found.rank < best.rank {
 				best = found
 				at = i
 			}
@@ -47,6 +43,15 @@ func (m *bpe) merge(w *merging) {
 		}
 		w.join(at, best.id)
 	}
+}
+
+// mergeAt returns the merge of symbol i with the next one, if there is one.
+func (m *bpe) mergeAt(w *merging, i int32) (found merge, ok bool) {
+	next := w.symbols[i].next
+	if int(next) < len(w.symbols) {
+		found, ok = m.merges[[2]int32{w.symbols[i].id, w.symbols[next].id}]
+	}
+	return found, ok
 }
 
 // join merges symbol i with the next one.
@@ -78,29 +83,20 @@ func (m *bpe) mergeQueued(w *merging) {
 	}
 	for len(w.queue) > 0 {
 		top := w.pop()
-		left := w.symbols[top.at]
-		if left.id == noToken || int(left.next) >= len(w.symbols) {
-			continue
-		}
-		now, ok := m.merges[[2]int32{left.id, w.symbols[left.next].id}]
-		if !ok || now.id != top.id {
+		if now, ok := m.mergeAt(w, top.at); !ok || now.id != top.id {
 			continue
 		}
 		w.join(top.at, top.id)
-		if left.prev >= 0 {
-			m.enqueue(w, left.prev)
+		if before := w.symbols[top.at].prev; before >= 0 {
+			m.enqueue(w, before)
 		}
 		m.enqueue(w, top.at)
 	}
 }
 
-// enqueue adds the merge of symbol i and the next one, if there is such a merge.
+// enqueue adds the merge of symbol i with the next one, if there is one.
 func (m *bpe) enqueue(w *merging, i int32) {
-	next := w.symbols[i].next
-	if int(next) >= len(w.symbols) {
-		return
-	}
-	if found, ok := m.merges[[2]int32{w.symbols[i].id, w.symbols[next].id}]; ok {
+	if found, ok := m.mergeAt(w, i); ok {
 		w.push(queuedMerge{found, i})
 	}
 }

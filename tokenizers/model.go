@@ -78,17 +78,6 @@ func (v vocabulary) check() error {
 	return nil
 }
 
-// trie returns a trie of all tokens except the empty one.
-func (v vocabulary) trie() *trie {
-	keys := make([]key, 0, len(v))
-	for token, id := range v {
-		if token != "" {
-			keys = append(keys, key{token, id})
-		}
-	}
-	return newTrie(keys)
-}
-
 func (v vocabulary) id(token string) (int32, bool) {
 	id, ok := v[token]
 	return id, ok

@@ -101,7 +101,7 @@ func parseSplit(raw json.RawMessage) ([]stage, error) {
 	case c.Pattern.Regex == nil:
 		return nil, errors.New("Split: pattern is empty")
 	}
-	next, ok := gptPatterns[*c.Pattern.Regex]
+	match, ok := gptPatterns[*c.Pattern.Regex]
 	if !ok {
 		return nil, fmt.Errorf("Split: regular expression %q is not supported", *c.Pattern.Regex)
 	}
@@ -109,7 +109,7 @@ func parseSplit(raw json.RawMessage) ([]stage, error) {
 		return nil, fmt.Errorf("Split: behavior %s with invert %t is not supported for %q",
 			c.How, c.Invert, *c.Pattern.Regex)
 	}
-	return []stage{wordPattern(next)}, nil
+	return []stage{match}, nil
 }
 
 // parseMetaspace reads a Metaspace. Old files say add_prefix_space, which means always or never.

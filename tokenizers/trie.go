@@ -1,6 +1,9 @@
 package tokenizers
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 // trie is a double-array trie over bytes (Aoe 1989, "An efficient digital search algorithm by using a double-array
 // structure"): from node s the byte c leads to t = base[s]+c, if check[t] == s. Node 0 is the root. There are 256 units
@@ -14,22 +17,13 @@ type unit struct {
 	value       int32 // id of the key that ends here, or noToken
 }
 
-// key is a string of the trie and its id.
-type key struct {
-	text string
-	id   int32
-}
-
-// newTrie builds a trie. Keys must be distinct and not empty.
-func newTrie(keys []key) *trie {
-	keys = slices.Clone(keys)
-	slices.SortFunc(keys, func(a, b key) int {
-		if a.text < b.text {
-			return -1
-		}
-		return 1
-	})
-	b := &trieBuilder{}
+// newTrie builds a trie of texts, except the empty one, with their ids.
+func newTrie(ids map[string]int32) *trie {
+	keys := slices.Sorted(maps.Keys(ids))
+	if len(keys) > 0 && keys[0] == "" {
+		keys = keys[1:]
+	}
+	b := &trieBuilder{ids: ids}
 	b.grow(512)
 	b.take(0, noNode)
 	if len(keys) > 0 {
@@ -38,20 +32,16 @@ func newTrie(keys []key) *trie {
 	return &trie{units: slices.Clip(b.units[:b.last+257])}
 }
 
-// step follows a byte. ok is false if no key continues with it.
-func (t *trie) step(s int32, c byte) (int32, bool) {
-	next := t.units[s].base + int32(c)
-	return next, t.units[next].check == s
-}
-
-// find walks a whole string from a node.
-func (t *trie) find(s int32, text string) (node int32, ok bool) {
+// find walks a whole text from the root. It returns noNode if no key starts with it.
+func (t *trie) find(text string) (node int32) {
 	for i := range len(text) {
-		if s, ok = t.step(s, text[i]); !ok {
-			return 0, false
+		next := t.units[node].base + int32(text[i])
+		if t.units[next].check != node {
+			return noNode
 		}
+		node = next
 	}
-	return s, true
+	return node
 }
 
 // longest finds the longest key that is a prefix of b, starting at node s: its id and length, or noToken.
@@ -73,6 +63,7 @@ func (t *trie) longest(s int32, b []byte) (id int32, length int) {
 
 // trieBuilder links the free units in a list in ascending order. Unit 0, the root, is its head.
 type trieBuilder struct {
+	ids        map[string]int32
 	units      []unit
 	next, prev []int32
 	last       int32 // largest base
@@ -101,9 +92,9 @@ func (b *trieBuilder) take(i, parent int32) {
 }
 
 // fill places the children of a node. All keys share their first depth bytes.
-func (b *trieBuilder) fill(node int32, keys []key, depth int) {
-	if len(keys[0].text) == depth {
-		b.units[node].value = keys[0].id
+func (b *trieBuilder) fill(node int32, keys []string, depth int) {
+	if len(keys[0]) == depth {
+		b.units[node].value = b.ids[keys[0]]
 		keys = keys[1:]
 	}
 	if len(keys) == 0 {
@@ -111,8 +102,8 @@ func (b *trieBuilder) fill(node int32, keys []key, depth int) {
 	}
 	var labels []byte
 	for i, k := range keys {
-		if i == 0 || k.text[depth] != keys[i-1].text[depth] {
-			labels = append(labels, k.text[depth])
+		if i == 0 || k[depth] != keys[i-1][depth] {
+			labels = append(labels, k[depth])
 		}
 	}
 	base := b.place(labels)
@@ -122,9 +113,9 @@ func (b *trieBuilder) fill(node int32, keys []key, depth int) {
 		b.take(base+int32(c), node)
 	}
 	for len(keys) > 0 {
-		c := keys[0].text[depth]
+		c := keys[0][depth]
 		n := 1
-		for n < len(keys) && keys[n].text[depth] == c {
+		for n < len(keys) && keys[n][depth] == c {
 			n++
 		}
 		b.fill(base+int32(c), keys[:n], depth+1)

@@ -43,7 +43,7 @@ func newUnigram(tokens []string, scores []float64, unknown int32) (*unigram, err
 	}
 	return &unigram{
 		vocabulary:   v,
-		words:        v.trie(),
+		words:        newTrie(v),
 		scores:       scores,
 		unknown:      unknown,
 		unknownScore: slices.Min(scores) - unknownPenalty,

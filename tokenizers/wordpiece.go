@@ -56,14 +56,11 @@ func parseWordPiece(raw json.RawMessage) (model, error) {
 		return nil, err
 	}
 	m := &wordPiece{
-		vocabulary:   c.Vocab,
-		words:        c.Vocab.trie(),
-		unknown:      unknown,
-		continuation: noNode,
-		maxChars:     c.MaxChars,
+		vocabulary: c.Vocab,
+		words:      newTrie(c.Vocab),
+		unknown:    unknown,
+		maxChars:   c.MaxChars,
 	}
-	if node, ok := m.words.find(0, c.Prefix); ok {
-		m.continuation = node
-	}
+	m.continuation = m.words.find(c.Prefix)
 	return m, nil
 }
