@@ -2,14 +2,14 @@
 
     python -m scripts.eval.chat --data DATA --url http://127.0.0.1:8005 [--molecules 100 --styles default]
 
-reading     drawings of unseen molecules (ZINC250k validation) in RDKit's default style and varied styles: exact SMILES,
-            exact without stereochemistry, Tanimoto similarity, with and without the model's warning
-questions   counts, yes/no and formula of the first --questions drawings of each style, in wordings made for this
-follow-ups  second turns: about the same drawing, and about a new one
-pairs       two drawings: the same molecule or not
+reading     drawings of unseen molecules (ZINC250k validation) in RDKit's default style and in varied styles: exact
+            SMILES, exact without stereochemistry, Tanimoto similarity, with and without a warning of the model
+questions   counts, yes/no questions and formulas of the first --questions drawings of each style
+follow-ups  second turns about the same drawing, and about a new one
+pairs       two drawings, of the same molecule or not
 refusals    pictures without a molecule, and questions that a drawing does not answer
 
-The expected answers are computed by RDKit from the molecule drawn. Writes OUT/results.json and, with --write, the
+RDKit computes the expected answers from the molecule of the drawing. It writes OUT/results.json and, with --write, the
 tables into their section of the model's EVALUATION.md. --write needs both styles and at least MIN_MOLECULES and
 MIN_QUESTIONS.
 """
@@ -34,23 +34,23 @@ from scripts.served_reader.properties import similarity
 from scripts.train import served
 
 MODEL = "retort/molecule-reader-v3"
-NOTHING = ("does not look like a drawing of a molecule", "I could not read it")
-BEYOND = "beyond me"
+NO_MOLECULE = ("does not look like a drawing of a molecule", "I could not read it")
+OUT_OF_SCOPE = "beyond me"
 SECTION = "eval-chat"
 STYLES = "default,varied"
 MIN_MOLECULES, MIN_QUESTIONS = 500, 30
-"""The smallest --molecules and --questions that --write accepts."""
+"""The lower bounds of --molecules and --questions for --write."""
 
 
 class API(Service):
-    """The chat API; concurrency: requests in flight."""
+    """The chat API, with `concurrency` requests in flight."""
 
     def __init__(self, url: str, concurrency: int) -> None:
         super().__init__(url, timeout=120)
         self.concurrency = concurrency
 
     def talk(self, *turns: tuple[str, list[str]]) -> str:
-        """Has a conversation and returns the last answer. A turn is a text with pictures (URLs)."""
+        """Sends the turns of a conversation and returns the last answer. A turn is a text with URLs of pictures."""
         messages: list[dict] = []
         answer = ""
         for text, pictures in turns:
@@ -65,7 +65,7 @@ class API(Service):
         return self.post("/v1/chat/completions", body)["choices"][0]["message"]["content"]
 
     def each(self, work: Callable, items: Iterable) -> list:
-        """Returns the result of `work` for each item, several at once."""
+        """Returns the result of `work` for each item, computed concurrently."""
         with ThreadPoolExecutor(self.concurrency) as pool:
             return list(pool.map(work, items))
 
@@ -76,14 +76,14 @@ def flat(text: str) -> str:
 
 
 def tanimoto(a: str, b: str) -> float:
-    """Returns the similarity of Morgan fingerprints, 0 if nothing was read."""
+    """Returns the similarity of Morgan fingerprints, or 0 if there is no SMILES."""
     return similarity(Chem.MolFromSmiles(a), Chem.MolFromSmiles(b)) if a and b else 0.0
 
 
 def reading(api: API, drawn: list[tuple[str, str]]) -> list[dict]:
-    """Asks for the SMILES of each drawing; returns a row per drawing."""
+    """Asks for the SMILES of each drawing, and returns a row per drawing."""
 
-    def one(item: tuple[int, tuple[str, str]]) -> dict:
+    def ask(item: tuple[int, tuple[str, str]]) -> dict:
         number, (truth, url) = item
         answer = api.talk((SMILES[number % len(SMILES)], [url]))
         found = smiles(answer)
@@ -96,14 +96,16 @@ def reading(api: API, drawn: list[tuple[str, str]]) -> list[dict]:
             "sure": bool(found) and "not sure" not in answer,
         }
 
-    return api.each(one, enumerate(drawn))
+    return api.each(ask, enumerate(drawn))
 
 
 def questions(api: API, drawn: list[tuple[str, str]], rows: list[dict], seed: int) -> list[dict]:
-    """Asks every question about each drawing; returns a row per question: right for the molecule drawn, and for the one
-    read."""
+    """Asks every question about each drawing, and returns a row per question.
 
-    def one(item) -> dict:
+    "right" is about the molecule of the drawing, and "follows" about the one that the model read.
+    """
+
+    def ask(item) -> dict:
         (truth, url), row, question = item
         text = wording(question, f"{seed} {truth}")
         answer = api.talk((text, [url]))
@@ -117,7 +119,7 @@ def questions(api: API, drawn: list[tuple[str, str]], rows: list[dict], seed: in
             "follows": read is not None and right(answer, question.truth(read)),
         }
 
-    return api.each(one, [(d, r, q) for d, r in zip(drawn, rows) for q in QUESTIONS])
+    return api.each(ask, [(d, r, q) for d, r in zip(drawn, rows) for q in QUESTIONS])
 
 
 def follow_ups(api: API, drawn: list[tuple[str, str]]) -> list[dict]:
@@ -143,7 +145,7 @@ def follow_ups(api: API, drawn: list[tuple[str, str]]) -> list[dict]:
 def pairs(api: API, drawn: list[tuple[str, str]], style: str, seed: int) -> list[dict]:
     """Compares each drawing with another one of the same molecule, and with the next molecule."""
 
-    def one(item) -> dict:
+    def ask(item) -> dict:
         (_, url), other, expected = item
         answer = api.talk(("Do these two pictures show the same molecule?", [url, other]))
         return {
@@ -153,7 +155,7 @@ def pairs(api: API, drawn: list[tuple[str, str]], style: str, seed: int) -> list
         }
 
     same = [(d, chat_pictures.drawing(d[0], style, seed + 1), True) for d in drawn]
-    return api.each(one, same + [(a, b[1], False) for a, b in zip(drawn, drawn[1:])])
+    return api.each(ask, same + [(a, b[1], False) for a, b in zip(drawn, drawn[1:])])
 
 
 def refusals(api: API, count: int, url: str, seed: int) -> list[dict]:
@@ -161,7 +163,11 @@ def refusals(api: API, count: int, url: str, seed: int) -> list[dict]:
 
     def picture(other: str) -> dict:
         answer = api.talk(("Which molecule is this?", [other]))
-        return {"kind": "pictures that are no molecules", "answer": answer, "right": any(n in answer for n in NOTHING)}
+        return {
+            "kind": "pictures that are no molecules",
+            "answer": answer,
+            "right": any(n in answer for n in NO_MOLECULE),
+        }
 
     def question(item: tuple[str, str]) -> dict:
         kind, text = item
@@ -170,7 +176,7 @@ def refusals(api: API, count: int, url: str, seed: int) -> list[dict]:
             "kind": f"questions beyond a drawing, {kind}",
             "asked": text,
             "answer": answer,
-            "right": BEYOND in answer,
+            "right": OUT_OF_SCOPE in answer,
         }
 
     questions = [(kind, text) for kind, texts in out_of_scope().items() for text in texts]
@@ -187,7 +193,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--molecules", type=int, default=1000, help="drawings of each style")
     parser.add_argument("--questions", type=int, default=100, help="drawings of each style for questions")
     parser.add_argument("--styles", default=STYLES, help="default, varied or both")
-    parser.add_argument("--concurrency", type=int, default=4, help="conversations at once")
+    parser.add_argument("--concurrency", type=int, default=4, help="conversations in flight")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--write", action="store_true", help="write the tables into their section of the page")
     parser.add_argument("--page", type=Path, default=served.ENTRY / "EVALUATION.md", help="the page of --write")
@@ -215,12 +221,12 @@ def main(arguments: list[str] | None = None) -> None:
     given.out.mkdir(parents=True, exist_ok=True)
     for style in given.styles.split(","):
         drawn = [(s, chat_pictures.drawing(s, style, given.seed)) for s in chosen]
-        rows, few = reading(api, drawn), drawn[: given.questions]
+        rows, questioned = reading(api, drawn), drawn[: given.questions]
         results["styles"][style] = {
             "reading": rows,
-            "questions": questions(api, few, rows, given.seed),
-            "follow-ups": follow_ups(api, few[:50]),
-            "pairs": pairs(api, few[:50], style, given.seed),
+            "questions": questions(api, questioned, rows, given.seed),
+            "follow-ups": follow_ups(api, questioned[:50]),
+            "pairs": pairs(api, questioned[:50], style, given.seed),
         }
         results["refusals"] = results.get("refusals") or refusals(
             api, max(60, given.questions), drawn[0][1], given.seed

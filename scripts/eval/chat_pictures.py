@@ -16,19 +16,18 @@ from scripts.train.vision import negatives
 from scripts.train.vision.drawing import picture
 
 MEASURED = 20_000
-"""The first molecules of zinc250k_valid are for measuring, the others for tuning and calibration. None is trained
-on."""
+"""Number of the first molecules of zinc250k_valid, which are for measuring. The others are for tuning."""
 
 
 def molecules(data: Path, count: int, seed: int) -> list[str]:
-    """Returns canonical SMILES of molecules to draw, the same ones for the same seed."""
+    """Returns canonical SMILES of molecules to draw, the same for the same seed."""
     with gzip.open(data / "zinc250k_valid.smi.gz", "rt") as file:
         candidates = file.read().split()[:MEASURED]
     return [Chem.CanonSmiles(s) for s in random.Random(f"eval-chat {seed}").sample(candidates, count)]
 
 
 def drawing(smiles: str, style: str, seed: int) -> str:
-    """Draws a molecule in RDKit's default style or a random one; returns a data URL."""
+    """Returns a drawing of a molecule in RDKit's default style or a random one, as a data URL."""
     file, _ = picture(smiles, random.Random(f"eval-chat {seed} {style} {smiles}"), style == "default")
     return data_url(Image.open(io.BytesIO(file)))
 
@@ -41,8 +40,7 @@ def data_url(image: Image.Image) -> str:
 
 
 def others(count: int, seed: int) -> list[str]:
-    """Returns pictures without a molecule: two in three are text, charts, tables and the like, one is like a
-    photograph."""
+    """Returns pictures without a molecule: two of three are text, charts or tables, the third is like a photograph."""
     draw = np.random.default_rng([seed, 77])
     out = []
     for n in range(count):

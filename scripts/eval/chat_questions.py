@@ -1,8 +1,8 @@
-"""Questions about a drawing with their expected answers, computed by RDKit from the molecule drawn.
+"""Questions about a drawing with expected answers, which RDKit computes from the molecule of the drawing.
 
-The wordings were written for the evaluation and are not in the training templates (scripts/train/phrases/templates).
-But failures in a first trial led to similar templates there, so the figures of these questions are an upper bound.
-out_of_scope.txt says which questions out of scope were held out.
+The wordings are for the evaluation and not in the training templates (scripts/train/phrases/templates). But similar
+templates were added there because of failures in a trial, so the figures of these questions are an upper bound.
+out_of_scope.txt has the questions out of scope, and which of them are held out.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Truth = Callable[[Chem.Mol], object]
 
 @dataclass(frozen=True)
 class Question:
-    """One question: its row of the table, its wordings, and the expected answer."""
+    """A question: its row of the table, its wordings, and the expected answer."""
 
     kind: str
     wordings: tuple[str, ...]
@@ -29,7 +29,7 @@ class Question:
 
 
 def has(smarts: str) -> Truth:
-    """Returns whether a molecule has a substructure."""
+    """Reports whether a molecule has a substructure."""
     pattern = Chem.MolFromSmarts(smarts)
     return lambda molecule: molecule.HasSubstructMatch(pattern)
 
@@ -182,7 +182,7 @@ SMILES = (
 
 
 def smiles(answer: str) -> str:
-    """Returns the SMILES in an answer, canonical; "" for none."""
+    """Returns the canonical SMILES in an answer, or ""."""
     for word in reversed(answer.removesuffix(".").split()):
         if len(word) > 2 and re.search(r"[A-Za-z]", word) and (molecule := Chem.MolFromSmiles(word)):
             return Chem.MolToSmiles(molecule)
@@ -190,8 +190,7 @@ def smiles(answer: str) -> str:
 
 
 def value(answer: str, kind: type) -> object:
-    """Returns the value in an answer: yes or no for bool, a number for int, else a formula at the end; None if there is
-    none."""
+    """Returns the value in an answer, or None: yes or no for bool, a number for int, else a formula at the end."""
     text = re.sub(r"^I am not sure that I read .*? right( \(about \d+%\))?\. ", "", answer)
     if kind is bool:
         return {"yes": True, "no": False}.get(re.split(r"\W", text.lower())[0])

@@ -19,7 +19,7 @@ def table(head: Sequence[object], lines: Sequence[Sequence[object]]) -> str:
 
 
 def kinds(parts: dict[str, dict], part: str, row: Callable[[list[dict]], list[object]]) -> list[list[object]]:
-    """Returns a line per kind of question, with the styles side by side."""
+    """Returns a row per kind of question, with columns for each style."""
     names = list(dict.fromkeys(r["kind"] for s in parts.values() for r in s[part]))
     return [
         [
@@ -32,7 +32,7 @@ def kinds(parts: dict[str, dict], part: str, row: Callable[[list[dict]], list[ob
 
 
 def text(results: dict) -> str:
-    """Returns the tables, below a line with the model, the day and the command."""
+    """Returns the tables after a line with the model, the day and the command."""
     styles = results["styles"]
     lines = []
     for style, part in styles.items():

@@ -1,7 +1,8 @@
-"""Drawings as people have them, for scripts.eval.drawings: by kind, canonical SMILES with PNG or JPEG files.
+"""The kinds of drawings of scripts.eval.drawings: canonical SMILES with PNG or JPEG files.
 
-The reader was neither trained nor calibrated on the molecules: equal parts of zinc250k_valid (the first MEASURED),
-broad_valid (the first half) and everyday_valid of the data folder, with 3 to 45 heavy atoms and defined double bonds.
+The reader was neither trained nor calibrated on the molecules. They are equal parts of zinc250k_valid (the first
+MEASURED), broad_valid (the first half) and everyday_valid of the data folder, with 3 to 45 heavy atoms and defined
+double bonds.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ from scripts.train.vision.drawing import has_defined_double_bonds
 
 PROGRAMS = ("indigo", "openbabel", "cdk", "chython", "openchemlib", "smilesdrawer", "pikachu")
 PLAIN = ", nothing set"
-"""After a program's name: drawn from SMILES with the program's default settings."""
+"""Suffix of a program's name for drawings from SMILES with its default settings."""
 Pictures = list[tuple[str, bytes]]
 TUNED_ON = 200
-"""Scanned drawings of each set that the reader was improved on. The others are measured."""
+"""Number of scanned drawings of each set that the reader was tuned on. The others are measured."""
 HELD_OUT = " (scanned patents, held out)"
 DRAWINGS_PER_SPELLING = 2
 
@@ -75,7 +76,7 @@ HARD = {
     "hexamine": "C1N2CN3CN1CN(C2)C3",
     "barrelene": "C1=CC2C=CC1C=C2",
 }
-"""Bridged, caged and tiny molecules, large rings, unusual elements. The names are for people."""
+"""Bridged, caged and tiny molecules, large rings, unusual elements. The names are only for readers."""
 REAGENTS = {
     "Dess-Martin periodinane": "CC(=O)OI1(OC(C)=O)(OC(C)=O)OC(=O)c2ccccc21",
     "IBX": "O=I1(O)OC(=O)c2ccccc21",
@@ -118,8 +119,7 @@ REAGENTS = {
     "Mukaiyama's reagent": "[I-].C[n+]1ccccc1Cl",
     "TEMPO": "CC1(C)CCCC(C)(C)N1[O]",
 }
-"""Synthetic reagents, chosen before the reader was trained on such groups (corpus.REAGENTS). The names are for
-people."""
+"""Synthetic reagents, chosen before the reader was trained on such groups (corpus.REAGENTS)."""
 SALTS = {
     "diclofenac sodium": "[Na+].[O-]C(=O)Cc1ccccc1Nc1c(Cl)cccc1Cl",
     "naproxen sodium": "[Na+].COc1ccc2cc([C@H](C)C(=O)[O-])ccc2c1",
@@ -162,8 +162,7 @@ SALTS = {
     "calcium acetate": "[Ca+2].CC(=O)[O-].CC(=O)[O-]",
     "ciprofloxacin hydrochloride hydrate": "Cl.O.O=C(O)c1cn(C2CC2)c2cc(N3CCNCC3)c(F)cc2c1=O",
 }
-"""Salts and solvates as chemists draw them, mostly drugs, chosen before the reader compared pieces
-(molecule_builder.UNBALANCED). The names are for people."""
+"""Salts and solvates, mostly drugs, chosen before the reader compared pieces (molecule_builder.UNBALANCED)."""
 UNKNOWN = [
     "*c1ccccc1",
     "[Pt](Cl)(Cl)(N)N",
@@ -176,8 +175,8 @@ UNKNOWN = [
     "[13CH3]C(=O)O",
     "*OC(=O)c1ccccc1",
 ]
-"""Labels that the reader does not know: R, metals, isotopes. A wrong reading must at least have a warning. Chosen
-before the third weights were trained on random letters, metals and isotopes, and used to tune them."""
+"""Labels that the reader does not know: R, metals, isotopes. A wrong reading must at least have a warning. They were
+chosen before the training with random letters, metals and isotopes, which was tuned on them."""
 UNKNOWN_HELD_OUT = [
     "C[Hg]Cl",
     "CC[Hg]Sc1ccccc1C(=O)O",
@@ -229,8 +228,8 @@ UNKNOWN_HELD_OUT = [
     "*CCO |$Biotin;;;$|",
     "*c1cc(*)ccn1 |$R4;;;;R5;;;$|",
 ]
-"""The same, chosen before that training and not used to tune it: other compounds and letters. Of the letters only Fmoc,
-Q and Gly are in the training data."""
+"""Other compounds and letters, chosen before that training and not used to tune it. Of the letters, only Fmoc, Q and
+Gly are in the training data."""
 
 
 def _drawable(smiles: str) -> bool:
@@ -239,7 +238,7 @@ def _drawable(smiles: str) -> bool:
 
 
 def molecules(data: Path, count: int, seed: int) -> list[str]:
-    """Returns canonical SMILES, the same ones for the same seed."""
+    """Returns canonical SMILES, the same for the same seed."""
     random = Random(f"drawings {seed}")
     out: list[str] = []
     for name in ("zinc250k_valid.smi.gz", "broad_valid.smi.gz", "everyday_valid.smi"):
@@ -253,7 +252,7 @@ def molecules(data: Path, count: int, seed: int) -> list[str]:
 
 
 def default(smiles: str, random: Random) -> Image.Image:
-    """Draws in RDKit's default style, at a common size."""
+    """Draws in RDKit's default style, in a common size."""
     return draw(Chem.MolFromSmiles(smiles), random)
 
 
@@ -270,7 +269,7 @@ def draw(
 
 
 def with_labels(smiles: str, random: Random) -> Image.Image:
-    """Draws CXSMILES in the default style, with its atom labels (`|$R1;;$|`)."""
+    """Draws CXSMILES in the default style, with atom labels (`|$R1;;$|`)."""
     molecule = Chem.MolFromSmiles(smiles)
     for atom in molecule.GetAtoms():
         if atom.HasProp("atomLabel"):
@@ -284,7 +283,7 @@ def framed(smiles: str, random: Random) -> Image.Image:
     return image
 
 
-def turned(smiles: str, random: Random) -> Image.Image:
+def rotated(smiles: str, random: Random) -> Image.Image:
     return default(smiles, random).rotate(random.choice([90, 180, 270]), expand=True)
 
 
@@ -301,7 +300,7 @@ def grey(smiles: str, random: Random) -> Image.Image:
 
 
 def abbreviated(smiles: str, random: Random) -> Image.Image | None:
-    """Draws with RDKit's own abbreviations; None if they stand for another molecule."""
+    """Draws with RDKit's abbreviations, or returns None if they stand for another molecule."""
     molecule = Chem.MolFromSmiles(smiles)
     rdDepictor.Compute2DCoords(molecule)
     condensed = rdAbbreviations.CondenseMolAbbreviations(
@@ -311,9 +310,9 @@ def abbreviated(smiles: str, random: Random) -> Image.Image | None:
 
 
 def spelled_out(condensed: Chem.Mol) -> str:
-    """Returns the canonical SMILES of a drawing with RDKit's abbreviations.
+    """Returns the canonical SMILES that a drawing with RDKit's abbreviations shows.
 
-    RDKit writes iBu for sec-butyl and iPent for 2-pentyl, and leaves out the charge of an ammonium in NMe and the
+    RDKit writes iBu for sec-butyl and iPent for 2-pentyl, and omits the charge of an ammonium in NMe and the
     configuration of sec-butyl.
     """
     groups = {one.label: Chem.MolToSmiles(one.mol) for one in rdAbbreviations.GetDefaultAbbreviations()} | {
@@ -326,12 +325,12 @@ def spelled_out(condensed: Chem.Mol) -> str:
 
 
 def each_group(smiles: list[str], seed: int) -> Pictures:
-    """Draws every spelling of every group that the reader knows, each in place of an end of a molecule."""
+    """Draws every spelling of every group that the reader knows, in place of an end of a molecule."""
     return _each(smiles, seed, GROUPS, abbreviations.spellings, _end)
 
 
 def each_link(smiles: list[str], seed: int) -> Pictures:
-    """Draws every spelling of the groups with two bonds, each in place of an ether, an amine or a CH2."""
+    """Draws every spelling of the groups with two bonds, in place of an ether, an amine or a CH2."""
     return _each(smiles, seed, LINKS | {"NMe": GROUPS["NMe"]}, abbreviations.link_spellings, _link)
 
 
@@ -382,8 +381,10 @@ def _link(smiles: str) -> int | None:
 
 
 def spelled_at(molecule: Chem.Mol, at: int, text: str) -> str:
-    """Returns the canonical SMILES of a molecule with a group in place of an atom. text: SMILES of the group, whose
-    first atom has all its bonds."""
+    """Returns the canonical SMILES of a molecule with a group in place of an atom.
+
+    text: SMILES of the group, whose first atom takes the bonds of the atom.
+    """
     group = Chem.MolFromSmiles(text)
     joined = Chem.RWMol(Chem.CombineMols(molecule, group))
     first = molecule.GetNumAtoms()
@@ -395,8 +396,10 @@ def spelled_at(molecule: Chem.Mol, at: int, text: str) -> str:
 
 
 def expanded(molecule: Chem.Mol, groups: dict[int, str]) -> str:
-    """Returns the canonical SMILES of a molecule with groups in place of ends. groups: by atom, SMILES that start with
-    the `*` where the group hangs."""
+    """Returns the canonical SMILES of a molecule with groups in place of ends.
+
+    groups: SMILES by atom, whose first atom is the `*` that binds to the molecule.
+    """
     joined = Chem.Mol(molecule)
     for number, (at, text) in enumerate(groups.items(), 1):
         group = Chem.MolFromSmiles(text)
@@ -414,13 +417,13 @@ def numbered(smiles: str, random: Random) -> Image.Image:
 
 
 def photographed(smiles: str, random: Random) -> Image.Image:
-    """Imitates a mild photograph, as in training."""
+    """Simulates a mild photograph, as in training."""
     image, _ = augmentation.photograph(default(smiles, random).resize((640, 480)), np.zeros((1, 2), np.float32), random)
     return image
 
 
 def uneven(smiles: str, random: Random) -> Image.Image | None:
-    """Draws with uneven bonds and bent angles, as in training; None if they show another molecule."""
+    """Draws with uneven bonds and bent angles, as in training, or returns None if that shows another molecule."""
     molecule = Chem.MolFromSmiles(smiles)
     rdDepictor.Compute2DCoords(molecule)
     uneven_layout.distort(molecule, random)
@@ -433,7 +436,7 @@ def uneven(smiles: str, random: Random) -> Image.Image | None:
 KINDS: dict[str, Callable[[str, Random], Image.Image | None]] = {
     "RDKit": default,
     "framed": framed,
-    "turned by quarters": turned,
+    "turned by quarters": rotated,
     "transparent": transparent,
     "grey levels": grey,
     "abbreviations": abbreviated,
@@ -454,8 +457,8 @@ def scanned(folder: Path, count: int) -> dict[str, Pictures]:
     """Returns scanned drawings of patents by set.
 
     folder: the images NAME and mol files NAME_mol_ref of github.com/Kohulan/OCSR_Review (Rajan et al. 2020, doi
-    10.1186/s13321-020-00465-0). Drawings with R or X are sets of their own. Left out: mol files that RDKit does not
-    read, and the drawings that the reader was tuned on.
+    10.1186/s13321-020-00465-0). Drawings with R or X are sets of their own. Molecules that RDKit does not read and the
+    drawings that the reader was tuned on are left out.
     """
     out: dict[str, Pictures] = {}
     for truths in sorted(folder.glob("*_mol_ref")):
@@ -463,20 +466,18 @@ def scanned(folder: Path, count: int) -> dict[str, Pictures]:
         files = {path.stem: path for path in truths.iterdir()}
         images = sorted((folder / name).glob("*.png"))
         Random(0).shuffle(images)
-        of_molecules, of_others = (
-            out.setdefault(f"{name}{HELD_OUT}", []),
-            out.setdefault(f"{name}, with R or X{HELD_OUT}", []),
-        )
+        complete = out.setdefault(f"{name}{HELD_OUT}", [])
+        generic = out.setdefault(f"{name}, with R or X{HELD_OUT}", [])
         for path in images[TUNED_ON:]:
             molecule = Chem.MolFromMolFile(str(files[path.stem]))
             if molecule is not None:
                 smiles = Chem.MolToSmiles(molecule)
-                (of_others if "*" in smiles else of_molecules).append((smiles, path.read_bytes()))
+                (generic if "*" in smiles else complete).append((smiles, path.read_bytes()))
     return {name: pictures[:count] for name, pictures in out.items() if pictures}
 
 
 def drawn_by(path: Path, count: int) -> tuple[list[dict], Pictures]:
-    """Returns the records of another program's drawings, and the drawings."""
+    """Reads the drawings of another program. Returns their records, and the drawings."""
     records = [json.loads(line) for line in path.open()][:count]
     return records, [(Chem.CanonSmiles(r["smiles"]), base64.b64decode(r["png"])) for r in records]
 
@@ -485,7 +486,7 @@ def sets(data: Path, count: int, seed: int, folder: Path | None) -> dict[str, Pi
     """Returns the drawings of every kind.
 
     folder: PROGRAM.jsonl and PROGRAM-plain.jsonl of other programs, from scripts.train.vision.other_programs. If some
-    of a program's drawings have numbers in place of carbons, those and the others are kinds too.
+    drawings of a program have numbers in place of carbons, these and the others are kinds of their own, too.
     """
     chosen = molecules(data, count, seed)
     out: dict[str, Pictures] = {}

@@ -1,14 +1,14 @@
-"""Measures how well the chat API reads drawings as people have them, through HTTP:
+"""Measures how well the chat API reads drawings of many kinds, through HTTP:
 
     python -m scripts.eval.drawings --data DATA --url http://127.0.0.1:8005 [--count 100 --drawings FOLDER --write]
 
-The kinds of drawings are those of drawing_sets.py. FOLDER has the drawings by other programs, from
+The kinds of drawings are those of drawing_sets.py. FOLDER has drawings by other programs, from
 scripts.train.vision.other_programs with --molecules; --list FILE writes the list of these molecules. --scanned FOLDER
-adds scanned patents (drawing_sets.scanned). By kind: exact SMILES, reported as unreadable, wrong with a warning, wrong
-without.
+adds scanned patents (drawing_sets.scanned). The figures of a kind are the shares of exact SMILES, of drawings that the
+model says are unreadable, and of wrong SMILES with and without a warning.
 
---write puts the table into its section of the model's DRAWINGS.md. It needs every kind and at least MIN_COUNT drawings
-of each. scripts.eval.osra reads some of the same drawings with another program.
+--write writes the table into its section of the model's DRAWINGS.md. It needs all kinds and at least MIN_COUNT drawings
+of each. scripts.eval.osra measures another program on some of the same drawings.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pathlib import Path
 
 from scripts import sections
 from scripts.eval import drawing_sets
-from scripts.eval.chat import API, MODEL, NOTHING
+from scripts.eval.chat import API, MODEL, NO_MOLECULE
 from scripts.eval.chat_questions import smiles
 from scripts.train import served
 
@@ -30,7 +30,7 @@ MIN_COUNT = 200
 ASK = "What is the SMILES of this molecule?"
 TRAINED_ON = {"indigo", "openbabel", "cdk", "chython", "smilesdrawer"}
 """Programs whose drawings of other molecules the reader was trained on."""
-UNREADABLE = (*NOTHING, "I could not read it", "I do not know")
+UNREADABLE = (*NO_MOLECULE, "I could not read it", "I do not know")
 
 
 def grade(answer: str, truth: str) -> str:
@@ -84,7 +84,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--drawings", type=Path, help="folder of the drawings by other programs")
     parser.add_argument("--scanned", type=Path, help="folder of scanned drawings and their mol files")
-    parser.add_argument("--concurrency", type=int, default=2, help="requests at once")
+    parser.add_argument("--concurrency", type=int, default=2, help="requests in flight")
     parser.add_argument(
         "--list", type=Path, help="only write the molecules into this file, for scripts.train.vision.other_programs"
     )

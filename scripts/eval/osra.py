@@ -1,10 +1,10 @@
-"""Measures how well OSRA (Filippov and Nicklaus 2009, doi 10.1021/ci800067r; Debian's package osra) reads drawings:
+"""Measures how well OSRA (Filippov and Nicklaus 2009, doi 10.1021/ci800067r) reads drawings, with Debian's package:
 
     python -m scripts.eval.osra --scanned FOLDER --drawings FOLDER [--programs openchemlib,pikachu --count 200 --write]
 
 The drawings are scanned patents and drawings by programs with default settings, as in scripts.eval.drawings. OSRA gives
-no warnings. --write puts the table into its section of the model's OSRA.md; it needs the default programs and at least
-MIN_COUNT.
+no warnings. --write writes the table into its section of the model's OSRA.md. It needs the default programs and at
+least MIN_COUNT drawings of each kind.
 """
 
 from __future__ import annotations

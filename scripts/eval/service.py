@@ -1,4 +1,4 @@
-"""An HTTP client of a served API that retries while the service is overloaded."""
+"""An HTTP client of an API that retries while the service is overloaded."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Refused(RuntimeError):
 
 
 class Service:
-    """The service at a base address; timeout: seconds for one request."""
+    """The service at a base address, with a timeout of each request in seconds."""
 
     def __init__(self, url: str, timeout: float) -> None:
         self.url, self.timeout = url.rstrip("/"), timeout

@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
-"""Render the chat templates of the tests with the reference and write what comes out.
+"""Writes the results of the tests' chat templates in the reference.
 
     python scripts/golden/chat_templates.py            needs: pip install transformers==5.23.0 jinja2==3.1.6
 
-In orchestrator/chat/prompt/testdata: reads templates/*.jinja and conversations.json (name → messages) and
-writes golden.json, one entry per template, conversation and setting of add_generation_prompt, with the
-prompt, or with the error that the template raised, or with the name of what went wrong otherwise.
-In tokenizers/template/testdata: reads snippets.txt and cited.txt, a template a line, and writes snippets.json and
-cited.json, with the messages that the templates were given.
+In orchestrator/chat/prompt/testdata it reads templates/*.jinja and conversations.json (messages by name), and writes
+golden.json: for each template, conversation and value of add_generation_prompt the prompt, the error that the template
+raised, or the type of another exception. In tokenizers/template/testdata it reads snippets.txt and cited.txt, one
+template per line, and writes snippets.json and cited.json, with the messages of all templates.
 
-The reference is transformers' own renderer (Jinja2 in its sandbox, trim_blocks and lstrip_blocks on).
+The reference is the renderer of transformers (Jinja2 in its sandbox, with trim_blocks and lstrip_blocks).
 """
 
 from __future__ import annotations
@@ -28,8 +27,8 @@ SNIPPETS = ROOT / "tokenizers" / "template" / "testdata"
 TOKENS = {"bos_token": "<s>", "eos_token": "</s>"}
 
 
-class Frozen(datetime.datetime):
-    """A clock for strftime_now: the Go test has the same."""
+class FixedClock(datetime.datetime):
+    """The clock of strftime_now, with the time of the Go test."""
 
     @classmethod
     def now(cls, tz=None):
@@ -49,7 +48,7 @@ def render(source: str, messages: list[dict], generate: bool) -> dict[str, str]:
 
 
 def main() -> None:
-    chat_template_utils.datetime = Frozen
+    chat_template_utils.datetime = FixedClock
     conversations = json.loads((PROMPTS / "conversations.json").read_text())
     entries = []
     for path in sorted((PROMPTS / "templates").glob("*.jinja")):

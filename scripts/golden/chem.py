@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Golden values for package chem from Python RDKit of the version the package links (2022.09.3).
+"""Writes golden values for package chem from Python RDKit of the version that the package links (2022.09.3).
 
     python3 scripts/golden/chem.py chem/testdata/molecules.smi chem/testdata/golden.jsonl
     python3 scripts/golden/chem.py --limit 25000 big.smi.gz /tmp/big.jsonl.gz
 
-Input: one SMILES per line (first column), '#' starts a comment, .gz is understood. Output: one JSON
-object per line. A molecule RDKit refuses has "error": its kind, and "atom" where RDKit names one.
-Needs python3-rdkit and rdkit-data (Debian 12). "tanimoto" compares with the molecule before.
+Input: one SMILES per line (first column), with comments after '#', possibly .gz. Output: one JSON object per line.
+"tanimoto" is the similarity to the previous molecule. A molecule that RDKit refuses has "error", the kind of error, and
+"atom" if RDKit names one. Needs python3-rdkit and rdkit-data (Debian 12).
 """
 
 import argparse
@@ -23,19 +23,19 @@ sys.path.append(os.path.join(RDConfig.RDContribDir, "SA_Score"))
 import sascorer  # noqa: E402
 
 
-def opened(path, mode):
+def open_text(path, mode):
     return gzip.open(path, mode + "t") if path.endswith(".gz") else open(path, mode)
 
 
 def parse(smiles, sanitize=True):
     params = Chem.SmilesParserParams()
     params.allowCXSMILES = params.parseName = False
-    params.sanitize = params.removeHs = sanitize  # as written, so that errors name atoms as written
+    params.sanitize = params.removeHs = sanitize  # keep hydrogens, so that errors count atoms as written
     return Chem.MolFromSmiles(smiles, params)
 
 
-def refusal(smiles):
-    """The error of a molecule MolFromSmiles refuses, as RDKit's sanitisation names it."""
+def describe_error(smiles):
+    """Returns the error of a molecule that MolFromSmiles refuses, from RDKit's sanitisation."""
     mol = parse(smiles, sanitize=False)
     if mol is None:
         return {"error": "syntax"}
@@ -61,17 +61,18 @@ def penalties(mol, logp, sa):
     return {"plogp_no_ring": logp - sa, "plogp_raw": logp - sa - ring, "plogp_norm": norm}
 
 
-def largest(mol):
-    """Most heavy atoms, then greatest weight, then first SMILES in byte order."""
+def largest_part(mol):
+    """Returns the part with the most heavy atoms, then the greatest weight, then the first SMILES in byte order."""
     parts = Chem.GetMolFrags(mol, asMols=True)
     key = [(-p.GetNumHeavyAtoms(), -Descriptors.MolWt(p), Chem.MolToSmiles(p)) for p in parts]
     return min(key)[2]
 
 
-def describe(smiles, before):
+def describe(smiles, previous):
+    """Returns the row and the fingerprint of a molecule; previous: the fingerprint of the molecule before it."""
     mol = parse(smiles)
     if mol is None:
-        return {"smiles": smiles, **refusal(smiles)}, None
+        return {"smiles": smiles, **describe_error(smiles)}, None
     if mol.GetNumAtoms() == 0:
         return {"smiles": smiles, "error": "empty"}, None
     bits = rdMolDescriptors.GetMorganFingerprintAsBitVect(mol, 2, 2048)
@@ -92,12 +93,12 @@ def describe(smiles, before):
         "bits1024": list(short.GetOnBits()),
         "brics": [[a, b, la, lb] for (a, b), (la, lb) in BRICS.FindBRICSBonds(mol)],
         "murcko": MurckoScaffold.MurckoScaffoldSmiles(mol=mol),
-        "largest": largest(mol),
+        "largest": largest_part(mol),
     }
-    if before is not None:
-        row["tanimoto"] = DataStructs.TanimotoSimilarity(before, bits)
+    if previous is not None:
+        row["tanimoto"] = DataStructs.TanimotoSimilarity(previous, bits)
     try:
-        row["sa"] = sascorer.calculateScore(mol)  # last: it writes stereo flags into mol
+        row["sa"] = sascorer.calculateScore(mol)  # last, because it sets stereo flags of mol
         row.update(penalties(mol, row["logp"], row["sa"]))
     except ZeroDivisionError:  # no fragments, for example a lone hydrogen
         pass
@@ -106,21 +107,21 @@ def describe(smiles, before):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--limit", type=int, default=0, help="stop after so many molecules")
+    parser.add_argument("--limit", type=int, default=0, help="most molecules to write (default: all)")
     parser.add_argument("source")
     parser.add_argument("target")
     args = parser.parse_args()
     RDLogger.DisableLog("rdApp.*")
-    n, before = 0, None
-    with opened(args.source, "r") as source, opened(args.target, "w") as target:
+    n, previous = 0, None
+    with open_text(args.source, "r") as source, open_text(args.target, "w") as target:
         for line in source:
             smiles = line.split("\t")[0].strip()
             if not smiles or smiles.startswith("#"):
                 continue
             if args.limit and n >= args.limit:
                 break
-            row, bits = describe(smiles, before)
-            before = bits if bits is not None else before
+            row, bits = describe(smiles, previous)
+            previous = bits if bits is not None else previous
             target.write(json.dumps(row) + "\n")
             n += 1
     print(f"{args.target}: {n} molecules")

@@ -3,13 +3,13 @@
 
     python3 scripts/golden/chem_sa_table.py            # writes chem/rdkit/sa_scores.zlib
 
-Source: Contrib/SA_Score/fpscores.pkl.gz of the installed RDKit (Debian: rdkit-data). The pickle
-is a list of [score, id, id, ...]. The packed form is a zlib stream of
+Source: Contrib/SA_Score/fpscores.pkl.gz of the installed RDKit (Debian: rdkit-data), a pickled list of
+[score, id, id, ...]. The packed table is a zlib stream of
     u32 n, u32 m                      little endian; numbers of ids and of distinct scores
     m x f64                           the distinct scores, ascending
-    n x uvarint                       ids, ascending, each as the difference to the one before
+    n x uvarint                       the ids, ascending, each as the difference to the previous one
     n x u8, n x u8                    low and high byte of each id's index into the scores
-Nothing is rounded: the script reads its own output back and compares.
+The script unpacks the table again and compares it: no score is rounded.
 """
 
 import gzip
@@ -41,13 +41,13 @@ def pack(scores):
     ids = sorted(scores)
     distinct = sorted(set(scores.values()))
     index = {score: i for i, score in enumerate(distinct)}
-    of = [index[scores[i]] for i in ids]
+    indexes = [index[scores[i]] for i in ids]
     parts = [struct.pack("<II", len(ids), len(distinct)), struct.pack(f"<{len(distinct)}d", *distinct)]
     last = 0
     for i in ids:
         parts.append(uvarint(i - last))
         last = i
-    parts += [bytes(x & 0xFF for x in of), bytes(x >> 8 for x in of)]
+    parts += [bytes(x & 0xFF for x in indexes), bytes(x >> 8 for x in indexes)]
     return zlib.compress(b"".join(parts), 9)
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Default strategy parameters of PyPI cma with a diagonal covariance, as the oracle for retort/orchestrator/cmaes.
+"""Prints default strategy parameters of PyPI cma with a diagonal covariance, the reference of orchestrator/cmaes.
 
 pip install numpy cma==4.5.0
 python scripts/golden/cmaes.py > orchestrator/cmaes/testdata/parameters.json

@@ -1,9 +1,9 @@
-"""Write what transformers and PyTorch answer for the small models of scripts/tests/folders.py.
+"""Writes vectors and logits of the small models of scripts/tests/folders.py by transformers and PyTorch.
 
     .venv-train/bin/python scripts/golden/imports.py scripts/tests/testdata/imports.json
 
-Each text goes through the model alone, in fp32; the ids are those of the Hugging Face tokenizers library. Pooling,
-normalisation and prompts are done here as sentence-transformers does them.
+Each text is a batch of its own, in fp32, with the ids of the Hugging Face tokenizers library. Pooling, normalisation
+and prompts are computed here as in sentence-transformers.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 import folders  # noqa: E402
 
 
-def encoder(folder: Path, api: str):
-    """The folder's tokenizer and model, as transformers reads them."""
+def load(folder: Path, api: str):
+    """Loads the tokenizer and model of a folder with transformers."""
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     tokenizer.no_truncation()
     kind = transformers.AutoModel if api == "embedding" else transformers.AutoModelForSequenceClassification
@@ -35,15 +35,15 @@ def encoder(folder: Path, api: str):
 
 
 def inputs(encoded, segments: int) -> dict[str, torch.Tensor]:
-    found = {
+    tensors = {
         "input_ids": torch.tensor([encoded.ids]),
         "attention_mask": torch.ones(1, len(encoded.ids), dtype=torch.int64),
     }
-    return found | ({"token_type_ids": torch.tensor([encoded.type_ids])} if segments > 1 else {})
+    return tensors | ({"token_type_ids": torch.tensor([encoded.type_ids])} if segments > 1 else {})
 
 
 def vectors(folder: Path, family: str, prefix: str) -> list[list[float]]:
-    tokenizer, model = encoder(folder, "embedding")
+    tokenizer, model = load(folder, "embedding")
     recipe, answers = folders.RECIPES[family], []
     for text in folders.TEXTS:
         with torch.no_grad():
@@ -56,18 +56,13 @@ def vectors(folder: Path, family: str, prefix: str) -> list[list[float]]:
 
 
 def logits(folder: Path, family: str) -> list[float]:
-    tokenizer, model = encoder(folder, "ranking")
+    tokenizer, model = load(folder, "ranking")
     answers = []
     for text in folders.TEXTS:
+        encoded = tokenizer.encode(folders.QUERY, text)
         with torch.no_grad():
-            answers.append(
-                round(
-                    float(
-                        model(**inputs(tokenizer.encode(folders.QUERY, text), folders.FAMILIES[family][3])).logits[0, 0]
-                    ),
-                    7,
-                )
-            )
+            output = model(**inputs(encoded, folders.FAMILIES[family][3]))
+        answers.append(round(float(output.logits[0, 0]), 7))
     return answers
 
 

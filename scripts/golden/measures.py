@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Golden values for the measures of package chem and the objectives over them, from Python RDKit (2022.09.3).
+"""Writes golden values for the measures of package chem, from Python RDKit (2022.09.3).
 
     /usr/bin/python3 scripts/golden/measures.py chem/testdata/molecules.smi chem/testdata/measures.jsonl
 
-The first line names the measures, as [kind, what it is about]; each other one is a molecule with its values in that
-order, null where RDKit gives none. Molecules that RDKit refuses are left out. Needs python3-rdkit (Debian 12).
+The first line is the list of measures, each [kind, argument]. Each other line is a molecule with its values in that
+order, or null if RDKit has none. Molecules that RDKit refuses are left out. Needs python3-rdkit (Debian 12).
 """
 
 import json
@@ -62,44 +62,47 @@ COUNTS = {
 
 
 def measures():
-    """Every measure: kind, what it is about, and its function of a molecule and the molecule's fingerprints."""
+    """Yields each measure: kind, argument, and its function of a molecule and the molecule's fingerprints."""
     for smiles in REFERENCES:
         reference = parse(smiles)
         for kind, fingerprint in prints(reference).items():
-            yield kind, smiles, lambda mol, own, k=kind, f=fingerprint: DataStructs.TanimotoSimilarity(f, own[k])
+            yield kind, smiles, lambda mol, fp, k=kind, f=fingerprint: DataStructs.TanimotoSimilarity(f, fp[k])
         core = scaffold(reference)
-        yield "SameScaffold", smiles, lambda mol, own, core=core: float(scaffold(mol) == core)
+        yield "SameScaffold", smiles, lambda mol, fp, core=core: float(scaffold(mol) == core)
     for smarts in PATTERNS:
         pattern = Chem.MolFromSmarts(smarts)
-        yield "Contains", smarts, lambda mol, own, p=pattern: float(mol.HasSubstructMatch(p))
+        yield "Contains", smarts, lambda mol, fp, p=pattern: float(mol.HasSubstructMatch(p))
     for symbol in ELEMENTS:
         yield (
             "ElementCount",
             symbol,
-            lambda mol, own, s=symbol: float(sum(a.GetSymbol() == s for a in Chem.AddHs(mol).GetAtoms())),
+            lambda mol, fp, s=symbol: float(sum(a.GetSymbol() == s for a in Chem.AddHs(mol).GetAtoms())),
         )
     for kind, function in COUNTS.items():
-        yield kind, "", lambda mol, own, f=function: float(f(mol))
+        yield kind, "", lambda mol, fp, f=function: float(f(mol))
 
 
 def main():
     RDLogger.DisableLog("rdApp.*")
     source, target = sys.argv[1:]
-    everything = list(measures())
+    all_measures = list(measures())
     count = 0
     with open(source) as lines, open(target, "w") as out:
-        out.write(json.dumps([[kind, about] for kind, about, _ in everything]) + "\n")
+        out.write(json.dumps([[kind, argument] for kind, argument, _ in all_measures]) + "\n")
         for line in lines:
             smiles = line.split("\t")[0].strip()
             mol = parse(smiles) if smiles and not smiles.startswith("#") else None
             if mol is None or mol.GetNumAtoms() == 0:
                 continue
-            own = prints(mol)
+            fingerprints = prints(mol)
             out.write(
-                json.dumps({"smiles": smiles, "values": [function(mol, own) for _, _, function in everything]}) + "\n"
+                json.dumps(
+                    {"smiles": smiles, "values": [function(mol, fingerprints) for _, _, function in all_measures]}
+                )
+                + "\n"
             )
             count += 1
-    print(f"{target}: {count} molecules, {len(everything)} measures")
+    print(f"{target}: {count} molecules, {len(all_measures)} measures")
 
 
 if __name__ == "__main__":

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Golden values for the room objective, from Python RDKit (2022.09.3): the composed tasks of PMO by the oracles of
-scripts/eval/pmo, and objectives with every term, modifier and combination that these lack.
+"""Writes golden values for package objective, from Python RDKit (2022.09.3).
+
+The objectives are the composed tasks of PMO, with the values of the oracles of scripts/eval/pmo, and others with the
+terms, modifiers and combinations that these lack:
 
     /usr/bin/python3 -m scripts.golden.objectives \
         chem/testdata/molecules.smi orchestrator/objective/testdata/objectives.json
 
-Needs python3-rdkit (Debian 12). A value is null where there is no score.
+Needs python3-rdkit (Debian 12). A value is null if there is no score.
 """
 
 import json
@@ -136,14 +138,14 @@ def main():
     source, target = sys.argv[1:]
     with open(source) as lines:
         texts = [line.split("\t")[0].strip() for line in lines]
-    own = [
+    reference_molecules = [
         value
         for name, value in vars(oracles).items()
         if name.isupper() and isinstance(value, str) and Chem.MolFromSmiles(value)
     ]
     smiles = [
         t
-        for t in own + texts[::3]
+        for t in reference_molecules + texts[::3]
         if t and not t.startswith("#") and (m := Chem.MolFromSmiles(t)) and 5 < m.GetNumHeavyAtoms() < 60
     ]
     cases = [

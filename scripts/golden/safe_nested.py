@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Golden files of SAFE in nested order for tokenizers/molecules and chem/safe, from the training scripts.
+"""Writes golden files of SAFE in nested order for tokenizers/molecules and chem/safe, from the training code:
 
     .venv-train/bin/python -m scripts.golden.safe_nested DATA
 
-writes tokenizers/molecules/testdata/safe/vocab.txt and pieces.tsv (a piece, its ids), and chem/safe/testdata/ends.tsv
-(a molecule without stereo, its pieces from every end, sorted).
+It writes tokenizers/molecules/testdata/safe/vocab.txt and pieces.tsv (piece, ids), and chem/safe/testdata/ends.tsv (a
+molecule without stereo, its pieces from each end, sorted).
 """
 
 import gzip

@@ -1,9 +1,9 @@
-"""Golden files of SAFE strings by the reference, safe-mol 0.2.1 (github.com/datamol-io/safe):
+"""Selects golden SAFE strings of the reference, safe-mol 0.2.1 (github.com/datamol-io/safe):
 
     python3 scripts/golden/safe_reference.py DATA
 
-takes rows of DATA/safe_golden_encode.tsv.gz and DATA/safe_golden_decode.tsv.gz, the reference's answers for 2,000
-molecules, and writes chem/safe/testdata/encode.tsv and decode.tsv. All rows are compared by
+It writes rows of DATA/safe_golden_encode.tsv.gz and DATA/safe_golden_decode.tsv.gz, the reference's results for 2,000
+molecules, into chem/safe/testdata/encode.tsv and decode.tsv. This compares all rows:
 
     go test ./chem/safe -run Reference -reference DATA
 """
@@ -19,7 +19,7 @@ FOLDER = Path(__file__).parents[2] / "chem" / "safe" / "testdata"
 
 
 def choose(rows: list[str], answer: int) -> list[str]:
-    """140 rows that the reference answers and 15 that it refuses (empty `answer`), in the order of the file."""
+    """Returns 140 rows that the reference answers and 15 that it refuses (empty `answer`), in order."""
     refused = [i for i, row in enumerate(rows) if not row.split("\t")[answer]]
     answered = sorted(set(range(len(rows))) - set(refused))
     draw = random.Random(1)

@@ -1,8 +1,8 @@
-"""Golden file of the molecules' tokens, cut by the training's own code:
+"""Writes the golden file of the tokens of molecules, from the training code:
 
     python -m scripts.golden.smiles_tokens --data DATA
 
-writes tokenizers/molecules/testdata/smiles.jsonl: the vocabulary's lines, then one molecule a line with its ids.
+The first line of tokenizers/molecules/testdata/smiles.jsonl is the vocabulary, each other line a molecule with its ids.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Evaluate expressions with numbers in the reference, Jinja2 as transformers uses it, and record the results.
+"""Writes the results of expressions with numbers in the reference, Jinja2 as transformers uses it.
 
     python scripts/golden/template_numbers.py
 
 Needs Python 3.11 with transformers==5.23.0 and jinja2==3.1.6.
 
-Writes tokenizers/template/testdata/numbers.txt, an expression and its result on each line: the printed text, "error"
-and the exception of the reference, or "overflow" for an integer beyond 64 bits, which our implementation refuses.
+A line of tokenizers/template/testdata/numbers.txt is an expression and its result: the printed text, "error" with the
+exception of the reference, or "overflow" for an integer beyond 64 bits, which package template refuses.
 """
 
 from __future__ import annotations
@@ -324,7 +324,7 @@ def expressions() -> list[str]:
     found = []
     for op, a, b in itertools.product(OPERATORS, numbers, numbers):
         small = b in ("0", "1", "-1", "3", "-7", "65") or a in ("0", "1", "-1") or b in FLOATS
-        if op != "**" or small:  # other powers have more digits than memory can hold
+        if op != "**" or small:  # other powers do not fit in memory
             found.append(f"{a} {op} {b}")
     for op, a, b in itertools.product(OPERATORS, ["3", "2.5", *OTHERS], OTHERS):
         found += [f"{a} {op} {b}", f"{b} {op} {a}"]

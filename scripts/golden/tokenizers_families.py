@@ -1,4 +1,4 @@
-"""Trains one small tokeniser of each family that the Go package reads, like the family's published models."""
+"""Trains a small tokenizer of each family that the Go package reads, like the published models of the family."""
 
 import base64
 import collections
@@ -14,8 +14,8 @@ QWEN2 = (
 )
 LLAMA3 = QWEN2.replace(r"\p{N}|", r"\p{N}{1,3}|")
 BYTES = [f"<0x{c:02X}>" for c in range(256)]
-# Every way an added token can take its surroundings with it: the texts of tokenizers_texts.py contain them.
-ODD = [
+# Added tokens with all kinds of matching, which the texts of tokenizers_texts.py contain.
+MATCHING_TOKENS = [
     AddedToken("<ls>", lstrip=True, normalized=False),
     AddedToken("<rs>", rstrip=True, normalized=False),
     AddedToken("<both>", lstrip=True, rstrip=True, special=True, normalized=False),
@@ -46,8 +46,8 @@ def byte_bpe(texts, size, pre, special):
     return tok
 
 
-def edited(tok, **members):
-    """The tokeniser with members of its model changed."""
+def with_model(tok, **members):
+    """Returns the tokenizer with changed members of its model."""
     data = json.loads(tok.to_str())
     data["model"] |= members
     return Tokenizer.from_str(json.dumps(data))
@@ -63,14 +63,14 @@ def roberta(texts, size):
 
 
 def prefixed(texts, size):
-    """A space before every piece, digits apart, offsets trimmed by a processor that adds nothing."""
+    """Trains with a space before each piece, single digits, and a processor that only trims offsets."""
     pre = pre_tokenizers.Sequence(
         [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=True)]
     )
     tok = byte_bpe(texts, size, pre, ["<|endoftext|>"])
     tok.normalizer = normalizers.Sequence([normalizers.NFKD(), normalizers.StripAccents(), normalizers.Lowercase()])
     tok.post_processor = processors.ByteLevel(trim_offsets=True, add_prefix_space=True)
-    tok.add_tokens(ODD)
+    tok.add_tokens(MATCHING_TOKENS)
     return tok
 
 
@@ -95,7 +95,7 @@ def llama3(texts, size):
             pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
         ]
     )
-    tok = edited(byte_bpe(texts, size, pre, SPECIAL), ignore_merges=True)
+    tok = with_model(byte_bpe(texts, size, pre, SPECIAL), ignore_merges=True)
     tok.post_processor = processors.Sequence(
         [
             processors.ByteLevel(trim_offsets=True, add_prefix_space=False),
@@ -108,7 +108,7 @@ def llama3(texts, size):
 def llama2(texts, size):
     tok = Tokenizer(models.BPE(unk_token="<unk>", fuse_unk=True, byte_fallback=True))
     tok.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
-    split = pre_tokenizers.Metaspace()  # for the training only: the model of this family sees whole texts
+    split = pre_tokenizers.Metaspace()  # only for training: models of this family tokenize whole texts
     tok.pre_tokenizer = split
     tok.train_from_iterator(
         texts,
@@ -144,13 +144,13 @@ def unigram(texts, size, special=tuple(SPECIAL)):
 def nfkc(texts, size):
     tok = unigram(texts, size)
     tok.post_processor = template("<s> $A </s> $B:1 </s>:1")
-    tok.add_tokens(ODD)
+    tok.add_tokens(MATCHING_TOKENS)
     return tok
 
 
 def fallback(texts, size):
-    """Bytes for what is unknown, a prefix for the first piece only, runs of spaces made one, the right end stripped."""
-    tok = edited(unigram(texts, size, [*SPECIAL, *BYTES]), byte_fallback=True)
+    """Trains with byte fallback, a prefix of the first piece only, single spaces, and no spaces at the right end."""
+    tok = with_model(unigram(texts, size, [*SPECIAL, *BYTES]), byte_fallback=True)
     data = json.loads(tok.to_str())
     data["added_tokens"] = [t for t in data["added_tokens"] if not t["content"].startswith("<0x")]
     tok = Tokenizer.from_str(json.dumps(data))
@@ -169,7 +169,7 @@ def fallback(texts, size):
 
 
 def xlmr(texts, size):
-    """A sentencepiece model like XLM-RoBERTa's: its own normalisation table, and fairseq's order of tokens."""
+    """Trains a sentencepiece model like XLM-RoBERTa's, with a normalization table and fairseq's order of tokens."""
     import sentencepiece
     from sentencepiece import sentencepiece_model_pb2
 
@@ -212,7 +212,7 @@ def cased(texts, size):
         ),
     )
     tok.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
-    tok.add_tokens(ODD)
+    tok.add_tokens(MATCHING_TOKENS)
     return tok
 
 
@@ -230,9 +230,9 @@ FAMILIES = {
 
 
 def train(name, texts, size):
-    """The tokenizer.json of a family, on one line.
+    """Returns the tokenizer.json of a family, on one line.
 
-    It holds only the most frequent characters, since a Unigram model has a token for each.
+    It is trained without rare characters, because a Unigram model has a token for each character.
     """
     counts = collections.Counter(itertools.chain.from_iterable(texts))
     rare = {ord(c): None for c, _ in counts.most_common()[size // 4 :]}

@@ -1,11 +1,12 @@
-"""Makes the golden files of the Go package tokenizers, and tries it against the reference library on many lines.
+"""Writes the golden files of the Go package tokenizers, and compares it with the reference library on many lines.
 
     pip install tokenizers==0.23.3 sentencepiece==0.2.3 protobuf
     python scripts/golden/tokenizers_golden.py golden [--train]         # rewrites tokenizers/testdata
     python scripts/golden/tokenizers_golden.py trial [--text FILE ...]  # counts differences on 20,000 lines
 
-The reference's "truncation" and "padding" are switched off: the Go package reads past them. FILE holds one text per
-line, or JSON lines with "text" or "query"; without it the real half of the trial is the Python library's own source.
+"truncation" and "padding" of a file are switched off in the reference, because the Go package ignores them. Half of
+the lines of the trial are real texts: of FILE, with one text per line or JSON lines with "text" or "query", else the
+source of the Python library.
 """
 
 import argparse
@@ -36,18 +37,18 @@ def load(path):
 
 
 def write(path, rows):
-    """Gzip with no time in it, so that the same rows give the same file."""
+    """Writes rows with gzip and without a time, so that the same rows give the same file."""
     text = "".join(json.dumps(row, ensure_ascii=True, separators=(",", ":")) + "\n" for row in rows)
     path.write_bytes(gzip.compress(text.encode(), 9, mtime=0))
     print(f"{path}: {len(rows)} rows, {path.stat().st_size} bytes", file=sys.stderr)
 
 
-def single(tok, text):
+def text_row(tok, text):
     return {"text": text, "ids": tok.encode(text).ids}
 
 
-def cut(tok, rng, texts):
-    """A pair or a single text with every kind of truncation; a row without ids is one the library refuses."""
+def truncated_row(tok, rng, texts):
+    """Returns a row of a random pair or text with random truncation, without ids if the library refuses it."""
     a, b = rng.choice(texts), rng.choice(texts)
     row = {
         "text": a,
@@ -57,8 +58,8 @@ def cut(tok, rng, texts):
     }
     if rng.random() < 0.8:
         row["pair"] = b
-    spare = row["max"] - tok.num_special_tokens_to_add("pair" in row)
-    if spare < 1 or row["strategy"] == "only_second" and "pair" not in row:
+    room = row["max"] - tok.num_special_tokens_to_add("pair" in row)
+    if room < 1 or row["strategy"] == "only_second" and "pair" not in row:
         return None
     tok.no_truncation()
     row["length"] = len(tok.encode(a, row.get("pair")).ids)
@@ -73,7 +74,7 @@ def cut(tok, rng, texts):
 
 
 def code_points(tok):
-    """A digest for each 1,024 code points, of the ids of "x", the code point and "y"."""
+    """Returns a digest for each 1,024 code points, of the ids of the texts "x", code point, "y"."""
     out = []
     for start in range(0, 0x110000, 1024):
         digest = hashlib.sha256()
@@ -85,7 +86,7 @@ def code_points(tok):
 
 
 def scores():
-    """Numbers as a file may have them, and as the library understands them: it does not round to the nearest."""
+    """Returns numbers in a file with the values that the library reads, which are not always the nearest."""
     rng = random.Random(24)
     texts = [repr(-rng.random() * 10 ** rng.randint(-3, 3)) for _ in range(180)]
     texts += [
@@ -114,8 +115,8 @@ def scores():
     return [{"text": t, "value": float(v)} for t, v in zip(texts, read)]
 
 
-def make(path, name, texts, size):
-    """A trained tokeniser's file. The one of "wordpiece" is all-MiniLM-L6-v2's own and is only copied."""
+def make_tokenizer(path, name, texts, size):
+    """Trains a tokenizer and writes its file. That of "wordpiece" is all-MiniLM-L6-v2's and is only copied."""
     if name == "wordpiece":
         path.write_bytes((DATA / name / "tokenizer.json.gz").read_bytes())
     else:
@@ -130,11 +131,11 @@ def golden(args):
         folder = DATA / name
         folder.mkdir(exist_ok=True)
         path, many = folder / "tokenizer.json.gz", name == "wordpiece"
-        tok = load(path) if path.exists() and not args.train else make(path, name, corpus, 2500)
+        tok = load(path) if path.exists() and not args.train else make_tokenizer(path, name, corpus, 2500)
         texts = tokenizers_texts.Texts(seed=20).lines(700 if many else 300)
         rng = random.Random(21)
-        write(folder / "golden.jsonl.gz", [single(tok, t) for t in texts])
-        rows = [cut(tok, rng, texts) for _ in range(500 if many else 150)]
+        write(folder / "golden.jsonl.gz", [text_row(tok, t) for t in texts])
+        rows = [truncated_row(tok, rng, texts) for _ in range(500 if many else 150)]
         write(folder / "pairs.jsonl.gz", [r for r in rows if r])
         write(folder / "codepoints.jsonl.gz", code_points(tok))
 
@@ -157,8 +158,8 @@ def trial(args):
         for name in args.only or ["wordpiece", *tokenizers_families.FAMILIES]:
             out = pathlib.Path(tmp) / name
             out.mkdir()
-            tok = make(out / "tokenizer.json.gz", name, corpus, args.vocabulary)
-            write(out / "golden.jsonl.gz", [single(tok, t) for t in texts])
+            tok = make_tokenizer(out / "tokenizer.json.gz", name, corpus, args.vocabulary)
+            write(out / "golden.jsonl.gz", [text_row(tok, t) for t in texts])
         command = ["go", "test", "./tokenizers", "-count=1", "-run", "^TestGoldenTexts$", "-v", "-golden", tmp]
         sys.exit(subprocess.run(command, cwd=ROOT).returncode)
 
@@ -167,7 +168,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(required=True)
     g = commands.add_parser("golden")
-    g.add_argument("--train", action="store_true", help="train the small tokenisers anew, too")
+    g.add_argument("--train", action="store_true", help="also train the small tokenizers again")
     g.set_defaults(run=golden)
     t = commands.add_parser("trial")
     t.add_argument("--lines", type=int, default=20000)

@@ -1,4 +1,4 @@
-"""Texts to test tokenisers with: prose, code, and every oddity of Unicode that has broken one before. Seeded."""
+"""Generates texts to test tokenizers with: prose, code, and difficult Unicode. The same seed gives the same texts."""
 
 import pathlib
 import random
@@ -194,7 +194,7 @@ def prose():
         "heapq",
         "optparse",
     ):
-        path = library.joinpath(*name.split("."))  # read, not imported: turtle wants a screen
+        path = library.joinpath(*name.split("."))  # not imported, because turtle needs a display
         source = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
         out += [line for line in source.read_text(encoding="utf-8").splitlines() if line.strip()]
     return out

@@ -1,14 +1,13 @@
-"""Writes tokenizers/unicode.txt: what the reference library takes each code point for.
+"""Writes tokenizers/unicode.txt: the properties of each code point in the reference library.
 
-The reference (PyPI `tokenizers`) mixes several Unicode versions: its normalisation tables are Unicode 9's, its general
-categories older still, its regular expressions and its lower-casing newer. No single version, and so no Go release,
-agrees with all of them. This script asks the library itself, through its public Python interface, about every one of
-the 1,112,064 code points and writes the answers down, so that the Go package equals the reference everywhere and stays
-equal when Go moves to another Unicode version.
+The reference (PyPI `tokenizers`) has tables of several Unicode versions: normalization of Unicode 9, general categories
+of an older version, regular expressions and lower case of newer ones. No single version, and no Go release, agrees with
+all of them. So this script tests each of the 1,112,064 code points in the library, through its public interface, and
+writes the results. With them the Go package agrees with the reference, whatever Unicode version Go has.
 
     pip install tokenizers==0.23.3
-    python scripts/golden/tokenizers_unicode.py            # writes the table, prints where Python differs
-    python scripts/golden/tokenizers_unicode.py --check    # exits 1 if the table on disk is not what the library says
+    python scripts/golden/tokenizers_unicode.py            # writes the table, and prints where Python differs
+    python scripts/golden/tokenizers_unicode.py --check    # exits with 1 if the table does not agree with the library
 """
 
 import argparse
@@ -34,14 +33,14 @@ def where(test):
 
 
 def regex_class(pattern):
-    """Code points a one-character pattern of the library's regular expressions matches."""
+    """Returns the code points that a pattern of one character matches in the library's regular expressions."""
     splitter = pre_tokenizers.Split(Regex(pattern), behavior="isolated")
     around = "a" if pattern == r"\s" else "!"
     return where(lambda s: len(splitter.pre_tokenize_str(around + s + around)) == 3)
 
 
 def word_characters():
-    """Code points next to which an added token with single_word=True is not found (the other engine's \\w)."""
+    """Returns the code points beside which an added token with single_word=True is not found: \\w of another engine."""
     tok = Tokenizer(models.WordLevel({"[UNK]": 0}, unk_token="[UNK]"))
     tok.add_tokens([AddedToken("\x01", single_word=True, normalized=False)])
     token = tok.token_to_id("\x01")
@@ -49,13 +48,13 @@ def word_characters():
 
 
 def changed(normalizer, skip=()):
-    """{code point: its image} for those that the normaliser changes when they stand alone."""
+    """Returns the normalized text of each code point that the normalizer changes when it is alone."""
     images = ((c, normalizer.normalize_str(chr(c))) for c in POINTS if c not in skip)
     return {c: [ord(x) for x in image] for c, image in images if image != chr(c)}
 
 
 def combining_classes(nfd):
-    """{code point: class}, found by watching which marks canonical ordering swaps."""
+    """Returns the class of each combining code point, found by the marks that canonical ordering swaps."""
     order = normalizers.NFD()
 
     def swaps(a, b):
@@ -72,13 +71,13 @@ def combining_classes(nfd):
         s = chr(c)
         exact = [k for k, a in anchors.items() if not swaps(a, s) and not swaps(s, a)]
         if len(exact) != 1:
-            sys.exit(f"U+{c:04X} lies between two known combining classes")
+            sys.exit(f"U+{c:04X} is in no known combining class, or in several")
         found[c] = exact[0]
     return found
 
 
 def compositions(nfd):
-    """{composed: (first, second)}: the pairs that canonical composition puts together."""
+    """Returns the pair of code points that canonical composition joins into each composed one."""
     nfc = normalizers.NFC()
     pairs = {}
     for c, parts in nfd.items():
@@ -108,7 +107,7 @@ def lines(name, words, per_line=16):
 def report(name, reference, here):
     extra, missing = set(reference) - set(here), set(here) - set(reference)
     print(
-        f"{name}: {len(set(reference))} code points; {len(extra)} not so in Unicode "
+        f"{name}: {len(set(reference))} code points; {len(extra)} of them not in Unicode "
         f"{unicodedata.unidata_version}, {len(missing)} only there",
         file=sys.stderr,
     )
@@ -173,7 +172,7 @@ def main():
     args = parser.parse_args()
     table = build()
     if args.check:
-        sys.exit(0 if TABLE.read_text() == table else f"{TABLE.name} differs from what tokenizers says")
+        sys.exit(0 if TABLE.read_text() == table else f"{TABLE.name} does not agree with tokenizers")
     TABLE.write_text(table)
     print(f"{TABLE.name}: {len(table)} bytes", file=sys.stderr)
 
