@@ -28,7 +28,7 @@ type Request struct {
 	Prompt string
 	// Field is the member of the HTTP request that the prompt comes from. Faults name it.
 	Field  string
-	Images *vision.Set
+	Images *vision.Images
 	// Sampling has its MaxTokens set.
 	Sampling Sampling
 	// Stream requests pieces as they are written. Otherwise the answer may be one piece.

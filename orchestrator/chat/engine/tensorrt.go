@@ -150,20 +150,20 @@ func (t *tensorrt) inputs(req Request) ([]triton.Tensor, error) {
 
 // images returns the tensor with all images: pixels [1, n, height, width, 3] if the model accepts them, as the backend
 // advises for gRPC, else URLs.
-func (t *tensorrt) images(ctx context.Context, set *vision.Set) (triton.Tensor, error) {
+func (t *tensorrt) images(ctx context.Context, imgs *vision.Images) (triton.Tensor, error) {
 	if t.has(t.names.pixels) {
-		pixels, width, height, err := set.RGB(ctx, t.width, t.height)
+		pixels, width, height, err := imgs.RGB(ctx, t.width, t.height)
 		if err != nil {
 			return triton.Tensor{}, err
 		}
-		shape := t.shape(int64(len(set.All())), int64(height), int64(width), 3)
+		shape := t.shape(int64(len(imgs.All())), int64(height), int64(width), 3)
 		return triton.New(t.names.pixels, shape, pixels), nil
 	}
 	if !t.has(t.names.urls) {
 		return triton.Tensor{}, fault.New(fault.Internal, "model %s declares no known input for images", t.config.Name)
 	}
-	urls := make([]string, len(set.All()))
-	for i, img := range set.All() {
+	urls := make([]string, len(imgs.All()))
+	for i, img := range imgs.All() {
 		urls[i] = img.DataURL()
 	}
 	return t.stringTensor(t.names.urls, urls...), nil

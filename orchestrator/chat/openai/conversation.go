@@ -14,17 +14,17 @@ func (p Parameters) Streams() bool { return isTrue(p.Stream) }
 func isTrue(b *bool) bool { return b != nil && *b }
 
 // conversation converts a valid request with its plan.
-func (r *Request) conversation(plan plan) chat.Conversation {
+func (r *Request) conversation(p plan) chat.Conversation {
 	c := chat.Conversation{
 		Model:              r.Model,
 		Field:              "messages",
 		Sampling:           r.sampling(),
 		Stream:             r.Streams(),
 		ContinueFinal:      isTrue(r.ContinueFinalMessage),
-		OffersTools:        plan.optional,
+		OffersTools:        p.optional,
 		NoGenerationPrompt: r.AddGenerationPrompt != nil && !*r.AddGenerationPrompt,
 	}
-	c.Sampling.Guide = plan.guide
+	c.Sampling.Guide = p.guide
 	for i, m := range r.Messages {
 		c.Messages = append(c.Messages, m.chatMessage("content", "messages", i))
 	}

@@ -118,15 +118,15 @@ func (r *ResponseRequest) sampling() engine.Sampling {
 }
 
 // conversation converts a valid request with its plan.
-func (r *ResponseRequest) conversation(plan plan) chat.Conversation {
+func (r *ResponseRequest) conversation(p plan) chat.Conversation {
 	c := chat.Conversation{
 		Model:       r.Model,
 		Field:       "input",
 		Sampling:    r.sampling(),
 		Stream:      r.Streams(),
-		OffersTools: plan.optional,
+		OffersTools: p.optional,
 	}
-	c.Sampling.Guide = plan.guide
+	c.Sampling.Guide = p.guide
 	if r.Instructions != nil && *r.Instructions != "" {
 		c.Messages = append(c.Messages, chat.Message{
 			Role:  "system",

@@ -20,15 +20,15 @@ func header(width, height uint32) []byte {
 	return binary.BigEndian.AppendUint32(file, crc32.ChecksumIEEE(file[12:]))
 }
 
-// FuzzOpen looks for files that crash a decoder or a check.
-func FuzzOpen(f *testing.F) {
+// FuzzNormalize looks for files that crash a decoder or a check.
+func FuzzNormalize(f *testing.F) {
 	files, _ := filepath.Glob("testdata/*.*")
 	for _, path := range files {
 		f.Add(fixture(f, filepath.Base(path)))
 	}
 	l := newLoader(f, func(c *Config) { c.MaxPixels = 1 << 16; c.DecodePixels = 1 << 16 })
 	f.Fuzz(func(t *testing.T, file []byte) {
-		img, _, err := l.open(t.Context(), file)
+		img, _, err := l.normalize(t.Context(), file)
 		if err == nil && (img.Width*img.Height > 1<<16 || img.Format == "gif") {
 			t.Errorf("%s %d × %d", img.Format, img.Width, img.Height)
 		}

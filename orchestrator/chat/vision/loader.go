@@ -32,7 +32,7 @@ func NewLoader(c Config, budget *memory.Budget) *Loader {
 }
 
 // file returns the image file of a source.
-func (s *Set) file(ctx context.Context, from Source) ([]byte, error) {
+func (s *Images) file(ctx context.Context, from Source) ([]byte, error) {
 	l := s.loader
 	if from.Base64 != "" && from.URL == "" {
 		return l.decodeBase64(from.Base64)

@@ -94,7 +94,7 @@ func TestReference(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, w, h, err := (&Set{loader: l, images: []*Image{img}, request: t.Context()}).RGB(t.Context(), 0, 0)
+			got, w, h, err := (&Images{loader: l, images: []*Image{img}, request: t.Context()}).RGB(t.Context(), 0, 0)
 			if err != nil || w != want.Width || h != want.Height {
 				t.Fatalf("%d × %d, %v; want %d × %d", w, h, err, want.Width, want.Height)
 			}

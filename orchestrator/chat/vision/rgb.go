@@ -14,7 +14,7 @@ import (
 // RGB returns the images as one tensor [n, h, w, 3] of bytes, for engines that accept pixels. Each is scaled to width
 // and height. If both are 0, nothing is scaled: all get the size of the canvas, with white right of and below smaller
 // ones. RGB refuses images that have more than DecodePixels together, and names the image at fault.
-func (s *Set) RGB(ctx context.Context, width, height int) (pixels []byte, w, h int, err error) {
+func (s *Images) RGB(ctx context.Context, width, height int) (pixels []byte, w, h int, err error) {
 	images := s.All()
 	scaled := width > 0 && height > 0
 	if !scaled {
@@ -51,7 +51,7 @@ func canvas(images []*Image) (width, height int) {
 
 // checkCanvas refuses images that need too large a canvas, such as a wide and a tall one that are small each. It blames
 // the first image that makes the canvas too large.
-func (s *Set) checkCanvas(width, height int) error {
+func (s *Images) checkCanvas(width, height int) error {
 	limit := s.loader.config.DecodePixels
 	images := s.All()
 	if len(images)*width*height <= limit {

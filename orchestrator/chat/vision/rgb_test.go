@@ -14,13 +14,13 @@ func TestRGB(t *testing.T) {
 		for i := range w * h {
 			img.Set(i%w, i/w, c)
 		}
-		opened, _, err := l.open(t.Context(), encodePNG(t, img))
+		opened, _, err := l.normalize(t.Context(), encodePNG(t, img))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return opened
 	}
-	set := func(images ...*Image) *Set { return &Set{loader: l, images: images, request: t.Context()} }
+	set := func(images ...*Image) *Images { return &Images{loader: l, images: images, request: t.Context()} }
 	red := open(10, 8, color.RGBA{255, 0, 0, 255})
 	blue := open(8, 12, color.RGBA{0, 0, 255, 255})
 	pixels, w, h, err := set(red, blue).RGB(t.Context(), 0, 0)

@@ -17,11 +17,11 @@ type Source struct {
 	Path []any
 }
 
-// Set are the images of one request. A nil Set has none.
-type Set struct {
+// Images are the images of one request. A nil Images has none.
+type Images struct {
 	loader *Loader
 	images []*Image
-	// request is the context of the request. When it ends, the set releases its share of the memory budget.
+	// request is the context of the request. When it ends, the memory of the images no longer counts against the budget.
 	request context.Context
 	fetched atomic.Int64 // bytes of the files that were fetched
 }
@@ -33,7 +33,7 @@ const (
 )
 
 // All returns the images in the order of their sources.
-func (s *Set) All() []*Image {
+func (s *Images) All() []*Image {
 	if s == nil {
 		return nil
 	}
@@ -42,9 +42,9 @@ func (s *Set) All() []*Image {
 
 // Load loads, checks and flattens the images of a request, a few at a time. A bad image is an Invalid fault with the
 // Path of its source. ctx must end with the request: until then the images count against the memory budget.
-func (l *Loader) Load(ctx context.Context, sources []Source) (*Set, error) {
+func (l *Loader) Load(ctx context.Context, sources []Source) (*Images, error) {
 	const concurrency = 4
-	s := &Set{loader: l, images: make([]*Image, len(sources)), request: ctx}
+	s := &Images{loader: l, images: make([]*Image, len(sources)), request: ctx}
 	work, ctx := errgroup.WithContext(ctx)
 	work.SetLimit(concurrency)
 	for i, source := range sources {
@@ -69,12 +69,12 @@ func withPath(err error, path []any) error {
 	return err
 }
 
-func (s *Set) load(ctx context.Context, source Source) (*Image, error) {
+func (s *Images) load(ctx context.Context, source Source) (*Image, error) {
 	file, err := s.file(ctx, source)
 	if err != nil {
 		return nil, err
 	}
-	img, rewritten, err := s.loader.open(ctx, file)
+	img, rewritten, err := s.loader.normalize(ctx, file)
 	if err == nil && rewritten {
 		err = s.reserve(ctx, fileWeight*int64(len(img.File)))
 	}
@@ -82,7 +82,7 @@ func (s *Set) load(ctx context.Context, source Source) (*Image, error) {
 }
 
 // reserve takes bytes of the memory budget until the request ends.
-func (s *Set) reserve(ctx context.Context, bytes int64) error {
+func (s *Images) reserve(ctx context.Context, bytes int64) error {
 	release, err := s.loader.memory.Acquire(ctx, bytes)
 	if err == nil {
 		context.AfterFunc(s.request, release)
@@ -92,7 +92,7 @@ func (s *Set) reserve(ctx context.Context, bytes int64) error {
 
 // reserveFetched reserves memory for more bytes of a file that is being fetched. It refuses more than FetchTotal for
 // one request.
-func (s *Set) reserveFetched(ctx context.Context, bytes int64) error {
+func (s *Images) reserveFetched(ctx context.Context, bytes int64) error {
 	limit := int64(s.loader.config.FetchTotal)
 	if s.fetched.Add(bytes) > limit {
 		return fault.New(fault.Invalid, "the images fetched for one request are larger than %d bytes together", limit)
