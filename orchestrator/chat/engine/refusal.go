@@ -13,21 +13,29 @@ import (
 // tooLong matches messages of vLLM, TensorRT-LLM and Retort's models about a prompt that is too long. The groups, if
 // any, are the length of the prompt and the limit in tokens.
 var tooLong = []*regexp.Regexp{
-	regexp.MustCompile(`prompt \(length (?P<prompt>\d+)\) (?:plus the number of requested output tokens \(at least 1\) )?is longer than the maximum model length of (?P<limit>\d+)`),
+	regexp.MustCompile(`prompt \(length (?P<prompt>\d+)\) ` +
+		`(?:plus the number of requested output tokens \(at least 1\) )?` +
+		`is longer than the maximum model length of (?P<limit>\d+)`),
 	regexp.MustCompile(`[Pp]rompt length \((?P<prompt>\d+)\) exceeds maximum input length \((?P<limit>\d+)\)`),
-	regexp.MustCompile(`maximum context length is (?P<limit>\d+) tokens\. However, (?:you requested|your request has|your messages resulted in|your prompt contains(?: at least)?) (?P<prompt>\d+)(?: input)? tokens`),
+	regexp.MustCompile(`maximum context length is (?P<limit>\d+) tokens\. However, ` +
+		`(?:you requested|your request has|your messages resulted in|your prompt contains(?: at least)?) ` +
+		`(?P<prompt>\d+)(?: input)? tokens`),
 	regexp.MustCompile(`maximum context length is (?P<limit>\d+) tokens`), // vLLM counts the characters of a very long prompt
 	regexp.MustCompile(`longer than the maximum model length|exceeds maximum input length|maximum context length`),
 }
 
 // refusals matches messages about the request, as opposed to failures of the engine: those of Retort's models, of vLLM
 // and of the image library PIL.
-var refusals = regexp.MustCompile(`(?s)(?:InvalidRequest: (?P<retort>.+)|(?P<vllm>At most \d+ image\(s\) may be provided in one (?:prompt|request)\.?)|(?P<pil>cannot identify image file))`)
+var refusals = regexp.MustCompile(`(?s)InvalidRequest: (.+)|` +
+	`(At most \d+ image\(s\) may be provided in one (?:prompt|request)\.?)|` +
+	`(cannot identify image file)`)
 
 // guideRefusals matches messages of vLLM's backends xgrammar, guidance and outlines about a guide that is malformed or
 // that they do not support.
-var guideRefusals = regexp.MustCompile(`(?s)(?:The provided JSON schema contains features not supported|Failed to transform (?:json schema|regex|choices) into|` +
-	`Invalid (?:JSON )?grammar specification|Grammar error: |Error parsing regex: |Regex uses unsupported feature for structured outputs).*`)
+var guideRefusals = regexp.MustCompile(`(?s)(?:The provided JSON schema contains features not supported|` +
+	`Failed to transform (?:json schema|regex|choices) into|` +
+	`Invalid (?:JSON )?grammar specification|Grammar error: |Error parsing regex: |` +
+	`Regex uses unsupported feature for structured outputs).*`)
 
 // settingRefusal matches messages of vLLM (seen in 0.32) about a setting that it refuses. The groups are the reason and
 // the setting's name.

@@ -6,13 +6,13 @@
 //
 // Each also exists below /v1/openai, the base path of llama-stack-client in 2025.
 //
-// The interface is NVIDIA NIM's for vision-language models. It serves vLLM's
+// The interface is that of NVIDIA NIM for vision-language models. NIM has vLLM's interface
 // (https://docs.vllm.ai/en/stable/serving/openai_compatible_server/), which follows OpenAI's
 // (https://platform.openai.com/docs/api-reference/chat).
 //
 // A [Request] is validated (validate.go) and becomes a [chat.Conversation] (conversation.go). Its answer is a
 // [Completion] (service.go) or a stream of [Chunk]s (stream.go). Text completions (text_*.go) and the Responses API
-// (response_*.go) use the same service. guide.go and tools.go turn constraints and tools into a plan.
+// (response_*.go) use the same service. guide.go and tools.go turn the guides and tools of a request into its plan.
 //
 // Terms:
 //
