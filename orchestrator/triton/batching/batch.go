@@ -39,7 +39,8 @@ func newBatch[Row, Result any](rows []*row[Row, Result], seed *row[Row, Result])
 		}
 	}
 	b.waiters = len(b.submissions)
-	ctx := telemetry.WithRequest(context.WithoutCancel(seed.submission.ctx), nil)
+	// The time with Triton is counted for each submission, not for the request of the seed.
+	ctx := telemetry.WithRequest(context.WithoutCancel(seed.submission.ctx), &telemetry.Request{})
 	if allHaveDeadlines {
 		b.ctx, b.cancel = context.WithDeadline(ctx, latest)
 	} else {
