@@ -140,7 +140,7 @@ func TestKeysOpenEveryAPI(t *testing.T) {
 }
 
 func TestCORSOnlyIfSet(t *testing.T) {
-	ask := func(p *program) (allowed string) {
+	preflight := func(p *program) (allowed string) {
 		req, _ := http.NewRequest("OPTIONS", p.ports["embedding"]+"/v1/embeddings", nil)
 		req.Header.Set("Origin", "https://lab.example")
 		req.Header.Set("Access-Control-Request-Method", "POST")
@@ -151,10 +151,10 @@ func TestCORSOnlyIfSet(t *testing.T) {
 		res.Body.Close()
 		return res.Header.Get("Access-Control-Allow-Origin")
 	}
-	if got := ask(start(t)); got != "" {
+	if got := preflight(start(t)); got != "" {
 		t.Errorf("CORS without the setting: %q", got)
 	}
-	if got := ask(start(t, "--cors-origins=https://lab.example")); got != "https://lab.example" {
+	if got := preflight(start(t, "--cors-origins=https://lab.example")); got != "https://lab.example" {
 		t.Errorf("CORS with the setting: %q", got)
 	}
 }
@@ -188,6 +188,6 @@ func TestTraces(t *testing.T) {
 		return bytes.Count(spans, want) >= 2 && bytes.Contains(spans, []byte("retort-test"))
 	})
 	if got, _ := traced.Load().(string); !strings.Contains(got, trace) {
-		t.Errorf("Triton was given traceparent %q", got)
+		t.Errorf("Triton received traceparent %q", got)
 	}
 }

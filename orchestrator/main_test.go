@@ -63,15 +63,22 @@ type program struct {
 	triton *tritontest.Server
 	out    console
 	ports  map[string]string // URL by listener: "main", "embedding", …
+	stop   context.CancelFunc
+	ended  chan struct{}
+	err    error // of run; set when ended is closed
 }
 
 // start runs the program with the embedding models of the real repository, whose graphs are replaced by a toy.
 func start(t *testing.T, args ...string) *program {
 	t.Helper()
-	p := &program{t: t, ports: map[string]string{}}
-	p.triton = tritontest.Start(t, entry(t, "minilm_embed"), entry(t, "minilm_embed_qa"))
+	return startWith(t, tritontest.Start(t, entry(t, "minilm_embed"), entry(t, "minilm_embed_qa")), args...)
+}
+
+// startWith runs the program in front of a test Triton with at least one embedding model.
+func startWith(t *testing.T, server *tritontest.Server, args ...string) *program {
+	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
+	p := &program{t: t, triton: server, ports: map[string]string{}, stop: stop, ended: make(chan struct{})}
 	args = append([]string{
 		"serve", "--host=127.0.0.1", "--port=-1", "--triton-url=" + p.triton.URL(),
 		"--model-repository=../model_repository", "--discovery=50ms", "--log-format=json", "--log-level=debug", "--no-jobs",
@@ -79,20 +86,27 @@ func start(t *testing.T, args ...string) *program {
 	for _, s := range services {
 		args = append(args, "--"+s.name+"-port=-1")
 	}
-	go func() { ended <- run(ctx, args, &p.out) }()
-	t.Cleanup(func() {
-		stop()
-		http.DefaultClient.CloseIdleConnections()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	})
-	p.eventually("it listens", func() bool { return p.listening() })
+	go func() {
+		defer close(p.ended)
+		p.err = run(ctx, args, &p.out)
+	}()
+	t.Cleanup(p.await)
+	p.eventually("it listens", p.listening)
 	p.eventually("the models are found", func() bool {
 		status, _ := p.get("embedding", "/v1/health/ready")
 		return status == 200
 	})
 	return p
+}
+
+// await stops the program and returns when it has ended.
+func (p *program) await() {
+	p.stop()
+	http.DefaultClient.CloseIdleConnections()
+	<-p.ended
+	if p.err != nil {
+		p.t.Error(p.err)
+	}
 }
 
 var opened = regexp.MustCompile(`"listener":"(\w+)","address":"([^"]+)"`)
@@ -202,7 +216,7 @@ func normalize(v []float32) {
 	}
 }
 
-// TestConversations holds the answers to good and bad requests as text: see testdata/README.md.
+// TestConversations compares the answers to good and bad requests with text files: see testdata/README.md.
 func TestConversations(t *testing.T) {
 	p := start(t)
 	files, err := filepath.Glob("testdata/*.txt")
@@ -407,7 +421,7 @@ func TestEveryRequestIsLoggedAndCounted(t *testing.T) {
 	}
 }
 
-func TestAPageOfLinks(t *testing.T) {
+func TestLinksPage(t *testing.T) {
 	p := start(t)
 	status, text := p.get("main", "/apis")
 	for _, want := range []string{"<h1>Retort</h1>", "Text embedding", "retort/minilm-embedqa-v2",
@@ -444,21 +458,7 @@ func TestDrainLetsRequestsEnd(t *testing.T) {
 		<-draining
 		return answer(ctx, r)
 	}
-	server := tritontest.Start(t, slow)
-	ctx, stop := context.WithCancel(context.Background())
-	p := &program{t: t, ports: map[string]string{}}
-	ended := make(chan error, 1)
-	args := []string{"serve", "--host=127.0.0.1", "--port=-1", "--triton-url=" + server.URL(),
-		"--model-repository=../model_repository", "--log-format=json", "--no-jobs"}
-	for _, s := range services {
-		args = append(args, "--"+s.name+"-port=-1")
-	}
-	go func() { ended <- run(ctx, args, &p.out) }()
-	p.eventually("it listens", p.listening)
-	p.eventually("the model is found", func() bool {
-		status, _ := p.get("embedding", "/v1/health/ready")
-		return status == 200
-	})
+	p := startWith(t, tritontest.Start(t, slow))
 	status := make(chan int, 1)
 	go func() {
 		got, _ := p.post("embedding", "/v1/embeddings",
@@ -466,7 +466,7 @@ func TestDrainLetsRequestsEnd(t *testing.T) {
 		status <- got
 	}()
 	<-started
-	stop()
+	p.stop()
 	p.eventually("new requests are refused", func() bool {
 		res, err := http.Get(p.ports["embedding"] + "/v1/health/live")
 		if err == nil {
@@ -478,10 +478,7 @@ func TestDrainLetsRequestsEnd(t *testing.T) {
 	if got := <-status; got != 200 {
 		t.Errorf("the request in flight was answered with %d", got)
 	}
-	http.DefaultClient.CloseIdleConnections()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	p.await()
 	if _, err := http.Get(p.ports["embedding"] + "/v1/health/live"); err == nil {
 		t.Error("it still listens")
 	}

@@ -69,7 +69,7 @@ func (c *chatCommand) Run(p *Process) error {
 			return err
 		}
 		if question = strings.TrimSpace(string(text)); question == "" {
-			return errors.New("nothing to ask: give a question, or pipe one in")
+			return errors.New("no question: give one as an argument, or pipe it in")
 		}
 	}
 	_, err = c.ask(p, s, model, append(messages, userMessage(question, pictures)))

@@ -1,9 +1,9 @@
-// Package command has the commands of the command line that do not read the gateway's settings: those that ask a
-// running service, such as optimize and rank, and jobs, model and man.
+// Package command has the commands of the command line that do not read the gateway's settings: those that call a
+// running service, such as optimize and rank, and describe, jobs, model and man.
 //
-// Most of them read rows and write records. The records come in the order of the rows. A row that cannot be answered is
-// reported on standard error, and the others go on. Every record has the line of its row, so that an interrupted run
-// can be resumed from its own output.
+// Most of them read rows and write records, in the order of the rows. A row that cannot be answered is reported on
+// standard error, and the others are answered. Every record has the line of its row, so that an interrupted run can
+// continue from its own output.
 //
 // Terms:
 //   - row: a molecule, template, text or hidden state of the input, identified by its line.
@@ -14,7 +14,7 @@ package command
 
 import "github.com/alecthomas/kong"
 
-// Commands are the commands that read rows or ask a question.
+// Commands are the commands for molecules, texts and images.
 type Commands struct {
 	Optimize  optimizeCommand  `cmd:"" group:"Molecules" help:"Search for better molecules near given ones."`
 	Sample    sampleCommand    `cmd:"" group:"Molecules" help:"Sample molecules around given ones in latent space."`

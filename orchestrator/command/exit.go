@@ -10,12 +10,12 @@ import (
 	"retort/orchestrator/client"
 )
 
-// The exit codes of all commands. Whatever was done is in the output.
+// The exit codes of all commands.
 const (
 	exitFailed      = 1   // a file, a setting or the service refused
 	exitUsage       = 2   // the command line is wrong
 	exitRows        = 3   // some rows could not be answered
-	exitUnreachable = 4   // the service does not answer, or went away
+	exitUnreachable = 4   // the service does not answer
 	exitInterrupted = 130 // by Ctrl-C or SIGTERM
 )
 
@@ -25,9 +25,9 @@ const exitCodes = `0 all rows were answered; ` +
 	`2 the command line is wrong; ` +
 	`3 some rows could not be answered, each of which is reported on standard error with its line; ` +
 	`4 the service does not answer or went away; ` +
-	`130 interrupted. Whatever was done until then is in the output.`
+	`130 interrupted. The answers so far are in the output.`
 
-// rowsError says how many rows could not be answered. Each has been reported.
+// rowsError is the error of a run in which some rows could not be answered. Each has been reported.
 type rowsError struct{ failed, total int }
 
 func (e *rowsError) Error() string {

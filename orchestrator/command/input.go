@@ -17,21 +17,14 @@ import (
 
 // inputRow is a row of the input.
 type inputRow struct {
-	line  int     // from 1; of an argument its position
-	text  string  // SMILES, template or text; of an SDF the mol block
+	line  int     // from 1; the position of an argument
+	text  string  // SMILES, template, text or, in an SDF, mol block
 	name  string  // "" for none
-	label string  // what records show as input; "" means text
-	json  []byte  // the whole line, of JSONL
+	label string  // shown as input by records; "" for text
+	json  []byte  // the whole line of JSONL
 	isMol bool    // text is a mol block
 	kept  []field // kept columns
 	err   error   // why the row cannot be read
-}
-
-func (r inputRow) labelOrText() string {
-	if r.label != "" {
-		return r.label
-	}
-	return r.text
 }
 
 // texts returns the texts of rows.
@@ -108,7 +101,7 @@ var formatByExtension = map[string]string{
 func extension(name string) string { return strings.ToLower(filepath.Ext(name)) }
 
 var errNoInput = errors.New(
-	"nothing to work on: give molecules or texts as arguments, a file with --input, or pipe them in")
+	"no input: give molecules or texts as arguments, a file with --input, or pipe them in")
 
 // source is where rows come from. It can be read more than once, unless it is standard input.
 type source struct {

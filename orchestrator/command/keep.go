@@ -11,7 +11,7 @@ import (
 // keepAll is the value of --keep for all columns of a table.
 const keepAll = "all"
 
-// checkKeep reports whether --keep makes sense for a format.
+// checkKeep returns an error if --keep makes no sense for a format.
 func (in inputFlags) checkKeep(format string) error {
 	if len(in.Keep) == 0 {
 		return nil
@@ -22,14 +22,14 @@ func (in inputFlags) checkKeep(format string) error {
 	case "jsonl", "sdf":
 		if slices.Contains(in.Keep, keepAll) {
 			return errors.New("--keep all needs a table with a header: " +
-				"of JSONL and SDF the members and data fields are named one by one")
+				"name the members of JSONL and the data fields of an SDF one by one")
 		}
 		return nil
 	}
 	return errors.New("--keep: the input has no columns")
 }
 
-// keptColumns returns the indices of the kept columns. All columns are those other than text and name.
+// keptColumns returns the indices of the kept columns. --keep all excludes the columns text and name.
 func (in inputFlags) keptColumns(header []string, text, name int) ([]int, error) {
 	if slices.Contains(in.Keep, keepAll) {
 		var indices []int
@@ -50,7 +50,7 @@ func (in inputFlags) keptColumns(header []string, text, name int) ([]int, error)
 	return indices, nil
 }
 
-// keptCells returns the kept columns of a record of a table.
+// keptCells returns the kept columns of one record of a table.
 func keptCells(header, record []string, indices []int) []field {
 	var fields []field
 	for _, i := range indices {
@@ -63,7 +63,7 @@ func keptCells(header, record []string, indices []int) []field {
 	return fields
 }
 
-// keptMembers returns the kept members of an object: strings as text, all others as JSON.
+// keptMembers returns the kept members of a JSON object: strings as text, all others as JSON.
 func (in inputFlags) keptMembers(object map[string]json.RawMessage) []field {
 	var fields []field
 	for _, name := range in.Keep {

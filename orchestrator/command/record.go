@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -8,7 +9,7 @@ import (
 	"strconv"
 )
 
-// outputRecord is a record, with the line, label, name and kept columns of its row.
+// outputRecord is a record: the line, label, name and kept columns of its row, and the fields of the answer.
 type outputRecord struct {
 	line   int
 	input  string
@@ -19,15 +20,15 @@ type outputRecord struct {
 
 type field struct {
 	name  string
-	value any // nil for none
+	value any // nil if missing
 }
 
 // record returns a record of the row.
 func (r inputRow) record(fields ...field) outputRecord {
-	return outputRecord{line: r.line, input: r.labelOrText(), name: r.name, kept: r.kept, fields: fields}
+	return outputRecord{line: r.line, input: cmp.Or(r.label, r.text), name: r.name, kept: r.kept, fields: fields}
 }
 
-// onePerRow returns a record of each row, if the service has answered them all.
+// onePerRow returns one record per row. It fails if the service has not answered every row.
 func onePerRow(rows []inputRow, answered int, fields func(i int) []field) ([]answer, error) {
 	if answered != len(rows) {
 		return nil, errAnswerCount(answered, len(rows))

@@ -2,6 +2,7 @@ package command
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -25,7 +26,7 @@ func (r resumePoint) matches(row inputRow) bool {
 		return true // their records show another text
 	}
 	normalize := func(text string) string { return strings.TrimSpace(printable(toUTF8(text), "")) }
-	return normalize(row.labelOrText()) == normalize(r.input)
+	return normalize(cmp.Or(row.label, row.text)) == normalize(r.input)
 }
 
 // scanBuffer is the size of the buffer that reads the output file, in bytes.
