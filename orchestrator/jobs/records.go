@@ -51,7 +51,7 @@ type Quota struct {
 	Noun       string // for one record, such as "file"
 	MaxRecords int
 	MaxBytes   int64 // of all records; does not bind callers without a key, who are one owner
-	// Kind and RetryAfter are those of the error; Hint ends its message.
+	// Kind and RetryAfter belong to the error of an exceeded quota; Hint ends its message.
 	Kind       fault.Kind
 	RetryAfter time.Duration
 	Hint       string
@@ -103,7 +103,8 @@ func NewPage[Item any](items []Item, hasMore bool, id func(Item) string) Page[It
 	return page
 }
 
-// ReadPage returns the page with item of each record. It leaves out records that have just been deleted.
+// ReadPage reads the records of keys and returns the page of their items. It leaves out records that have just been
+// deleted.
 func ReadPage[Record, Item any](
 	ctx context.Context, t *queue.Table[Record], keys []string, hasMore bool,
 	item func(Record) Item, id func(Item) string,

@@ -86,7 +86,7 @@ func (s *Storage[Stores]) Fault(err error) error {
 // openTimeout bounds the opening of all stores of a kind.
 const openTimeout = time.Minute
 
-// Opener opens one store.
+// Opener opens one store of a kind of job.
 type Opener func(context.Context, *queue.Engine) error
 
 // OpenInto returns an opener that sets store to the store with a name. open is one of package queue's constructors.

@@ -101,7 +101,7 @@ func (p parsedLine) wantsStream() bool {
 // maxCustomID is the longest custom_id in bytes.
 const maxCustomID = 512
 
-// nextRequest returns the next line of the file of a batch after it was checked.
+// nextRequest returns the next line of the input file of a batch, which has been checked.
 func (r record) nextRequest(lines *lineReader) (parsedLine, error) {
 	l, err := lines.next()
 	if err != nil {

@@ -205,7 +205,7 @@ func (a attempt) hasGoodAnswer(ctx context.Context, n int) (bool, error) {
 	return err == nil && answer[0] == markGood, err
 }
 
-// answer sends line n and returns its answer as it is stored.
+// answer sends line n and returns its answer in the form in which it is stored.
 func (a attempt) answer(ctx context.Context, n int, request parsedLine) (answer []byte, ok bool, err error) {
 	id := fmt.Sprintf("batch_req_%s-%d", strings.TrimPrefix(a.record.ID, "batch_"), n)
 	result := Answer{ID: id, CustomID: *request.CustomID}

@@ -26,6 +26,7 @@ type Files struct {
 	recent []part // that Slice read last, oldest first
 }
 
+// part is a part of a file in memory.
 type part struct {
 	subject string
 	data    []byte
