@@ -110,8 +110,8 @@ func Explain(text string, err error) error {
 	return fmt.Errorf("%q: %w", text, f)
 }
 
-// Reason returns why a text is not a molecule, without the text itself, and the byte offset of the error, or -1 if it is
-// unknown. err is an error of [Parse].
+// Reason returns why a text is not a molecule, without the text itself, and the byte offset of the error, or -1 if it
+// is unknown. err is an error of [Parse].
 func Reason(err error) (reason string, position int) {
 	var syntax *SyntaxError
 	var valence *ValenceError

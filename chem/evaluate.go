@@ -28,9 +28,9 @@ type Result struct {
 	Err      error
 }
 
-// Evaluate reads SMILES on all cores and computes the facts of each molecule. The i-th result belongs to the i-th text, and a text that is not a molecule is an
-// error of its row only. When ctx ends, Evaluate stops after the current chunks of up to 64 molecules and returns the
-// error of ctx, which is also the error of each row without a result.
+// Evaluate reads SMILES on all cores and computes the facts of each molecule. The i-th result belongs to the i-th text,
+// and a text that is not a molecule is an error of its row only. When ctx ends, Evaluate stops after the current chunks
+// of up to 64 molecules and returns the error of ctx, which is also the error of each row without a result.
 func Evaluate(ctx context.Context, smiles []string, facts Facts) ([]Result, error) {
 	results := make([]Result, len(smiles))
 	err := cores.Chunks(ctx, len(smiles), nil, func(_ context.Context, from, to int) error {

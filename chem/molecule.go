@@ -15,8 +15,8 @@ type Molecule struct {
 	facts rdkit.Profile
 }
 
-// parsed are the properties that Parse computes.
-const parsed = rdkit.Canonical | rdkit.Formula
+// parseProperties are the properties that Parse computes.
+const parseProperties = rdkit.Canonical | rdkit.Formula
 
 // Parse reads SMILES within the limits. It accepts the same SMILES as RDKit, but no names and extensions after them.
 // The error is a [*SyntaxError], a [*ValenceError], a [*KekulizeError], a [*LimitError] or ErrEmpty.
@@ -25,7 +25,7 @@ func Parse(smiles string) (*Molecule, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newMolecule(smiles, text, rdkit.Profiles([]string{text}, parsed)[0], parsed)
+	return newMolecule(smiles, text, rdkit.Profiles([]string{text}, parseProperties)[0], parseProperties)
 }
 
 // newMolecule returns the molecule of a profile. Errors have the given text, with its white space.

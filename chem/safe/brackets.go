@@ -11,8 +11,8 @@ import (
 // maxAttachment is the upper bound of attachment numbers.
 const maxAttachment = 999
 
-// toPlain converts the bracket form to plain SAFE: <n> becomes the n-th number above the ring numbers of the text. A text
-// without angle brackets does not change.
+// toPlain converts the bracket form to plain SAFE: <n> becomes the n-th number above the ring numbers of the text. A
+// text without angle brackets does not change.
 func toPlain(text string) (string, error) {
 	if !strings.Contains(text, "<") {
 		return text, nil

@@ -10,8 +10,8 @@ import (
 )
 
 // replaceLabels replaces the labels [n*] of cuts and open positions with the numbers of SAFE: unused ring numbers, or
-// 1, 2 … in brackets. They are assigned in the order of the labels as strings, [10*] before [2*], as in the reference. Any
-// other label is a wildcard atom of the molecule and becomes "*".
+// 1, 2 … in brackets. They are assigned in the order of the labels as strings, [10*] before [2*], as in the reference.
+// Any other label is a wildcard atom of the molecule and becomes "*".
 func (o EncodeOptions) replaceLabels(joined string, p *rdkit.Pieces) string {
 	highest := 0
 	if !o.Brackets {
@@ -57,8 +57,8 @@ func countLabels(joined string) map[string]int {
 // bonds are the bonds that SMILES writes, and none.
 var bonds = []string{"", "-", "=", "#", "$", ":", "~", "/", `\`, "->", "<-"}
 
-// numberReplacer returns a replacer of labels by numbers. A branch that is only a label, "([7*])" or "(=[7*])", loses its
-// parentheses, as SMILES requires.
+// numberReplacer returns a replacer of labels by numbers. A branch that is only a label, "([7*])" or "(=[7*])", loses
+// its parentheses, as SMILES requires.
 func numberReplacer(numbers map[string]string) *strings.Replacer {
 	var pairs []string
 	for label, number := range numbers {

@@ -45,9 +45,9 @@ func (d *diagonal) add(weight float64, z []float64) {
 	}
 }
 
-// update multiplies each deviation by 2^((Σ w z² - decay) / 2), where decay is the sum of the weights: a log-linear form
-// of eq. (47) on the diagonal, in which the base 2 makes a single z² of 0 or of 2 change the variance just as the linear
-// form does.
+// update multiplies each deviation by 2^((Σ w z² - decay) / 2), where decay is the sum of the weights: a log-linear
+// form of eq. (47) on the diagonal, in which the base 2 makes a single z² of 0 or of 2 change the variance just as the
+// linear form does.
 func (d *diagonal) update(decay float64) {
 	for i := range d.deviations {
 		factor := math.Exp(math.Ln2 * (d.square[i] - decay) / 2)

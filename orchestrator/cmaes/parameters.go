@@ -14,8 +14,8 @@ type parameters struct {
 	chi     float64   // expected length of a standard normal vector
 }
 
-// newParameters returns Table 1 of the tutorial, with the learning rates of Ros and Hansen 2008, which have n in place of
-// n² degrees of freedom, and the constants of PyPI cma 4.5.0.
+// newParameters returns Table 1 of the tutorial, with the learning rates of Ros and Hansen 2008, which have n in place
+// of n² degrees of freedom, and the constants of PyPI cma 4.5.0.
 func newParameters(n, lambda int) parameters {
 	var p parameters
 	p.weights, p.mu, p.mueff = rawWeights(lambda)

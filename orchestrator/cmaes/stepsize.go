@@ -4,8 +4,8 @@ import "math"
 
 // stepSize adapts sigma and decides when the covariance path stalls.
 type stepSize interface {
-	// updatePath updates the step-size path and reports whether the covariance path stalls, eq. (45): the step-size path
-	// is so long that sigma is still far too small. Tell calls it once a generation, before factor.
+	// updatePath updates the step-size path and reports whether the covariance path stalls, eq. (45): the step-size
+	// path is so long that sigma is still far too small. Tell calls it once a generation, before factor.
 	updatePath(o *Optimizer) (stalled bool)
 	// factor returns the factor by which sigma changes.
 	factor(o *Optimizer) float64
@@ -62,7 +62,7 @@ const twoPointRate = 0.3
 func (s *twoPoint) factor(o *Optimizer) float64 {
 	s.average *= 1 - twoPointRate
 	if o.mirrored {
-		var difference float64 // how many ranks row 0 is ahead of row 1
+		var difference float64 // in rank of row 0 and row 1; positive if row 0 is better
 		for _, value := range o.values {
 			if value < o.values[1] {
 				difference++

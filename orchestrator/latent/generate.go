@@ -7,14 +7,14 @@ import (
 	"retort/orchestrator/unfinished"
 )
 
-// Generate returns molecules from each seed, best first. If the work ends early with an unfinished.Reason, the answer has
-// the molecules so far.
+// Generate returns molecules from each seed, best first. If the work ends early with an unfinished.Reason, the answer
+// has the molecules so far.
 func (s *Service) Generate(ctx context.Context, r Generate) (Generated, error) {
 	return s.generate(ctx, r, func(Progress) error { return nil })
 }
 
-// Stream is Generate with progress: it sends a Progress per iteration and seed, then the Generated. An error of send ends
-// the searches.
+// Stream is Generate with progress: it sends a Progress per iteration and seed, then the Generated. An error of send
+// ends the searches.
 func (s *Service) Stream(ctx context.Context, r Generate, send func(any) error) error {
 	answer, err := s.generate(ctx, r, func(p Progress) error { return send(p) })
 	if err != nil {
@@ -40,8 +40,8 @@ func (s *Service) generate(ctx context.Context, r Generate, send func(Progress) 
 	return searches.answer(s.config.Generated, mark), nil
 }
 
-// prepare reads the objective and the seeds of a request. Before anything is computed, it checks that the oracles answer
-// and may score as many molecules as the request may evaluate.
+// prepare reads the objective and the seeds of a request. Before anything is computed, it checks that the oracles
+// answer and may score as many molecules as the request may evaluate.
 func (s *Service) prepare(ctx context.Context, r Generate, send func(Progress) error) (*searches, error) {
 	target, err := openTarget(r, s.oracles.All())
 	if err != nil {

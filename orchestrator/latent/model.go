@@ -41,8 +41,8 @@ const (
 	tensorScore       = "score"          // FP32 [rows, 1], or [rows, beams] from the beam decoder
 )
 
-// tritonModel is a Model served by Triton: entries of the model repository with the parameter role "encoder" and "decoder", and
-// "beam_decoder" if the model has beam search.
+// tritonModel is a Model served by Triton: entries of the model repository with the parameter role "encoder" and
+// "decoder", and "beam_decoder" if the model has beam search.
 type tritonModel struct {
 	modelEntry ModelEntry
 	space      *search.Space

@@ -118,8 +118,8 @@ func (s *searches) run(ctx, finalContext context.Context) error {
 	return group.Wait()
 }
 
-// hasNews reports whether the answer would have a molecule or a score that the client does not know. It knows the seeds,
-// and their scores unless the request has an objective.
+// hasNews reports whether the answer would have a molecule or a score that the client does not know. It knows the
+// seeds, and their scores unless the request has an objective.
 func (s *searches) hasNews() bool {
 	known := map[string]bool{}
 	if s.request.Objective == nil {

@@ -82,8 +82,8 @@ func (s *seeds) encode(ctx context.Context) error {
 	return nil
 }
 
-// seedOf returns the seed of a text that was read as a molecule. Its tokens are those of the canonical SMILES, which
-// the model was trained on.
+// seedOf returns the seed of a text that was read as a molecule. It tokenises the canonical SMILES, because the model
+// was trained on canonical SMILES.
 func seedOf(model Model, smiles string, read chem.Result) (search.Seed, *fault.Error) {
 	if read.Err != nil {
 		return search.Seed{}, invalidSMILES(smiles, read.Err)

@@ -147,7 +147,7 @@ func (r *Generate) skips(readable int) bool {
 	return r.SkipInvalid && r.Smi.List && !(r.Shared && readable == 0)
 }
 
-// searches returns how many searches a request runs.
+// searches returns the number of searches of a request.
 func (r *Generate) searches() int {
 	if r.Shared || !r.Smi.List {
 		return 1

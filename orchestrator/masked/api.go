@@ -22,7 +22,8 @@ type Request struct {
 
 	// Members of version 2.0.
 
-	// Gamma is the fraction of given tokens that molecular context guidance hides in its second pass; 0 for no guidance.
+	// Gamma is the fraction of given tokens that molecular context guidance hides in its second pass; 0 for no
+	// guidance.
 	Gamma wire.Float `json:"gamma"`
 	// MinAddLen is the least length, in API tokens, of the mask that is added to a template without masks.
 	MinAddLen wire.Int `json:"min_add_len"`
@@ -44,8 +45,8 @@ type Request struct {
 	Model any `json:"model"`
 	// Seed makes the answer reproducible; random if nil.
 	Seed *wire.Int `json:"seed"`
-	// Quality conditions the model on high quality, a QED of at least 0.6 and an SA of at most 4, if its training data was
-	// labelled so. Without it, molecules are distributed as in all of the training data.
+	// Quality conditions the model on high quality, a QED of at least 0.6 and an SA of at most 4, if its training data
+	// was labelled so. Without it, molecules are distributed as in all of the training data.
 	Quality wire.Bool `json:"quality"`
 	// Scores adds all properties to each molecule.
 	Scores wire.Bool `json:"scores"`

@@ -27,7 +27,7 @@ func TestHeavy(t *testing.T) {
 		{func(r *Request) { r.Rounds = 1 }, true},
 		{func(r *Request) { r.Smiles = &Template{masks: []maskRange{{least: 5, most: 50}}} }, false},
 		{func(r *Request) { r.Smiles = &Template{masks: make([]maskRange, 250)} }, false},
-		{func(r *Request) { r.Smiles = &Template{masks: []maskRange{{least: 1, most: 50}, {least: 1, most: 50}}} }, true},
+		{func(r *Request) { r.Smiles = &Template{masks: []maskRange{{1, 50}, {1, 50}}} }, true},
 	} {
 		var r Request
 		r.SetDefaults()

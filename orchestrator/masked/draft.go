@@ -131,9 +131,9 @@ func (d *drafter) layout(t *Template, random *rand.Rand) (*layout, error) {
 	return l, nil
 }
 
-// encode returns the tokens of given fragments. If the model lacks a token, the tokens are those of the fragments without
-// stereo, and with carbon in place of unknown atoms such as metals. The molecules have the fragments as given all the
-// same.
+// encode returns the tokens of given fragments. If the model lacks a token, the tokens are those of the fragments
+// without stereo, and with carbon in place of unknown atoms such as metals. The molecules still have the fragments
+// as given.
 func (d *drafter) encode(text string) ([]int32, error) {
 	ids, err := d.model.Encode(text)
 	if _, ok := errors.AsType[*molecules.TokenError](err); !ok {

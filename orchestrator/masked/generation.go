@@ -95,7 +95,7 @@ func (g *generation) firstGeneration(ctx context.Context, count int) (found []*c
 	return found[:min(count, len(found))], err
 }
 
-// pass draws oversampling rows for each template, unmasks them, and returns the molecules of the rows of nearest length.
+// pass draws oversampling rows for each template, unmasks them, and returns the molecules of the nearestRows.
 func (g *generation) pass(ctx context.Context, templates []*Template, oversampling int) ([]*candidate, error) {
 	drafts, err := g.drafter.drafts(ctx, oversample(templates, oversampling, g.seed, g.passes), g.seed, g.passes)
 	if err != nil {
@@ -141,7 +141,7 @@ func (g *generation) unmask(ctx context.Context, drafts []*draft) ([]*candidate,
 	return slices.Concat(candidates...), err
 }
 
-// unmaskPart returns the molecules of some drafts. If the model fails, it returns those of the rows unmasked before.
+// unmaskPart returns the molecules of some drafts. If the model fails, it reads the rows unmasked before the failure.
 func (g *generation) unmaskPart(ctx context.Context, drafts []*draft) ([]*candidate, error) {
 	rows := make([]Row, len(drafts))
 	for i, d := range drafts {

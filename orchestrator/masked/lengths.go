@@ -115,8 +115,8 @@ func (l *lengths) DrawLength(quality bool, random *rand.Rand) int {
 // lengthTolerance is the relative difference of lengths that count as similar.
 const lengthTolerance = 0.05
 
-// DrawTokens returns the number of tokens of a random training molecule of similar length. If there is none, the average
-// decides.
+// DrawTokens returns the number of tokens of a random training molecule of similar length. If there is none, the
+// average decides.
 func (l *lengths) DrawTokens(apiTokens int, quality bool, random *rand.Rand) int {
 	wanted := float64(apiTokens)
 	slack := 0.5 + lengthTolerance*wanted

@@ -6,9 +6,9 @@ import (
 )
 
 // drawMaskCounts draws the number of mask tokens of each segment, 0 for given fragments, and the target length of the
-// molecule in API tokens. The target is the length of the given fragments plus a length for each mask. A template without
-// masks gets one that extends it to the length of a training molecule, but by at least minAddLen. Every open position
-// gets at least one mask token.
+// molecule in API tokens. The target is the length of the given fragments plus a length for each mask. A template
+// without masks gets one that extends it to the length of a training molecule, but by at least minAddLen. Every open
+// position gets at least one mask token.
 func (d *drafter) drawMaskCounts(t *Template, l *layout, random *rand.Rand) (counts []int, target int, err error) {
 	room := d.model.MaxTokens() - len(d.model.Row(nil, Target{})) - l.tokenCount
 	added := 0    // in API tokens
@@ -56,8 +56,8 @@ func (t *Template) drawMaskLengths(random *rand.Rand) []int {
 	return lengths
 }
 
-// drawAddedTokens draws the number of mask tokens, at least 1, for an addition in API tokens. Its share of the tokens of a
-// molecule of the target length is the share of the addition in that length.
+// drawAddedTokens draws the number of mask tokens, at least 1, for an addition in API tokens. Its share of the tokens
+// of a molecule of the target length is the share of the addition in that length.
 func (d *drafter) drawAddedTokens(added, target int, random *rand.Rand) int {
 	fraction := float64(added) / float64(max(target, 1))
 	return max(1, roundRandomly(fraction*float64(d.model.DrawTokens(target, d.quality, random)), random))

@@ -16,10 +16,10 @@ type Model interface {
 	ID() string
 	// MaxTokens is the upper bound on the tokens of a row, [BOS] and [EOS] included.
 	MaxTokens() int
-	// APITokensPerToken is how many API tokens one token of the model stands for on average, at least 1.
+	// APITokensPerToken is the average number of API tokens that a token of the model stands for, at least 1.
 	APITokensPerToken() float64
-	// DrawLength draws the length of a new molecule, in API tokens. Its distribution is that of the training data or, with
-	// quality, of the training molecules of high quality (Request.Quality).
+	// DrawLength draws the length of a new molecule, in API tokens, from the lengths of the training molecules or, with
+	// quality, of those of high quality (Request.Quality).
 	DrawLength(quality bool, random *rand.Rand) int
 	// DrawTokens draws the number of model tokens, at least 1, of a molecule with a length in API tokens.
 	DrawTokens(apiTokens int, quality bool, random *rand.Rand) int
@@ -33,7 +33,8 @@ type Model interface {
 	Decode(ids []int32) (string, error)
 	// Mask is the id of the mask token.
 	Mask() int32
-	// Row frames tokens with [BOS] and [EOS]. A model with condition tokens has those of the target in their place.
+	// Row frames tokens with [BOS] and [EOS]. A model with condition tokens frames them with those of the target
+	// instead.
 	Row(ids []int32, target Target) []int32
 
 	// Unmask returns each row with its masks replaced; all other tokens stay. The result of a row depends only on that
@@ -119,8 +120,8 @@ func (m *tritonModel) Unmask(ctx context.Context, rows []Row) ([][]int32, error)
 // freeSteps is the number of unmasking steps that do not raise the cost of a row.
 const freeSteps = 16
 
-// cost returns the cost of a row in a batch, in tokens: its length, times the ratio of its steps to freeSteps if that is
-// above 1. A batch runs until its last row is unmasked, so rows with hundreds of masks would delay the others.
+// cost returns the cost of a row in a batch, in tokens: its length, times the ratio of its steps to freeSteps if that
+// is above 1. A batch runs until its last row is unmasked, so rows with hundreds of masks would delay the others.
 func (m *tritonModel) cost(row Row) int {
 	masks := 0
 	for _, id := range row.IDs {

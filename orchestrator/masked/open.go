@@ -50,8 +50,9 @@ func versionedID(entry *triton.Model) string {
 	return id + "-v" + entry.Version()
 }
 
-// apiTokens returns how many API tokens each token of a vocabulary stands for: one for each atom, bond, branch and ring
-// number, and two for a dot, since published SAFE numbers both sides of a cut and nested order only marks one with "*".
+// apiTokens returns the number of API tokens that each token of a vocabulary stands for: one for each atom, bond,
+// branch and ring number, and two for a dot, since published SAFE numbers both sides of a cut and nested order only
+// marks one with "*".
 func apiTokens(vocabulary *molecules.SAFE) []int32 {
 	counts := make([]int32, vocabulary.Size())
 	for _, id := range vocabulary.Words() {

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// An addition is what the model puts in place of the masks of a row. Since a token of the model stands for about five API
-// tokens, an addition is often longer or shorter than wanted: a short one because few tokens leave few choices, a long
-// one because they are rare in the training data. So a pass draws several rows for each molecule, and takes the row with
-// the addition nearest to the wanted length.
+// An addition is what the model puts in place of the masks of a row. Since a token of the model stands for about five
+// API tokens, an addition is often longer or shorter than wanted: a short one because few tokens leave few choices, a
+// long one because they are rare in the training data. So a pass draws several rows for each molecule, and takes the
+// row with the addition nearest to the wanted length.
 //
 // These factors divide streamedRows, so that a part of a stream has whole groups. Bounds are in API tokens of masks.
 const (
@@ -37,7 +37,7 @@ func (t *Template) oversampling() int {
 	return longOversample
 }
 
-// maskLengthSeed separates the random numbers of mask lengths from those of rows.
+// maskLengthSeed separates the random numbers of mask lengths from the random numbers of rows.
 const maskLengthSeed = 0x5ba2e
 
 // oversample repeats each template, with its mask lengths drawn, factor times.

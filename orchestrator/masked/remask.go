@@ -15,8 +15,8 @@ import (
 // best fragments of a pool are bonded to a molecule. The molecule is cut at all single bonds outside of rings, one
 // piece is replaced by masks, and the model fills them. The fragments of the result join the pool.
 //
-// There are two differences. The pool starts with the fragments of the first generation, so no library is needed. Half of
-// the rows, on average, start from one of the best molecules instead of a bonded pair, which is a smaller step.
+// There are two differences. The pool starts with the fragments of the first generation, so no library is needed. Half
+// of the rows, on average, start from one of the best molecules instead of a bonded pair, which is a smaller step.
 const (
 	minRemasked    = 5        // lower bound of the mask that replaces a piece, in API tokens
 	maxRemasked    = 15       // upper bound

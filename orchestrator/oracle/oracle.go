@@ -144,8 +144,8 @@ func (o *tritonOracle) Facts() chem.Facts {
 	return chem.FactFingerprint
 }
 
-// Score scores molecules in batches shared with other requests. An error of the model has the name of the oracle and the
-// model's own message, which the operator wrote.
+// Score scores molecules in batches shared with other requests. An error of the model has the name of the oracle and
+// the model's own message, which the operator wrote.
 func (o *tritonOracle) Score(ctx context.Context, molecules []*chem.Molecule) ([][]float64, error) {
 	rows, err := o.batcher.Do(ctx, molecules)
 	if err == nil || ctx.Err() != nil {

@@ -94,8 +94,8 @@ func (e *evaluator) score(ctx context.Context, texts []string) error {
 	return err
 }
 
-// addScore adds a molecule to scored. After an error of the objective, a molecule without a score is not added, since it
-// may get one the next time.
+// addScore adds a molecule to scored. After an error of the objective, a molecule without a score is not added, since
+// it may get one the next time.
 func (e *evaluator) addScore(molecule *chem.Molecule, score float64, err error) {
 	if math.IsNaN(score) || math.IsInf(score, 0) {
 		if err == nil {

@@ -13,7 +13,7 @@ const (
 	fillShare = 0.2
 	// fillEvaluations is the upper bound of evaluations per result that is missing after all iterations, on average.
 	fillEvaluations = 2
-	// seedEdits is the number of edits of all seeds together, and resultEdits that of each result.
+	// seedEdits is the number of edits of all seeds together; resultEdits is the number of edits of each result.
 	seedEdits   = 512
 	resultEdits = 96
 	// fillRounds bounds the rounds, of which each also edits the results of the rounds before.
@@ -73,8 +73,8 @@ func (o *optimizer) fill(ctx context.Context, evaluations int) error {
 	return nil
 }
 
-// extendCandidates adds candidates up to the wanted number: edits of the seeds, then of the results. If there are none, it
-// adds stereoisomers.
+// extendCandidates adds candidates up to the wanted number: edits of the seeds, then of the results. If there are none,
+// it adds stereoisomers.
 func (o *optimizer) extendCandidates(ctx context.Context, wanted int) error {
 	f := &o.filler
 	f.candidates = slices.DeleteFunc(f.candidates, func(v variant) bool { return !o.isCandidate(v) })

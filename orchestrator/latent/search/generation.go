@@ -18,7 +18,7 @@ const (
 	predictedEditsPerChild = 8
 )
 
-// runGeneration is one iteration: it decodes and scores points of CMA-ES and offspring, and the search learns from them.
+// runGeneration is one iteration: it decodes and scores points of CMA-ES and offspring, and learns from them.
 func (o *optimizer) runGeneration(ctx context.Context, iteration int) error {
 	cmaPoints := o.run.Ask()
 	count := o.offspringCount(iteration, len(cmaPoints))
@@ -96,8 +96,8 @@ func (o *optimizer) chooseEdits(ctx context.Context, children []offspring) ([]of
 	return append(decoded, direct...), nil
 }
 
-// parentsOfEdits returns the molecules that an operator edits: the first parent and, for a crossover, a second one. If a
-// crossover draws the same molecule twice, the operator mutates it.
+// parentsOfEdits returns the molecules that an operator edits: the first parent and, for a crossover, a second one. If
+// a crossover draws the same molecule twice, the operator mutates it.
 func (o *optimizer) parentsOfEdits(source source, first *parent, count int) chem.Parents {
 	p := chem.Parents{First: first.smiles, Count: count, Seed: o.Random.Uint64()}
 	if source == graphCrossover {

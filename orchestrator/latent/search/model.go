@@ -22,8 +22,8 @@ type Model interface {
 	Encode(ctx context.Context, rows [][]int32) ([][]float32, error)
 	// Decode returns one text per point. A text need not be a valid SMILES, and is not canonical.
 	Decode(ctx context.Context, points []Point) ([]string, error)
-	// Beams returns 1 to size texts of a beam search per point, the likeliest first. Temperature and Seed have no effect.
-	// The error of a model without beam search may be shown to the client.
+	// Beams returns 1 to size texts of a beam search per point, the likeliest first. Temperature and Seed have no
+	// effect. The error of a model without beam search may be shown to the client.
 	Beams(ctx context.Context, points []Point, size int) ([][]string, error)
 }
 

@@ -66,7 +66,7 @@ const (
 	// newParentReward is the reward for a child that joins the parents without being fitter than its own; a fitter
 	// child earns 1.
 	newParentReward = 0.05
-	// repeatedTrial is the share of a trial that a repeated text counts: it cost a decoding or edits, but no evaluation.
+	// repeatedTrial is the share of a trial that a repeated text counts: it cost no evaluation.
 	repeatedTrial = 0.3
 	// retention is the factor by which trials and rewards decay per generation.
 	retention = 0.97

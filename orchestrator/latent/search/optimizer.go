@@ -155,8 +155,8 @@ func (o *optimizer) addSeeds(ctx context.Context) error {
 	return nil
 }
 
-// shouldSampleFirstParents reports whether an iteration samples first parents: while there are no parents, and for the first
-// share of a search without seeds.
+// shouldSampleFirstParents reports whether an iteration samples first parents: while there are no parents, and for the
+// first share of a search without seeds.
 func (o *optimizer) shouldSampleFirstParents(iteration int) bool {
 	if len(o.population.parents) == 0 {
 		return true
@@ -221,8 +221,8 @@ func (o *optimizer) restart(ctx context.Context) error {
 	return o.startRun(hidden, firstStepSize*(0.5+o.Random.Float64()))
 }
 
-// drawElite returns the hidden state of one of the best molecules, encoded again as in [population.admit]. While there is
-// none, it returns that of the origin.
+// drawElite returns the hidden state of one of the best molecules, encoded again as in [population.admit]. While there
+// is none, it returns the hidden state of the origin.
 func (o *optimizer) drawElite(ctx context.Context) ([]float32, error) {
 	size := min(len(o.hallOfFame.best), eliteSize)
 	if size == 0 {

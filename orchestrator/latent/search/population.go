@@ -20,7 +20,7 @@ const (
 	maxResemblance = 0.8
 )
 
-// parent is a molecule that offspring is made from.
+// parent is a molecule from which offspring are made.
 type parent struct {
 	smiles      string
 	fitness     float64

@@ -18,8 +18,8 @@ type offspring struct {
 	smiles   string  // molecule that is scored without decoding; "" for a point to decode
 }
 
-// plan draws the parents and operators of count children, and the texts of their sources. chooseEdits adds the molecules
-// of operators that edit graphs.
+// plan draws the parents and operators of count children, and the texts of their sources. chooseEdits adds the
+// molecules of operators that edit graphs.
 func (p *population) plan(count int, alphabet []int32) []offspring {
 	children := make([]offspring, count)
 	for i := range children {

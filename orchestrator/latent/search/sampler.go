@@ -13,7 +13,7 @@ const (
 	maxRounds = 6
 	// maxRoundPoints bounds the points of a round, unless more molecules are missing.
 	maxRoundPoints = 64
-	// pointsPerMolecule is how many points a round has for each missing molecule.
+	// pointsPerMolecule is the number of points of a round per missing molecule.
 	pointsPerMolecule = 1.5
 )
 
@@ -71,8 +71,8 @@ func (s *sampler) nextRays(round int) []*ray {
 	return s.rays
 }
 
-// collect adds the best molecule of a point on a ray, and sets the next point of the ray. The likeliest beam is first. A
-// beam is empty if it is not a molecule that the seed admits.
+// collect adds the best molecule of a point on a ray, and sets the next point of the ray. The likeliest beam is first.
+// A beam is empty if it is not a molecule that the seed admits.
 func (s *sampler) collect(r *ray, beams []variant) {
 	isNew := func(v variant) bool { return v.smiles != "" && !s.seen[v.smiles] }
 	best := slices.IndexFunc(beams, func(v variant) bool { return isNew(v) && s.fits(v.similarity) })
@@ -159,7 +159,7 @@ type ray struct {
 }
 
 const (
-	// maxSteps is how many points of a ray are decoded at most after the first.
+	// maxSteps bounds the points of a ray after the first.
 	maxSteps = 4
 	// firstStep is the least scaled radius of the second point of a ray if the first gave the seed.
 	firstStep = 0.4

@@ -62,7 +62,7 @@ func (s *Sampling) explore(ctx context.Context, samplers []*sampler, onRound fun
 }
 
 const (
-	// editsPerMissing is how many edits of the seed are made for each missing molecule.
+	// editsPerMissing is the number of edits of the seed per missing molecule.
 	editsPerMissing = 4
 	// maxFillRounds bounds the rounds of edits, of which each also edits the molecules of the rounds before.
 	maxFillRounds = 3

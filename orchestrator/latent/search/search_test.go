@@ -291,7 +291,8 @@ var algorithms = map[string]func(search.Search, context.Context) ([]*search.Mole
 	"guided": search.Search.Optimize, "unguided": search.Search.Around,
 }
 
-// If the context of an unguided search ends during scoring, the other molecules are scored in FinalContext, and none twice.
+// If the context of an unguided search ends during scoring, the other molecules are scored in FinalContext, and none
+// twice.
 func TestAroundScoresInTheFinalContext(t *testing.T) {
 	for name, before := range map[string]int{"none is scored": 0, "three are scored": 3} {
 		t.Run(name, func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// minSurrogateEvaluations is the least budget of a search with a surrogate. A shorter search does not gain from one.
+	// minSurrogateEvaluations is the least budget of a search with a surrogate. A shorter search gains nothing.
 	minSurrogateEvaluations = 2000
 	// maxExamples is the largest number of examples. A prediction takes time in proportion to it; a generation takes
 	// time and memory (5 MB at most) in proportion to its square.
