@@ -102,6 +102,14 @@ test-deploy: bin/retort .venv-tests/stamp .venv-deploy/stamp $(DEPLOY_TOOLS) ## 
 deb: bin/retort ## make build/retort_VERSION_ARCHITECTURE.deb
 	@mkdir -p build && scripts/deploy/package/build.sh bin/retort $$(bin/retort version | cut -d ' ' -f 2) build
 
+.PHONY: release
+release: deps tools .cache/cluster/helm .cache/release/cyclonedx-gomod ## make what a release publishes in build/release: program, package, models, chart, bill of materials, notices, checksums
+	@$(PYTHON) -m scripts.release --tools .cache $(ARGS) build/release
+
+.cache/release/cyclonedx-gomod: | tools
+	@echo 'building cyclonedx-gomod (once)'
+	@GOBIN=$(CURDIR)/$(@D) $(GO) install -trimpath -ldflags='-s -w' github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0
+
 .cache/deploy/kube-score: | tools
 	@echo 'building kube-score (once)'
 	@GOBIN=$(CURDIR)/.cache/deploy $(GO) install -trimpath -ldflags='-s -w' github.com/zegl/kube-score/cmd/kube-score@v1.20.0

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes a Debian package from a gateway binary: build.sh BINARY VERSION FOLDER. Prints the path of the package.
+# Makes a Debian package from a gateway binary: build.sh BINARY VERSION FOLDER [NOTICES]. Prints the path of the package.
+# NOTICES is a file with the licences of the works of others that the program contains.
 set -euo pipefail
 binary=$(realpath "$1")
 version=$2
@@ -15,6 +16,7 @@ strip --strip-unneeded "$root/usr/bin/retort"
 install -D -m 644 "$here/retort.service" "$root/lib/systemd/system/retort.service"
 install -D -m 644 "$here/retort.yaml" "$root/etc/retort/retort.yaml"
 install -D -m 644 "$here/../../../LICENSE" "$root/usr/share/doc/retort/copyright"
+if [ -n "${4:-}" ]; then install -m 644 "$4" "$root/usr/share/doc/retort/THIRD-PARTY-NOTICES.txt"; fi
 "$binary" man --folder "$root/usr/share/man/man1" >&2
 gzip -9n "$root"/usr/share/man/man1/*
 install -d "$root/usr/share/bash-completion/completions"
