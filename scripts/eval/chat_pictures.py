@@ -16,7 +16,8 @@ from scripts.train.vision import negatives
 from scripts.train.vision.drawing import picture
 
 MEASURED = 20_000
-"""Number of the first molecules of zinc250k_valid, which are for measuring. The others are for tuning."""
+"""Number of the first molecules of zinc250k_valid, which are for measuring. The others are for tuning and calibration.
+None is for training."""
 
 
 def molecules(data: Path, count: int, seed: int) -> list[str]:
