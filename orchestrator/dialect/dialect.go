@@ -1,7 +1,7 @@
 // Package dialect renders failures in the formats of published APIs that several of our APIs share: OpenAI's, whose
 // clients reach all models at one base address, and text-embeddings-inference's, for embedding and ranking.
 //
-// It is a room of its own because the APIs that share a dialect may not import each other, and the gateway knows no
+// It is a separate room because the APIs that share a dialect may not import each other, and the gateway knows no
 // API.
 package dialect
 

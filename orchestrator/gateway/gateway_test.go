@@ -335,18 +335,20 @@ func TestDepartedClientEndsTheWork(t *testing.T) {
 	}
 }
 
-// blockingKitchen is a kitchen whose handler sends on began and then blocks until release is closed.
+// blockingKitchen is a kitchen whose handlers send on began and then block until release is closed.
 type blockingKitchen struct {
 	*kitchen
 	began, release chan struct{}
 }
 
 func (l blockingKitchen) Routes(r fiber.Router) {
-	r.Post("/cook", JSON(func(context.Context, order) (string, error) {
+	block := func() (string, error) {
 		l.began <- struct{}{}
 		<-l.release
 		return "soup", nil
-	}))
+	}
+	r.Post("/cook", JSON(func(context.Context, order) (string, error) { return block() }))
+	r.Get("/shelf/:name", WithParams(func(context.Context, Params) (string, error) { return block() }))
 }
 
 // endlessKitchen is a kitchen whose handlers return only when their context ends.
