@@ -184,11 +184,11 @@ func entry(t *testing.T, name string) tritontest.Model {
 			}
 			ids, _ := tritontest.Input(r, "input_ids")
 			mask, _ := tritontest.Input(r, "attention_mask")
-			tokens, err := ids.Int64s()
+			tokens, err := triton.Values[int64](ids)
 			if err != nil {
 				return nil, err
 			}
-			real, err := mask.Int64s()
+			real, err := triton.Values[int64](mask)
 			if err != nil {
 				return nil, err
 			}

@@ -33,7 +33,7 @@ func textInput(r *triton.Request, name string) string {
 	if !ok {
 		return ""
 	}
-	values, err := t.Strings()
+	values, err := tritontest.Texts(t)
 	if err != nil || len(values) == 0 {
 		return ""
 	}
@@ -63,7 +63,7 @@ func tensorJSON(t triton.Tensor) any {
 	switch t.Name {
 	case "image", "image_url", "image_url_input":
 		var sizes []any
-		files, _ := t.Strings()
+		files, _ := tritontest.Texts(t)
 		for _, text := range files {
 			if _, after, found := strings.Cut(text, ","); found {
 				text = after
@@ -75,18 +75,18 @@ func tensorJSON(t triton.Tensor) any {
 	case "image_bytes_input":
 		return map[string]any{"shape": t.Shape, "first": []int{int(t.Raw()[0]), int(t.Raw()[1]), int(t.Raw()[2])}}
 	case "sampling_parameters":
-		texts, _ := t.Strings()
+		texts, _ := tritontest.Texts(t)
 		return json.RawMessage(texts[0])
 	}
 	switch t.Datatype {
 	case triton.BYTES:
-		v, _ := t.Strings()
+		v, _ := tritontest.Texts(t)
 		return v
 	case triton.BOOL:
 		v, _ := triton.Values[bool](t)
 		return v
 	case triton.FP32:
-		v, _ := t.Float32s()
+		v, _ := triton.Values[float32](t)
 		rounded := make([]float64, len(v))
 		for i, f := range v {
 			rounded[i] = math.Round(float64(f)*1e4) / 1e4

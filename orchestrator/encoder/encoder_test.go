@@ -57,7 +57,7 @@ func input(r *triton.Request, name string) []int64 {
 	if !ok {
 		return nil
 	}
-	values, err := tensor.Int64s()
+	values, err := triton.Values[int64](tensor)
 	if err != nil {
 		panic(err)
 	}

@@ -31,7 +31,7 @@ func withAnswers(model tritontest.Model, change func([]triton.Tensor)) tritontes
 // firstID sets the first token id of each answer.
 func firstID(id int64) func([]triton.Tensor) {
 	return func(outputs []triton.Tensor) {
-		values, _ := outputs[0].Int64s()
+		values, _ := triton.Values[int64](outputs[0])
 		values = slices.Clone(values)
 		values[0] = id
 		outputs[0] = triton.Int64s(tensorTokens, outputs[0].Shape, values)

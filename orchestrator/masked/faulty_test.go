@@ -20,7 +20,7 @@ func withAnswers(t *testing.T, change func(ids, shape []int64) ([]int64, []int64
 		if err != nil {
 			return nil, err
 		}
-		ids, err := response.Outputs[0].Int64s()
+		ids, err := triton.Values[int64](response.Outputs[0])
 		if err != nil {
 			return nil, err
 		}

@@ -111,7 +111,7 @@ func TestMaskLengths(t *testing.T) {
 		counts = map[int]int{}
 		for _, call := range h.triton.Calls()[before:] {
 			input, _ := tritontest.Input(call, "input_ids")
-			ids, err := input.Int64s()
+			ids, err := triton.Values[int64](input)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -166,17 +166,17 @@ func TestSettingsReachTheModel(t *testing.T) {
 	call := h.triton.Calls()[0]
 	for name, want := range map[string]float32{"temperature": 1.5, "noise": 0.25, "gamma": 0.5} {
 		input, _ := tritontest.Input(call, name)
-		values, err := input.Float32s()
+		values, err := triton.Values[float32](input)
 		if err != nil || !slices.Equal(values, slices.Repeat([]float32{want}, 3*otherOversample)) {
 			t.Errorf("%s is %v (%v), want %v", name, values, err, want)
 		}
 	}
 	size, _ := tritontest.Input(call, "step_size")
-	if values, err := size.Int64s(); err != nil || values[1] != 4 {
+	if values, err := triton.Values[int64](size); err != nil || values[1] != 4 {
 		t.Errorf("step_size is %v (%v)", values, err)
 	}
 	seed, _ := tritontest.Input(call, "seed")
-	if values, err := seed.Int64s(); err != nil || values[0] == values[1] || values[0] < 0 {
+	if values, err := triton.Values[int64](seed); err != nil || values[0] == values[1] || values[0] < 0 {
 		t.Errorf("seeds are %v (%v)", values, err)
 	}
 }

@@ -134,11 +134,11 @@ func toy(t testing.TB) tritontest.Model {
 		Infer: func(_ context.Context, r *triton.Request) (*triton.Response, error) {
 			input, _ := tritontest.Input(r, "input_ids")
 			seeds, _ := tritontest.Input(r, "seed")
-			ids, err := input.Int64s()
+			ids, err := triton.Values[int64](input)
 			if err != nil {
 				return nil, err
 			}
-			seed, err := seeds.Int64s()
+			seed, err := triton.Values[int64](seeds)
 			if err != nil {
 				return nil, err
 			}

@@ -32,7 +32,7 @@ output [ { name: "score" data_type: TYPE_FP32 dims: [ 1 ] } ]
 parameters { key: "retort_api" value { string_value: "oracle" } }`),
 		Infer: func(_ context.Context, r *triton.Request) (*triton.Response, error) {
 			in, _ := tritontest.Input(r, "smiles")
-			texts, err := in.Strings()
+			texts, err := tritontest.Texts(in)
 			if err != nil {
 				return nil, err
 			}

@@ -33,7 +33,7 @@ parameters { key: "retort_api" value { string_value: "oracle" } }
 parameters { key: "unit" value { string_value: "2" } }`),
 		Infer: func(ctx context.Context, r *triton.Request) (*triton.Response, error) {
 			in, _ := tritontest.Input(r, "smiles")
-			texts, err := in.Strings()
+			texts, err := tritontest.Texts(in)
 			if err != nil {
 				return nil, err
 			}

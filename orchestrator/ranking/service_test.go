@@ -51,7 +51,7 @@ parameters { key: "max_model_len" value { string_value: "64" } }`
 func (m *toy) infer(_ context.Context, r *triton.Request) (*triton.Response, error) {
 	input := func(name string) []int64 {
 		t, _ := tritontest.Input(r, name)
-		values, err := t.Int64s()
+		values, err := triton.Values[int64](t)
 		if err != nil {
 			panic(err)
 		}

@@ -49,16 +49,3 @@ func (t Tensor) Bytes() ([][]byte, error) {
 	}
 	return values, nil
 }
-
-// Strings returns the elements of a BYTES tensor as strings, which need not be valid UTF-8.
-func (t Tensor) Strings() ([]string, error) {
-	values, err := t.Bytes()
-	if err != nil {
-		return nil, err
-	}
-	texts := make([]string, len(values))
-	for i, v := range values {
-		texts[i] = string(v)
-	}
-	return texts, nil
-}

@@ -1,6 +1,7 @@
 package triton
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
@@ -49,17 +50,11 @@ type TLS struct {
 }
 
 func (c Config) withDefaults() Config {
-	setDefault(&c.MaxMessageBytes, 256<<20)
-	setDefault(&c.ProbeEvery, time.Second)
-	setDefault(&c.ProbeTimeout, 2*time.Second)
-	setDefault(&c.ResolveEvery, 5*time.Second)
+	c.MaxMessageBytes = cmp.Or(c.MaxMessageBytes, 256<<20)
+	c.ProbeEvery = cmp.Or(c.ProbeEvery, time.Second)
+	c.ProbeTimeout = cmp.Or(c.ProbeTimeout, 2*time.Second)
+	c.ResolveEvery = cmp.Or(c.ResolveEvery, 5*time.Second)
 	return c
-}
-
-func setDefault[T int | float64 | time.Duration](field *T, value T) {
-	if *field <= 0 {
-		*field = value
-	}
 }
 
 // Validate returns an error for the first invalid setting.

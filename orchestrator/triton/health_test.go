@@ -164,7 +164,7 @@ func TestProbesContainNoDataOfClients(t *testing.T) {
 	c := s.Client()
 	var sent, seen, probes atomic.Int64
 	s.Fail(func(r *triton.Request) error {
-		values, err := r.Inputs[0].Float32s()
+		values, err := triton.Values[float32](r.Inputs[0])
 		switch {
 		case err != nil:
 			return err

@@ -9,6 +9,7 @@ import (
 
 	"retort/orchestrator/fault"
 	"retort/orchestrator/triton"
+	"retort/orchestrator/triton/tritontest"
 )
 
 func TestWireFormOfEachDatatype(t *testing.T) {
@@ -79,11 +80,11 @@ func TestInvalidTensors(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	_, err := triton.Float32s("x", []int64{1}, []float32{1}).Int64s()
+	_, err := triton.Values[int64](triton.Float32s("x", []int64{1}, []float32{1}))
 	if err == nil || err.Error() != "tensor x is FP32, not [INT64]" {
 		t.Errorf("wrong datatype: %v", err)
 	}
-	if _, err := triton.Int64s("x", []int64{1}, []int64{1}).Strings(); err == nil {
+	if _, err := triton.Int64s("x", []int64{1}, []int64{1}).Bytes(); err == nil {
 		t.Error("INT64 read as strings")
 	}
 	if _, err := triton.Int64s("x", []int64{1}, []int64{1}).Floats(); err == nil {
@@ -202,7 +203,7 @@ func FuzzBytes(f *testing.F) {
 	f.Add([]byte{1, 0, 0, 0, 'a'}, int64(1))
 	f.Add([]byte{255, 255, 255, 255}, int64(1))
 	f.Fuzz(func(t *testing.T, raw []byte, n int64) {
-		values, err := triton.Raw("x", triton.BYTES, []int64{n}, raw).Strings()
+		values, err := tritontest.Texts(triton.Raw("x", triton.BYTES, []int64{n}, raw))
 		if err == nil && (int64(len(values)) != n || !bytes.Equal(triton.Strings("x", []int64{n}, values).Raw(), raw)) {
 			t.Errorf("% x was decoded as %q", raw, values)
 		}

@@ -96,9 +96,3 @@ func Float32s(name string, shape []int64, values []float32) Tensor { return New(
 
 // Bools returns a BOOL tensor.
 func Bools(name string, shape []int64, values []bool) Tensor { return New(name, shape, values) }
-
-// Int64s returns the elements of an INT64 tensor.
-func (t Tensor) Int64s() ([]int64, error) { return Values[int64](t) }
-
-// Float32s returns the elements of an FP32 tensor.
-func (t Tensor) Float32s() ([]float32, error) { return Values[float32](t) }

@@ -1,6 +1,7 @@
 package httpserver
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -39,12 +40,8 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	if c.MaxConnections == 0 {
-		c.MaxConnections = 4096
-	}
-	if c.WriteTimeout == 0 {
-		c.WriteTimeout = 30 * time.Second
-	}
+	c.MaxConnections = cmp.Or(c.MaxConnections, 4096)
+	c.WriteTimeout = cmp.Or(c.WriteTimeout, 30*time.Second)
 	return c
 }
 

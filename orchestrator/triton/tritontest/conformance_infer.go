@@ -61,7 +61,7 @@ func (x *suite) bytes(t *testing.T) {
 	for _, want := range [][]string{
 		{}, {""}, {"a", "", "Grüße, 分子"}, {"\x00", "\xff\xfe\x00", strings.Repeat("\a", 100_000)},
 	} {
-		got, err := x.output(t, triton.Strings("BYTES", []int64{int64(len(want))}, want)).Strings()
+		got, err := Texts(x.output(t, triton.Strings("BYTES", []int64{int64(len(want))}, want)))
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("got %q, %v; want %q", got, err, want)
 		}
@@ -74,7 +74,8 @@ func (x *suite) large(t *testing.T) {
 	for i := range want {
 		want[i] = float32(i)
 	}
-	got, err := x.output(t, triton.Float32s("FP32", []int64{int64(len(want))}, want)).Float32s()
+	out := x.output(t, triton.Float32s("FP32", []int64{int64(len(want))}, want))
+	got, err := triton.Values[float32](out)
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("%d values came back as %d, %v", len(want), len(got), err)
 	}

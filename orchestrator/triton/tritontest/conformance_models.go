@@ -94,7 +94,7 @@ func (s *sleeping) infer(ctx context.Context, r *triton.Request) (*triton.Respon
 
 // failing returns an error with the code that the input names as TritonError does.
 func failing(_ context.Context, r *triton.Request) (*triton.Response, error) {
-	names, err := r.Inputs[0].Strings()
+	names, err := Texts(r.Inputs[0])
 	if err != nil {
 		return nil, err
 	}

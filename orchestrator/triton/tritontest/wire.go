@@ -18,6 +18,16 @@ func Input(r *triton.Request, name string) (triton.Tensor, bool) {
 	return triton.Tensor{}, false
 }
 
+// Texts returns the elements of a BYTES tensor as strings.
+func Texts(t triton.Tensor) ([]string, error) {
+	values, err := t.Bytes()
+	texts := make([]string, len(values))
+	for i, v := range values {
+		texts[i] = string(v)
+	}
+	return texts, err
+}
+
 // requestFrom converts a request of triton.Client from its wire form. It does not check the tensors.
 func requestFrom(m *pb.ModelInferRequest) *triton.Request {
 	r := &triton.Request{

@@ -62,7 +62,7 @@ func inputRows(calls []*triton.Request) ([]map[string][][]int64, error) {
 	for i, call := range calls {
 		inputs[i] = map[string][][]int64{}
 		for _, tensor := range call.Inputs {
-			values, err := tensor.Int64s()
+			values, err := triton.Values[int64](tensor)
 			if err != nil {
 				return nil, err
 			}
