@@ -59,8 +59,8 @@ func WithRequest(ctx context.Context, r *Request) context.Context {
 	return context.WithValue(ctx, requestKey{}, r)
 }
 
-// FromContext returns the request that ctx carries, or a new one if it carries none: in tools, in tests and in work that
-// several requests share.
+// FromContext returns the request that ctx carries, or a new one if it carries none: in tools, in tests and in work
+// that several requests share.
 func FromContext(ctx context.Context) *Request {
 	if r, _ := ctx.Value(requestKey{}).(*Request); r != nil {
 		return r
