@@ -1,21 +1,21 @@
 package tokenizers
 
-// The byte-level alphabet maps every byte to a printable character, so that a vocabulary of bytes can be written as
-// text (Radford et al. 2019, GPT-2, bytes_to_unicode): printable Latin-1 to itself, other bytes to U+0100 and up.
-var byteAlphabet, byteOf = func() (to [256]rune, from map[rune]byte) {
-	from = map[rune]byte{}
+// byteOf maps the byte-level alphabet to bytes. It has a printable character for every byte, so that a vocabulary of
+// bytes can be written as text (Radford et al. 2019, GPT-2, bytes_to_unicode): printable Latin-1 stands for itself, and
+// the characters from U+0100 on for the other bytes.
+var byteOf = func() map[rune]byte {
+	alphabet := map[rune]byte{}
 	next := rune(256)
-	for c := range to {
+	for c := range rune(256) {
 		switch {
 		case c >= '!' && c <= '~', c >= 0xA1 && c <= 0xAC, c >= 0xAE:
-			to[c] = rune(c)
+			alphabet[c] = byte(c)
 		default:
-			to[c] = next
+			alphabet[next] = byte(c)
 			next++
 		}
-		from[to[c]] = byte(c)
 	}
-	return to, from
+	return alphabet
 }()
 
 // fromByteLevel returns the bytes of a token. ok is false if a character is not in the alphabet.
