@@ -68,13 +68,11 @@ func (in inputFlags) keptMembers(object map[string]json.RawMessage) []field {
 	var fields []field
 	for _, name := range in.Keep {
 		f := field{name: name}
-		if value, ok := object[name]; ok {
-			var text string
-			if json.Unmarshal(value, &text) == nil {
-				f.value = text
-			} else {
-				f.value = value
-			}
+		var text string
+		if value, ok := object[name]; ok && json.Unmarshal(value, &text) == nil {
+			f.value = text
+		} else if ok {
+			f.value = value
 		}
 		fields = append(fields, f)
 	}

@@ -54,8 +54,8 @@ func (w *Watcher) Run(ctx context.Context) {
 	}
 }
 
-// check reloads each group that has changed since its last successful reload. A new group is always reloaded, because
-// its files may have changed between their first reading and Add.
+// check reloads each group that has changed since its last successful reload. It always reloads a new group, whose
+// files may have changed between their first reading and Add.
 func (w *Watcher) check() {
 	for _, g := range w.groups {
 		infos, err := stat(g.paths)

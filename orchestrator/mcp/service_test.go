@@ -12,7 +12,7 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// TestRejectBatches sends batches and subscriptions, which are refused, and a single call, which is passed on unchanged.
+// TestRejectBatches sends batches and subscriptions, which are refused, and a single call, which is passed on.
 func TestRejectBatches(t *testing.T) {
 	for body, status := range map[string]int{
 		`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`:           http.StatusOK,

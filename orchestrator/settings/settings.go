@@ -116,7 +116,7 @@ func Format(app *kong.Application) (string, error) {
 // mask replaces what may be secret.
 const mask = "xxxxx"
 
-// redact masks the user, password and query of each address in the value of a setting.
+// redact masks the user, password and query of the addresses in the value of a setting.
 func redact(name string, value any) any {
 	switch value := value.(type) {
 	case []string:
