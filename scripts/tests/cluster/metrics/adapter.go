@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"time"
 
+	core "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
@@ -87,7 +89,11 @@ func (p *pods) GetMetricBySelector(ctx context.Context, namespace string, select
 // value reads a metric of a pod: one value, the sum of all its series.
 func (p *pods) value(ctx context.Context, name types.NamespacedName, object map[string]any,
 	info provider.CustomMetricInfo) (*custom_metrics.MetricValue, error) {
-	url, err := endpoint(object)
+	pod := &core.Pod{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object, pod); err != nil {
+		return nil, err
+	}
+	url, err := endpoint(pod)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+	core "k8s.io/api/core/v1"
 )
 
 // sample has the values of a ratio's counters at one time, and the ratio since the sample before.
@@ -109,48 +111,26 @@ func sum(families map[string]*dto.MetricFamily, name string) (total float64, err
 }
 
 // endpoint returns the URL of a pod's metrics, at the port of its annotation or the first port with a usual name.
-func endpoint(pod map[string]any) (string, error) {
-	address := text(pod, "status", "podIP")
-	if address == "" || text(pod, "metadata", "deletionTimestamp") != "" {
+func endpoint(pod *core.Pod) (string, error) {
+	if pod.Status.PodIP == "" || pod.DeletionTimestamp != nil {
 		return "", errors.New("the pod has no address, or is ending")
 	}
-	port := text(pod, "metadata", "annotations", "prometheus.io/port")
-	for _, wanted := range []string{"metrics", "http", "http-metrics"} {
-		if port == "" {
-			port = portNumber(pod, wanted)
-		}
+	port := pod.Annotations["prometheus.io/port"]
+	for _, name := range []string{"metrics", "http", "http-metrics"} {
+		port = cmp.Or(port, portNumber(pod, name))
 	}
 	if port == "" {
 		return "", errors.New("the pod has no port for metrics")
 	}
-	return "http://" + address + ":" + port + "/metrics", nil
-}
-
-// text returns the string at a path of an object, or "".
-func text(object any, path ...string) string {
-	for _, key := range path {
-		m, ok := object.(map[string]any)
-		if !ok {
-			return ""
-		}
-		object = m[key]
-	}
-	value, _ := object.(string)
-	return value
+	return "http://" + pod.Status.PodIP + ":" + port + "/metrics", nil
 }
 
 // portNumber returns the number of a container's port by its name, or "".
-func portNumber(pod map[string]any, name string) string {
-	spec, _ := pod["spec"].(map[string]any)
-	containers, _ := spec["containers"].([]any)
-	for _, c := range containers {
-		container, _ := c.(map[string]any)
-		ports, _ := container["ports"].([]any)
-		for _, p := range ports {
-			if port, _ := p.(map[string]any); port["name"] == name {
-				if number, ok := port["containerPort"].(int64); ok {
-					return strconv.FormatInt(number, 10)
-				}
+func portNumber(pod *core.Pod, name string) string {
+	for _, c := range pod.Spec.Containers {
+		for _, port := range c.Ports {
+			if port.Name == name {
+				return strconv.Itoa(int(port.ContainerPort))
 			}
 		}
 	}
