@@ -95,9 +95,9 @@ func (s *testServer) counter(name string) int {
 }
 
 // waitFor waits up to 30 s for a condition.
-func (s *testServer) waitFor(condition string, holds func() bool) {
+func (s *testServer) waitFor(condition string, isMet func() bool) {
 	s.t.Helper()
-	for until := time.Now().Add(30 * time.Second); !holds(); time.Sleep(20 * time.Millisecond) {
+	for until := time.Now().Add(30 * time.Second); !isMet(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(until) {
 			s.t.Fatalf("not within 30 s: %s", condition)
 		}

@@ -11,7 +11,7 @@ import (
 type Conversation struct {
 	Model    string // public id
 	Messages []Message
-	// Field is the member of the body that holds the conversation. Faults of the whole conversation name it.
+	// Field is the member of the body that has the conversation. Faults of the whole conversation name it.
 	Field string
 	// Prompt replaces the messages and the chat template in a text completion; else nil.
 	Prompt   *string

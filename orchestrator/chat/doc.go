@@ -37,12 +37,12 @@
 //	image_size           "504x504": size of images sent as pixels; default: the size of the largest
 //	bos_token, eos_token for the template; default: from tokenizer_config.json beside it
 //	strip_bos            "true" removes bos_token from the prompt, for engines that add it (vLLM)
-//	special_tokens       JSON list of further strings that messages must not insert into the prompt
+//	special_tokens       JSON list of further strings to escape in messages
 //	tokenizer            file; counts the tokens of prompts for limits, and of answers if the engine does not
 //	sampling_parameters  names of the settings that the model supports; default: all of its contract
-//	cumulative_text      "true": each response of a TensorRT-LLM model holds the whole text so far
+//	cumulative_text      "true": each response of a TensorRT-LLM model has the whole text so far
 //
-// Special tokens of tokenizer.json and tokenizer_config.json beside the configuration are kept out of the prompt too.
+// Special tokens of tokenizer.json and tokenizer_config.json beside the configuration are escaped in messages too.
 //
 // Retort's models refuse a request with an error that begins with "InvalidRequest: ". The client receives it with
 // status 400. For a prompt that is too long, models may use vLLM's wording (engine/refusal.go).

@@ -13,7 +13,7 @@ import (
 // Items are the input of a response.
 type Items []Item
 
-// UnmarshalJSON decodes a text, or a list of items, whose length the binder has bounded.
+// UnmarshalJSON decodes a text, or a list of items, whose length package bind has bounded.
 func (items *Items) UnmarshalJSON(data []byte) (err error) {
 	if text, ok := chat.ReadText(data); ok {
 		*items = Items{{Type: "message", Role: "user", Content: []chat.Part{{Text: text}}}}

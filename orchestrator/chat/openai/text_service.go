@@ -68,7 +68,7 @@ func (s *Service) StreamText(ctx context.Context, r TextRequest, send func(event
 	return send(event)
 }
 
-// streamPrompt sends the choices of one prompt. Each begins with echo.
+// streamPrompt sends the choices of one prompt, each after echo.
 func streamPrompt(
 	answer *chat.Answer, event TextCompletion, firstIndex int, echo string, send func(event any) error,
 ) error {

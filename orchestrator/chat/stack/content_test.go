@@ -10,8 +10,8 @@ import (
 	"retort/orchestrator/wire"
 )
 
-// FuzzContent looks for JSON values that crash the decoder of a message's content or of a strategy, or that it refuses
-// in another way than the binder can report.
+// FuzzContent checks that the decoders of a message's content and of a strategy never panic and that all their errors
+// are *wire.Mismatch.
 func FuzzContent(f *testing.F) {
 	for _, seed := range []string{
 		`"a"`, `[]`, `5`, `{}`, `[{"type":"text","text":"a"}]`, `[{"image":{"uri":"data:,"}}]`, `{"image":{"url":{"uri":"a"}}}`,
@@ -24,7 +24,7 @@ func FuzzContent(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		if !jsontext.Value(text).IsValid() {
-			return // the binder hands over nothing else
+			return // package bind passes valid JSON only
 		}
 		for _, into := range []json.Unmarshaler{new(Content), new(Strategy)} {
 			err := into.UnmarshalJSON([]byte(text))
