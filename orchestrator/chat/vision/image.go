@@ -28,7 +28,8 @@ func (i *Image) Base64() string { return base64.StdEncoding.EncodeToString(i.Fil
 // DataURL returns the file as a data: URL.
 func (i *Image) DataURL() string { return "data:image/" + i.Format + ";base64," + i.Base64() }
 
-// normalize checks a file, flattens it and applies its orientation. rewritten is true if the image's file differs from file.
+// normalize checks a file, flattens it and applies its orientation. rewritten is true if the image's file differs from
+// file.
 func (l *Loader) normalize(ctx context.Context, file []byte) (img *Image, rewritten bool, err error) {
 	img, err = l.inspect(file)
 	if err != nil {

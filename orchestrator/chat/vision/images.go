@@ -21,7 +21,8 @@ type Source struct {
 type Images struct {
 	loader *Loader
 	images []*Image
-	// request is the context of the request. When it ends, the memory of the images no longer counts against the budget.
+	// request is the context of the request. When it ends, the memory of the images no longer counts against the
+	// budget.
 	request context.Context
 	fetched atomic.Int64 // bytes of the files that were fetched
 }
