@@ -165,11 +165,12 @@ fmt: tools .venv-lint/stamp ## format the Go and Python code
 	@.venv-lint/bin/ruff format --quiet --config scripts/pyproject.toml scripts model_repository
 
 .PHONY: lint
-lint: deps tools .venv-lint/stamp .cache/lint/actionlint ## checks before a commit: gofmt, go vet, staticcheck, deadcode, ruff (format and check), mypy, vulture, the manifest of the models, .github
+lint: deps tools .venv-lint/stamp .cache/lint/actionlint ## checks before a commit: gofmt, go vet, staticcheck, deadcode, width, ruff (format and check), mypy, vulture, the manifest of the models, .github
 	@test -z "$$(gofmt -l chem orchestrator scripts tokenizers)" || { echo 'not formatted:'; gofmt -l chem orchestrator scripts tokenizers; exit 1; }
 	@$(GO) vet -trimpath ./...
 	@GOFLAGS=-trimpath $(GO) tool staticcheck ./...
 	@GO=$(GO) GOFLAGS=-trimpath python3 -m scripts.lint.deadcode
+	@python3 -m scripts.lint.width
 	@.venv-lint/bin/ruff format --quiet --check --config scripts/pyproject.toml scripts model_repository
 	@.venv-lint/bin/ruff check --quiet --config scripts/pyproject.toml scripts model_repository
 	@.venv-lint/bin/mypy --config-file scripts/pyproject.toml
