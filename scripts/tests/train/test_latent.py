@@ -13,7 +13,7 @@ from scripts.train.latent import decoder_graph, decoding, encoder_graph, evaluat
 from scripts.train.latent.__main__ import Data, SelfGenerated, loss_on
 from scripts.train.latent.corpus import Corpus
 from scripts.train.latent.model import PRESETS, Model, Shape, Similarity
-from scripts.train.latent.tokens import EOS, PAD, UNK, Vocabulary, split
+from scripts.train.latent.tokens import BOS, EOS, PAD, UNK, Vocabulary, split
 
 MOLECULES = ["CC(=O)Oc1ccccc1C(=O)O", "C[C@H]([NH3+])c1cc(Br)nc(Cl)c1", "C1CC2CCC1%12CC2%12", "F/C=C\\C#N"]
 
@@ -176,6 +176,22 @@ def test_new_slots_do_not_change_short_texts_and_are_trained(model, vocabulary):
     wider.zero_grad()
 
 
+@torch.no_grad()
+def beam_search(decoder, z: torch.Tensor, width: int, limit: int = 128) -> list[tuple[list[int], float]]:
+    """Searches for one z [1, latent]; returns up to `width` (ids, sum of log probabilities), the best
+    first."""
+    beams: list[tuple[list[int], float]] = [([], 0.0)]
+    for _ in range(limit):
+        if all(ids and ids[-1] == EOS for ids, _ in beams):
+            break
+        candidates = [b for b in beams if b[0] and b[0][-1] == EOS]
+        for ids, score in (b for b in beams if not b[0] or b[0][-1] != EOS):
+            log_p = torch.log_softmax(decoder(torch.tensor([[BOS, *ids]]), z)[0, -1], -1)
+            candidates += [([*ids, t], score + p) for t, p in enumerate(log_p.tolist())]
+        beams = sorted(candidates, key=lambda b: -b[1])[:width]
+    return beams
+
+
 def test_beam_graph_equals_the_plain_search(model, tmp_path):
     decoder = session(tmp_path, decoder_graph.write_beam, model.decoder)
     z = torch.randn(4, 64) * 2
@@ -183,7 +199,7 @@ def test_beam_graph_equals_the_plain_search(model, tmp_path):
     ids, score = decoder.run(None, {"hiddens": z[:, None].numpy(), "beam_size": np.array(sizes)[:, None]})
     assert ids.shape[:2] == score.shape == (4, 5)
     for row, size in enumerate(sizes):
-        want = decoding.beam_search(model.decoder, z[row : row + 1], size)
+        want = beam_search(model.decoder, z[row : row + 1], size)
         for place, (tokens, total) in enumerate(want):
             assert ids[row, place, : len(tokens)].tolist() == tokens
             assert (ids[row, place, len(tokens) :] == PAD).all()

@@ -79,22 +79,6 @@ def decode_with_cache(decoder: Decoder, z: torch.Tensor, limit: int = 128, tempe
     return torch.stack(out, 1)
 
 
-@torch.no_grad()
-def beam_search(decoder: Decoder, z: torch.Tensor, width: int, limit: int = 128) -> list[tuple[list[int], float]]:
-    """Searches for one z [1, latent] without a cache; returns up to `width` (ids, sum of log probabilities), best
-    first."""
-    beams: list[tuple[list[int], float]] = [([], 0.0)]
-    for _ in range(limit):
-        if all(ids and ids[-1] == EOS for ids, _ in beams):
-            break
-        candidates = [b for b in beams if b[0] and b[0][-1] == EOS]
-        for ids, score in (b for b in beams if not b[0] or b[0][-1] != EOS):
-            log_p = torch.log_softmax(decoder(torch.tensor([[BOS, *ids]]), z)[0, -1], -1)
-            candidates += [([*ids, t], score + p) for t, p in enumerate(log_p.tolist())]
-        beams = sorted(candidates, key=lambda b: -b[1])[:width]
-    return beams
-
-
 def _layer(
     layer: DecoderLayer,
     x: torch.Tensor,
