@@ -15,6 +15,14 @@ from servers import ROOT
 
 SLOW = 40 * 60
 """Seconds that a build without a cache may take on a busy machine."""
+VALIDATION = """
+import sys
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
+error = JsonStrictValidator(SchemaVersion.V1_6).validate_str(open(sys.argv[1]).read())
+sys.exit(error and str(error))
+"""
+"""A program that validates the bill of materials on its command line."""
 
 
 def run(*command: object, folder: Path = ROOT, **variables: str) -> str:
@@ -89,11 +97,7 @@ def test_notices_name_every_module_of_the_program(release):
 
 def test_bill_of_materials_is_valid_and_complete(release, tmp_path):
     (bill,) = release.glob("*.cdx.json")
-    check = (
-        "import sys; from cyclonedx.schema import SchemaVersion; from cyclonedx.validation.json import JsonStrictValidator;"
-        "error = JsonStrictValidator(SchemaVersion.V1_6).validate_str(open(sys.argv[1]).read()); sys.exit(error and str(error))"
-    )
-    run(ROOT / ".venv-deploy/bin/python", "-c", check, bill)
+    run(ROOT / ".venv-deploy/bin/python", "-c", VALIDATION, bill)
     components = json.loads(bill.read_text())["components"]
     assert len({component["bom-ref"] for component in components}) == len(components)
     models = {c["name"] for c in components if c["type"] == "machine-learning-model"}
