@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
+	"strings"
 
 	"retort/orchestrator/wire"
 )
@@ -169,8 +171,7 @@ func (r *reader) term(data []byte, depth int) (termSpec, error) {
 	strict := json.NewDecoder(bytes.NewReader(data))
 	strict.DisallowUnknownFields()
 	if err := strict.Decode(&parts); err != nil {
-		return t, mismatch("Value error, a term has a name or terms, and may have weight, min, max, modifier and "+
-			"what it is about: %v", err)
+		return t, termMismatch(err)
 	}
 	if parts.Terms != nil {
 		if depth == maxDepth {
@@ -183,11 +184,38 @@ func (r *reader) term(data []byte, depth int) (termSpec, error) {
 	return t, t.check()
 }
 
+// termMismatch returns an error of encoding/json about a term without Go's names.
+func termMismatch(err error) *wire.Mismatch {
+	if m, ok := errors.AsType[*wire.Mismatch](err); ok {
+		return under(m, "smiles")
+	}
+	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
+	if !ok {
+		return mismatch("Value error, a term has a name or terms, and may have weight, min, max, modifier and "+
+			"what it is about: %v", err)
+	}
+	var path []any
+	for _, name := range strings.Split(strings.TrimPrefix(wrong.Field, "plainTerm."), ".") {
+		path = append(path, name)
+	}
+	switch wrong.Type.Kind() {
+	case reflect.String:
+		return wire.NotString.At(path...)
+	case reflect.Float64:
+		return wire.NotNumber.At(path...)
+	case reflect.Int:
+		return wire.NotInteger.At(path...)
+	case reflect.Bool:
+		return wire.NotBoolean.At(path...)
+	}
+	return wire.NotObject.At(path...)
+}
+
 // plainTerm is a termSpec without methods.
 type plainTerm termSpec
 
 // under prepends a step to the path of a *wire.Mismatch.
-func under(err error, step any) error {
+func under(err error, step any) *wire.Mismatch {
 	m := *err.(*wire.Mismatch)
 	m.Path = append([]any{step}, m.Path...)
 	return &m
