@@ -136,7 +136,7 @@ func TestInvalidObjectives(t *testing.T) {
 		{`{"terms": ["QED", {"name": "similarity", "smiles": "CC("}]}`, "terms[1]", `"similarity": syntax error`},
 		{`{"name": "similarity"}`, "", "1 molecules, not 0"},
 		{`{"name": "similarity", "smiles": "CC", "fingerprint": "MACCS"}`, "", "fingerprint is one of"},
-		{`{"name": "median", "smiles": ["CC", "CCC", "CCCC"]}`, "", "2 molecules, not 3"},
+		{`{"name": "median", "smiles": ["CC", "CCC", "CCCC"]}`, "smiles", "2 molecules, not 3"},
 		{`{"name": "isomer", "formula": "water"}`, "", "formula"},
 		{`{"name": "isomer", "formula": "` + strings.Repeat("C", 121) + `"}`, "", "at most 120 characters"},
 		{`["QED", {"name": "isomer", "formula": "C7Xx2"}]`, "[1]", "no element"},
