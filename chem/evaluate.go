@@ -9,7 +9,7 @@ import (
 
 // Facts is a set of properties to compute in advance. A molecule computes a missing property at the first call of its
 // method, which is slower than a batch.
-type Facts = rdkit.Want
+type Facts = rdkit.Properties
 
 // The facts that a batch can compute. It always computes canonical SMILES and the counts.
 const (

@@ -11,7 +11,7 @@ import (
 type Molecule struct {
 	text  string // as parsed
 	mu    sync.Mutex
-	have  rdkit.Want
+	have  rdkit.Properties
 	facts rdkit.Profile
 }
 
@@ -29,7 +29,7 @@ func Parse(smiles string) (*Molecule, error) {
 }
 
 // newMolecule returns the molecule of a profile. Errors have the given text, with its white space.
-func newMolecule(given, text string, p rdkit.Profile, have rdkit.Want) (*Molecule, error) {
+func newMolecule(given, text string, p rdkit.Profile, have rdkit.Properties) (*Molecule, error) {
 	if p.Failure != nil {
 		return nil, Explain(given, p.Failure)
 	}
@@ -37,7 +37,7 @@ func newMolecule(given, text string, p rdkit.Profile, have rdkit.Want) (*Molecul
 }
 
 // get returns the profile with at least the wanted properties. It does not fail, since the molecule has been parsed.
-func (m *Molecule) get(want rdkit.Want) rdkit.Profile {
+func (m *Molecule) get(want rdkit.Properties) rdkit.Profile {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if missing := want &^ m.have; missing != 0 {

@@ -33,8 +33,6 @@ func Depict(smiles, reference string, highlight *Query, canvas Canvas) (svg stri
 	text, size := chars(smiles)
 	referenceText, referenceSize := chars(reference)
 	answer, err := fields(C.retort_depict(text, size, referenceText, referenceSize, query, &c))
-	runtime.KeepAlive(smiles)
-	runtime.KeepAlive(reference)
 	runtime.KeepAlive(highlight)
 	if err != nil {
 		return "", 0, err
@@ -49,7 +47,6 @@ func Depict(smiles, reference string, highlight *Query, canvas Canvas) (svg stri
 // PNG draws a molecule on white, width x height pixels.
 func PNG(smiles string, width, height int) ([]byte, error) {
 	text, size := chars(smiles)
-	defer runtime.KeepAlive(smiles)
 	picture, err := take(C.retort_png(text, size, C.int32_t(width), C.int32_t(height)))
 	return []byte(picture), err
 }
@@ -57,13 +54,11 @@ func PNG(smiles string, width, height int) ([]byte, error) {
 // MolBlock writes a molecule as a mol block (MDL) with 2D coordinates.
 func MolBlock(smiles string) (string, error) {
 	text, size := chars(smiles)
-	defer runtime.KeepAlive(smiles)
 	return take(C.retort_molblock(text, size))
 }
 
 // ReadMolfile returns the canonical SMILES of a mol block.
 func ReadMolfile(block string) (string, error) {
 	text, size := chars(block)
-	defer runtime.KeepAlive(block)
 	return take(C.retort_read_molfile(text, size))
 }

@@ -5,7 +5,6 @@ import "C"
 
 import (
 	"fmt"
-	"runtime"
 	"strconv"
 	"strings"
 )
@@ -17,7 +16,6 @@ const Edited = Canonical | Morgan
 // if stereo, else of its graph.
 func Mutations(smiles string, count int, stereo bool, seed uint64) ([]Profile, error) {
 	text, size := chars(smiles)
-	defer runtime.KeepAlive(smiles)
 	return edited(C.retort_mutations(text, size, C.int32_t(count), flag(stereo), C.uint64_t(seed)))
 }
 
@@ -25,8 +23,6 @@ func Mutations(smiles string, count int, stereo bool, seed uint64) ([]Profile, e
 func Crossovers(first, second string, count int, seed uint64) ([]Profile, error) {
 	firstText, firstSize := chars(first)
 	secondText, secondSize := chars(second)
-	defer runtime.KeepAlive(first)
-	defer runtime.KeepAlive(second)
 	return edited(C.retort_crossovers(
 		firstText, firstSize, secondText, secondSize, C.int32_t(count), C.uint64_t(seed)))
 }

@@ -47,7 +47,6 @@ func NewPanel() *Panel {
 func (p *Panel) Add(kind Measure, text string) error {
 	data, size := chars(text)
 	_, err := take(C.retort_panel_add(p.c, C.int32_t(kind), data, size))
-	runtime.KeepAlive(text)
 	runtime.KeepAlive(p)
 	if err == nil {
 		p.width++
@@ -65,10 +64,8 @@ func (p *Panel) Measure(smiles []string) []float64 {
 		return nil
 	}
 	out := make([]float64, len(smiles)*p.width)
-	text, ends, all, offsets := join(smiles)
+	text, ends := join(smiles)
 	C.retort_panel_measure(p.c, text, ends, C.int32_t(len(smiles)), (*C.double)(unsafe.Pointer(&out[0])))
-	runtime.KeepAlive(all)
-	runtime.KeepAlive(offsets)
 	runtime.KeepAlive(p)
 	return out
 }

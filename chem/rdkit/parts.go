@@ -5,7 +5,6 @@ import "C"
 
 import (
 	"fmt"
-	"runtime"
 	"strconv"
 	"strings"
 )
@@ -13,21 +12,18 @@ import (
 // Largest returns the canonical SMILES of the largest component.
 func Largest(smiles string) (string, error) {
 	text, size := chars(smiles)
-	defer runtime.KeepAlive(smiles)
 	return take(C.retort_largest(text, size))
 }
 
 // Open adds dummies to up to count random atoms that have a hydrogen.
 func Open(smiles string, count int, seed uint64) (string, error) {
 	text, size := chars(smiles)
-	defer runtime.KeepAlive(smiles)
 	return take(C.retort_open(text, size, C.int32_t(count), C.uint64_t(seed)))
 }
 
 // Halves cuts up to count random acyclic single bonds, one at a time. It returns "[1*]A.[1*]B" for each bond.
 func Halves(smiles string, count int, seed uint64) ([]string, error) {
 	text, size := chars(smiles)
-	defer runtime.KeepAlive(smiles)
 	return fields(C.retort_halves(text, size, C.int32_t(count), C.uint64_t(seed)))
 }
 
@@ -41,7 +37,6 @@ type Rooted struct {
 func RootedAll(smiles string) ([]Rooted, error) {
 	text, size := chars(smiles)
 	lines, err := fields(C.retort_rooted(text, size))
-	runtime.KeepAlive(smiles)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +79,6 @@ type Pieces struct {
 func Cut(smiles string, slicer Slicer) (*Pieces, error) {
 	text, size := chars(smiles)
 	lines, err := fields(C.retort_cut(text, size, C.int32_t(slicer)))
-	runtime.KeepAlive(smiles)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +109,6 @@ func Cut(smiles string, slicer Slicer) (*Pieces, error) {
 func Join(smiles string, dropDummies bool) (canonical, key string, err error) {
 	text, size := chars(smiles)
 	lines, err := fields(C.retort_join(text, size, flag(dropDummies)))
-	runtime.KeepAlive(smiles)
 	if err != nil {
 		return "", "", err
 	}

@@ -4,22 +4,21 @@ package rdkit
 import "C"
 
 import (
-	"runtime"
 	"unsafe"
 )
 
-// Want is a set of properties to compute. Molecules are always parsed and counted.
-type Want uint32
+// Properties is a set of properties to compute. The counts of a molecule are always computed.
+type Properties uint32
 
 // The properties that [Profiles] can compute.
 const (
-	Canonical Want = C.RETORT_CANONICAL // canonical isomeric SMILES
-	Formula   Want = C.RETORT_FORMULA   // formula and weight
-	LogP      Want = C.RETORT_LOGP
-	TPSA      Want = C.RETORT_TPSA
-	QED       Want = C.RETORT_QED
-	SA        Want = C.RETORT_SA
-	Morgan    Want = C.RETORT_MORGAN
+	Canonical Properties = C.RETORT_CANONICAL // canonical isomeric SMILES
+	Formula   Properties = C.RETORT_FORMULA   // formula and weight
+	LogP      Properties = C.RETORT_LOGP
+	TPSA      Properties = C.RETORT_TPSA
+	QED       Properties = C.RETORT_QED
+	SA        Properties = C.RETORT_SA
+	Morgan    Properties = C.RETORT_MORGAN
 )
 
 // Words is the length of a fingerprint of 2048 bits, in words of 64 bits.
@@ -40,14 +39,14 @@ type Profile struct {
 
 // Profiles computes the wanted properties of each molecule. A text that is not a molecule has a Failure and does not
 // affect the others. The texts must be within the limits of package chem.
-func Profiles(smiles []string, want Want) []Profile {
+func Profiles(smiles []string, want Properties) []Profile {
 	if len(smiles) == 0 {
 		return nil
 	}
 	if want&SA != 0 {
 		loadSA()
 	}
-	text, ends, all, offsets := join(smiles)
+	text, ends := join(smiles)
 	raw := make([]C.retort_profile, len(smiles))
 	var bits []uint64
 	if want&Morgan != 0 {
@@ -57,8 +56,6 @@ func Profiles(smiles []string, want Want) []Profile {
 	var size C.size_t
 	C.retort_profiles(text, ends, C.int32_t(len(smiles)), C.uint32_t(want), &raw[0],
 		(*C.uint64_t)(unsafe.SliceData(bits)), &block, &size)
-	runtime.KeepAlive(all)
-	runtime.KeepAlive(offsets)
 	texts := C.GoStringN(block, C.int(size))
 	C.retort_free(unsafe.Pointer(block))
 

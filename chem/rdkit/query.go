@@ -17,7 +17,6 @@ func NewQuery(smiles string) (*Query, error) {
 	text, size := chars(smiles)
 	var failure C.retort_answer
 	c := C.retort_query_new(text, size, &failure)
-	runtime.KeepAlive(smiles)
 	if _, err := take(failure); err != nil {
 		return nil, err
 	}
@@ -45,10 +44,8 @@ func (q *Query) Contains(smiles []string) []Match {
 		return nil
 	}
 	out := make([]Match, len(smiles))
-	text, ends, all, offsets := join(smiles)
+	text, ends := join(smiles)
 	C.retort_contains(q.c, text, ends, C.int32_t(len(smiles)), (*C.uint8_t)(unsafe.Pointer(&out[0])))
-	runtime.KeepAlive(all)
-	runtime.KeepAlive(offsets)
 	runtime.KeepAlive(q)
 	return out
 }

@@ -52,25 +52,24 @@ type Failure struct {
 
 func (f *Failure) Error() string { return f.Message }
 
-// chars passes the bytes of a string to C for one call. The caller keeps the string alive.
+// chars returns the bytes of a string for one call of C, during which cgo keeps them alive.
 func chars(s string) (*C.char, C.size_t) {
 	return (*C.char)(unsafe.Pointer(unsafe.StringData(s))), C.size_t(len(s))
 }
 
-// join concatenates texts and returns the offset where each one ends, both also as pointers for C.
-func join(texts []string) (*C.char, *C.uint32_t, string, []uint32) {
+// join concatenates texts for one call of C, and returns the offset where each one ends.
+func join(texts []string) (text *C.char, textEnds *C.uint32_t) {
 	ends := make([]uint32, len(texts))
 	size := 0
 	for i, t := range texts {
 		size += len(t)
 		ends[i] = uint32(size)
 	}
-	all := strings.Join(texts, "")
-	at, _ := chars(all)
-	return at, (*C.uint32_t)(unsafe.SliceData(ends)), all, ends
+	text, _ = chars(strings.Join(texts, ""))
+	return text, (*C.uint32_t)(unsafe.SliceData(ends))
 }
 
-// take copies an answer into Go and frees it.
+// take copies the text of an answer into Go and frees the answer.
 func take(a C.retort_answer) (string, error) {
 	text := ""
 	if a.data != nil {
