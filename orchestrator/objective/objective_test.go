@@ -137,6 +137,7 @@ func TestInvalidObjectives(t *testing.T) {
 		{`{"name": "similarity"}`, "", "1 molecules, not 0"},
 		{`{"name": "similarity", "smiles": "CC", "fingerprint": "MACCS"}`, "", "fingerprint is one of"},
 		{`{"name": "median", "smiles": ["CC", "CCC", "CCCC"]}`, "smiles", "2 molecules, not 3"},
+		{`{"name": "scaffold", "smiles": ["CC", "CCC"]}`, "", "1 molecule, not 2"},
 		{`{"name": "isomer", "formula": "water"}`, "", "formula"},
 		{`{"name": "isomer", "formula": "` + strings.Repeat("C", 121) + `"}`, "", "at most 120 characters"},
 		{`["QED", {"name": "isomer", "formula": "C7Xx2"}]`, "[1]", "no element"},

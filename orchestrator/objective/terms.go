@@ -53,7 +53,10 @@ func (o *opener) builtIn(t *termSpec) (*term, error) {
 	case "substructure":
 		return o.predicate(t, chem.Contains, t.SMARTS, "smarts")
 	case "scaffold":
-		return o.predicate(t, chem.SameScaffold, first(t.SMILES), "smiles")
+		if len(t.SMILES) != 1 {
+			return nil, fmt.Errorf("smiles should have 1 molecule, not %d", len(t.SMILES))
+		}
+		return o.predicate(t, chem.SameScaffold, t.SMILES[0], "smiles")
 	case "isomer":
 		return o.isomer(t)
 	case "element_count":
@@ -155,11 +158,4 @@ func (t *termSpec) checkParameters(allowed ...string) error {
 		}
 	}
 	return nil
-}
-
-func first(texts []string) string {
-	if len(texts) == 0 {
-		return ""
-	}
-	return texts[0]
 }
