@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"retort/orchestrator/jobs/queue/natstest"
 )
@@ -49,7 +48,7 @@ func TestAPIsServeWithoutTheirCluster(t *testing.T) {
 	_ = mute.Close()
 	_ = (<-accepted).Close()
 	natstest.Single(t, port)
-	p.within(time.Minute, "files are kept", func() bool {
+	p.eventually("files are kept", func() bool {
 		status, _ := p.get("main", "/v1/files")
 		return status == http.StatusOK
 	})
@@ -63,7 +62,7 @@ func TestGatewaysShareABatchWhileANodeStops(t *testing.T) {
 	first := start(t, "--jobs", urls, "--jobs-concurrency=8")
 	second := start(t, "--jobs", urls, "--jobs-concurrency=8")
 	for _, p := range []*program{first, second} {
-		p.within(2*time.Minute, "the cluster keeps files", func() bool {
+		p.eventually("the cluster keeps files", func() bool {
 			status, _ := p.get("main", "/v1/files")
 			return status == http.StatusOK
 		})
@@ -85,10 +84,10 @@ func TestGatewaysShareABatchWhileANodeStops(t *testing.T) {
 		_, text := second.get("main", address) // which may be a 503 while the nodes choose leaders: no counts
 		return batchOf(t, text)
 	}
-	second.within(2*time.Minute, "some lines are answered", func() bool { return state().Counts.Completed > 0 })
+	second.eventually("some lines are answered", func() bool { return state().Counts.Completed > 0 })
 	t.Logf("%d lines are answered when a node stops", state().Counts.Completed)
 	nodes[1].Shutdown()
-	second.within(5*time.Minute, "the batch is completed", func() bool {
+	second.eventually("the batch is completed", func() bool {
 		batch = state()
 		return batch.Status == "completed"
 	})

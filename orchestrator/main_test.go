@@ -128,16 +128,15 @@ func (p *program) listening() bool {
 	return len(p.ports) == 1+len(services)
 }
 
+// patience is the timeout of every wait: a wait takes seconds on an idle machine, and one that takes this long hangs.
+const patience = 5 * time.Minute
+
+// eventually waits until holds returns true.
 func (p *program) eventually(what string, holds func() bool) {
 	p.t.Helper()
-	p.within(20*time.Second, what, holds)
-}
-
-func (p *program) within(timeout time.Duration, what string, holds func() bool) {
-	p.t.Helper()
-	for until := time.Now().Add(timeout); !holds(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(until) {
-			p.t.Fatalf("%s: not within %v\n%s", what, timeout, p.out.String())
+	for deadline := time.Now().Add(patience); !holds(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			p.t.Fatalf("%s: not within %v\n%s", what, patience, p.out.String())
 		}
 	}
 }
