@@ -37,23 +37,33 @@ type generation struct {
 	progress Progress
 }
 
-// run returns at most NumMolecules molecules, ranked.
+// run returns at most NumMolecules molecules, ranked; with an error, those found so far.
 func (g *generation) run(ctx context.Context) ([]*candidate, error) {
 	count := int(g.request.NumMolecules)
 	g.progress = Progress{Status: "running", Rounds: int(g.request.Rounds)}
-	err := g.readWarmStarts(ctx)
-	found := g.warmStarts
-	if len(g.request.Smi) == 0 && err == nil {
-		found, err = g.firstGeneration(ctx, count)
-	}
-	if g.request.Rounds > 0 && err == nil {
-		err = g.checkpoint(found[:min(count, len(found))])
-	}
-	if g.request.Rounds > 0 && err == nil {
-		found, err = g.remask(ctx, found, count)
+	found, err := g.start(ctx, count)
+	if err == nil && g.request.Rounds > 0 {
+		found, err = g.continueInRounds(ctx, found, count)
 	}
 	rank(found)
 	return found[:min(count, len(found))], err
+}
+
+// start returns the warm starts or, if the request has none, the first generation.
+func (g *generation) start(ctx context.Context, count int) ([]*candidate, error) {
+	if len(g.request.Smi) == 0 {
+		return g.firstGeneration(ctx, count)
+	}
+	err := g.readWarmStarts(ctx)
+	return g.warmStarts, err
+}
+
+// continueInRounds reports the molecules that the rounds start from, and runs the rounds.
+func (g *generation) continueInRounds(ctx context.Context, found []*candidate, count int) ([]*candidate, error) {
+	if err := g.checkpoint(found[:min(count, len(found))]); err != nil {
+		return found, err
+	}
+	return g.remask(ctx, found, count)
 }
 
 // hasNews reports whether the answer would have a molecule or a score that the client does not know. It knows the warm
