@@ -9,7 +9,7 @@
 //  1. CMA-ES draws a tenth of the points. The others are offspring of the best molecules so far (population.go): the
 //     results of mutation and crossover operators (operators.go, reproduction.go). An operator that has earned more
 //     rewards is chosen more often. A long search makes several edits for a child and takes the one with the highest
-//     predicted fitness (surrogate.go).
+//     predicted fitness (edits.go, surrogate.go).
 //  2. All points are decoded. Every new text is read as a molecule and scored (evaluator.go). Molecules that meet the
 //     constraint on similarity enter the hall of fame (goal.go), which the results are taken from.
 //  3. The best molecules become parents, and a new best one is injected into CMA-ES. CMA-ES receives the values of its

@@ -3,20 +3,11 @@ package search
 import (
 	"context"
 	"math"
-	"slices"
-
-	"retort/chem"
 )
 
-const (
-	// maxOversampling bounds the points that a generation decodes, in multiples of Particles. A generation decodes more
-	// than Particles to make up for points of earlier generations that gave no fresh text.
-	maxOversampling = 6
-	// editsPerChild is the number of edits from which a child gets the first candidate.
-	editsPerChild = 3
-	// predictedEditsPerChild is the number of edits from which a surrogate chooses.
-	predictedEditsPerChild = 8
-)
+// maxOversampling bounds the points that a generation decodes, in multiples of Particles. A generation decodes more than
+// Particles to make up for points of earlier generations that gave no fresh text.
+const maxOversampling = 6
 
 // runGeneration is one iteration: it decodes and scores points of CMA-ES and offspring, and learns from them.
 func (o *optimizer) runGeneration(ctx context.Context, iteration int) error {
@@ -26,12 +17,13 @@ func (o *optimizer) runGeneration(ctx context.Context, iteration int) error {
 	if err != nil {
 		return err
 	}
-	outcome, err := o.evaluate(ctx, cmaPoints, children)
+	decoded, direct := splitDirect(children)
+	outcome, err := o.evaluate(ctx, cmaPoints, decoded, direct)
 	if err != nil {
 		return err
 	}
 	o.stagnation++
-	if err := o.updatePopulation(ctx, outcome, len(cmaPoints), children); err != nil {
+	if err := o.updatePopulation(ctx, outcome, len(cmaPoints), append(decoded, direct...)); err != nil {
 		return err
 	}
 	if err := o.tell(outcome.molecules[:len(cmaPoints)]); err != nil {
@@ -50,91 +42,20 @@ func (o *optimizer) offspringCount(iteration, cmaPoints int) int {
 	return max(0, min(evaluations, maxOversampling*o.Particles)-cmaPoints)
 }
 
-// chooseEdits chooses the molecules of the children whose operators edit graphs, and puts the children that are not
-// decoded last. It chooses before anything is evaluated, since the similarity of an edit to the seed is known. A child
-// without a candidate is dropped and counts against its operator like a repeated text. The next generation makes up for
-// it.
-func (o *optimizer) chooseEdits(ctx context.Context, children []offspring) ([]offspring, error) {
-	each := editsPerChild
-	if o.evaluator.surrogate.ready() {
-		each = predictedEditsPerChild
-		o.evaluator.surrogate.fit()
-	}
-	var parents []chem.Parents
+// splitDirect returns the children to decode, and those whose molecules are known.
+func splitDirect(children []offspring) (decoded, direct []offspring) {
 	for _, child := range children {
-		if source := operators[child.operator].source; source.editsGraph() {
-			parents = append(parents, o.parentsOfEdits(source, child.parent, each))
+		if child.smiles == "" {
+			decoded = append(decoded, child)
+		} else {
+			direct = append(direct, child)
 		}
 	}
-	edits, err := o.editor.edit(ctx, parents)
-	if err != nil {
-		return nil, err
-	}
-	taken := map[string]bool{}
-	var decoded, direct []offspring
-	for _, child := range children {
-		operator := &operators[child.operator]
-		if operator.editsGraph() {
-			chosen := o.mostPromising(edits[0], taken)
-			edits = edits[1:]
-			if chosen == nil {
-				o.population.selection.trials[child.operator] += repeatedTrial
-				continue
-			}
-			taken[chosen.smiles] = true
-			if operator.isDirect() {
-				child.smiles = chosen.smiles
-				direct = append(direct, child)
-				continue
-			}
-			if child.tokens, err = o.Model.Tokens(chosen.smiles); err != nil {
-				return nil, err
-			}
-		}
-		decoded = append(decoded, child)
-	}
-	return append(decoded, direct...), nil
+	return decoded, direct
 }
 
-// parentsOfEdits returns the molecules that an operator edits: the first parent and, for a crossover, a second one. If
-// a crossover draws the same molecule twice, the operator mutates it.
-func (o *optimizer) parentsOfEdits(source source, first *parent, count int) chem.Parents {
-	p := chem.Parents{First: first.smiles, Count: count, Seed: o.Random.Uint64()}
-	if source == graphCrossover {
-		if second := o.population.draw(); second.smiles != first.smiles {
-			p.Second = second.smiles
-		}
-	}
-	return p
-}
-
-// isCandidate reports whether a variant is similar enough and has not been evaluated.
-func (o *optimizer) isCandidate(v variant) bool {
-	return v.similarity >= o.Goal.MinSimilarity && !o.evaluator.knows(v.smiles)
-}
-
-// mostPromising returns the candidate among the edits for which the surrogate predicts the highest fitness, or the
-// first candidate while the surrogate is not ready; nil if there is none. Taken edits belong to other children.
-func (o *optimizer) mostPromising(edits []variant, taken map[string]bool) (best *variant) {
-	highest := math.Inf(-1)
-	for i := range edits {
-		v := &edits[i]
-		if taken[v.smiles] || !o.isCandidate(*v) {
-			continue
-		}
-		if !o.evaluator.surrogate.ready() {
-			return v
-		}
-		features := featuresOf(v.smiles, &v.fingerprint)
-		if predicted := o.evaluator.surrogate.predict(&features); predicted > highest {
-			highest = predicted
-			best = v
-		}
-	}
-	return best
-}
-
-// outcome has a row for each point of a generation: first the points of CMA-ES, then the offspring.
+// outcome has a row for each point of a generation: first the points of CMA-ES, then the decoded children, then the
+// direct ones.
 type outcome struct {
 	molecules []*Molecule // nil for a text that is not a molecule
 	fresh     []bool      // whether the text is fresh
@@ -145,23 +66,18 @@ func (o *outcome) add(molecules []*Molecule, fresh []bool) {
 	o.fresh = append(o.fresh, fresh...)
 }
 
-// evaluate decodes the points of CMA-ES and the children, in batches that bound the memory, and scores them. Children
-// that are not decoded come last.
+// evaluate decodes the points of CMA-ES and the decoded children, in batches that bound the memory, and scores them
+// and the direct children.
 func (o *optimizer) evaluate(
-	ctx context.Context, cmaPoints [][]float64, children []offspring,
+	ctx context.Context, cmaPoints [][]float64, decoded, direct []offspring,
 ) (all outcome, err error) {
 	points := make([]Point, len(cmaPoints), pointsAtOnce)
 	for i, x := range cmaPoints {
 		points[i].Hidden = o.Model.Space().colour(x)
 	}
-	firstDirect := slices.IndexFunc(children, func(c offspring) bool { return c.smiles != "" })
-	if firstDirect < 0 {
-		firstDirect = len(children)
-	}
-	children, direct := children[:firstDirect], children[firstDirect:]
-	for len(points) > 0 || len(children) > 0 {
-		count := min(len(children), max(0, pointsAtOnce-len(points)))
-		childPoints, err := o.population.points(ctx, children[:count])
+	for len(points) > 0 || len(decoded) > 0 {
+		count := min(len(decoded), max(0, pointsAtOnce-len(points)))
+		childPoints, err := o.population.points(ctx, decoded[:count])
 		if err != nil {
 			return all, err
 		}
@@ -170,7 +86,7 @@ func (o *optimizer) evaluate(
 			return all, err
 		}
 		all.add(molecules, fresh)
-		children = children[count:]
+		decoded = decoded[count:]
 		points = points[:0]
 	}
 	texts := make([]string, len(direct))

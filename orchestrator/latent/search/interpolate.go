@@ -26,9 +26,11 @@ const (
 
 // chord is a line through the sphere between the hidden states of two molecules, and a point on it.
 type chord struct {
-	row         int // of the point
-	first, last Seed
-	share       float64 // of the line from first to last at which the point lies, from 0 to 1
+	row   int       // of the point
+	first Seed      // the molecule that the point decodes to
+	end   []float32 // where the line from first through the point leaves the sphere
+	last  Seed      // the molecule at end
+	share float64   // of the line from first to last at which the point lies, from 0 to 1
 }
 
 // Interpolate replaces the text of each point that lies on the line between two molecules by a molecule of the path
@@ -58,11 +60,19 @@ func Interpolate(ctx context.Context, model Model, points []Point, texts []strin
 
 // findChords returns a chord for each point inside the sphere that lies between two molecules.
 func findChords(ctx context.Context, model Model, points []Point, texts []string) ([]chord, error) {
-	radius := model.Space().Length
+	chords, err := startChords(ctx, model, points, texts)
+	if err != nil {
+		return nil, err
+	}
+	return endChords(ctx, model, chords)
+}
+
+// startChords returns a chord without its last molecule for each point inside the sphere that decodes to a molecule.
+func startChords(ctx context.Context, model Model, points []Point, texts []string) ([]chord, error) {
 	var rows []int
 	var insideTexts []string
 	for i, p := range points {
-		if norm(p.Hidden) < maxInsideShare*radius {
+		if norm(p.Hidden) < maxInsideShare*model.Space().Length {
 			rows = append(rows, i)
 			insideTexts = append(insideTexts, texts[i])
 		}
@@ -71,39 +81,47 @@ func findChords(ctx context.Context, model Model, points []Point, texts []string
 	if err != nil {
 		return nil, err
 	}
-	var candidates []chord
-	var ends []Point
-	for k, row := range rows {
-		first := firsts[insideTexts[k]]
-		if first.Hidden == nil {
+	var chords []chord
+	for _, row := range rows {
+		first, isMolecule := firsts[texts[row]]
+		if !isMolecule {
 			continue
 		}
 		end, share := chordEnd(first.Hidden, points[row].Hidden)
 		if share < minChordShare {
 			continue
 		}
-		candidates = append(candidates, chord{row: row, first: first, share: share})
-		ends = append(ends, Point{Hidden: end})
-	}
-	endTexts, err := model.Decode(ctx, ends)
-	if err != nil {
-		return nil, err
-	}
-	lasts, err := readSeeds(ctx, model, endTexts)
-	if err != nil {
-		return nil, err
-	}
-	chords := candidates[:0]
-	for k, c := range candidates {
-		c.last = lasts[endTexts[k]]
-		if c.last.Hidden == nil || c.last.SMILES == c.first.SMILES {
-			continue
-		}
-		if distance(c.last.Hidden, ends[k].Hidden) < maxEndShare*radius {
-			chords = append(chords, c)
-		}
+		chords = append(chords, chord{row: row, first: first, end: end, share: share})
 	}
 	return chords, nil
+}
+
+// endChords sets the last molecules of chords. It drops a chord whose end is not the hidden state of another molecule.
+func endChords(ctx context.Context, model Model, chords []chord) ([]chord, error) {
+	ends := make([]Point, len(chords))
+	for i, c := range chords {
+		ends[i].Hidden = c.end
+	}
+	texts, err := model.Decode(ctx, ends)
+	if err != nil {
+		return nil, err
+	}
+	lasts, err := readSeeds(ctx, model, texts)
+	if err != nil {
+		return nil, err
+	}
+	complete := chords[:0]
+	for i, c := range chords {
+		last, isMolecule := lasts[texts[i]]
+		if !isMolecule || last.SMILES == c.first.SMILES {
+			continue
+		}
+		if distance(last.Hidden, c.end) < maxEndShare*model.Space().Length {
+			c.last = last
+			complete = append(complete, c)
+		}
+	}
+	return complete, nil
 }
 
 // readSeeds returns a seed with its hidden state for each text that is a molecule which the model can read.
