@@ -18,8 +18,8 @@
 // If there are fewer results than requested, the last iterations look for more, and a few evaluations after them
 // (fill.go).
 //
-// An unguided search ([Search.Around], [Sampling]; sampling.go) draws points around its seeds, along random directions
-// (sampler.go), and fills what is missing with edits of the seed's graph (editor.go).
+// An unguided search ([Search.Around], around.go; [Sampling], sampling.go) draws points around its seeds, along random
+// directions (sampler.go), and fills what is missing with edits of the seed's graph (editor.go).
 //
 // Searches return their results best first and distinct. With an error, such as the end of the context, they return the
 // results so far. A search computes on one core at a time (package cores) and gives it up while it waits for a model,

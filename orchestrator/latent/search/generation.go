@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// maxOversampling bounds the points that a generation decodes, in multiples of Particles. A generation decodes more than
-// Particles to make up for points of earlier generations that gave no fresh text.
+// maxOversampling bounds the points that a generation decodes, in multiples of Particles. A generation decodes more
+// than Particles to make up for points of earlier generations that gave no fresh text.
 const maxOversampling = 6
 
 // runGeneration is one iteration: it decodes and scores points of CMA-ES and offspring, and learns from them.
