@@ -85,6 +85,19 @@ func (o *optimizer) extendCandidates(ctx context.Context, wanted int) error {
 	for _, m := range o.hallOfFame.best {
 		molecules = append(molecules, m.SMILES)
 	}
+	if err := o.addEdits(ctx, molecules, wanted); err != nil {
+		return err
+	}
+	if len(f.candidates) > 0 || f.stereoEdited {
+		return nil
+	}
+	f.stereoEdited = true
+	return o.addStereoisomers(ctx, molecules, wanted)
+}
+
+// addEdits adds edits of one molecule after the other, the seeds first, up to the wanted number of candidates.
+func (o *optimizer) addEdits(ctx context.Context, molecules []string, wanted int) error {
+	f := &o.filler
 	for i, smiles := range molecules {
 		if len(f.candidates) >= wanted {
 			return nil
@@ -101,13 +114,14 @@ func (o *optimizer) extendCandidates(ctx context.Context, wanted int) error {
 			return err
 		}
 	}
-	if len(f.candidates) > 0 || f.stereoEdited {
-		return nil
-	}
-	f.stereoEdited = true
+	return nil
+}
+
+// addStereoisomers adds stereoisomers of molecules, each up to count.
+func (o *optimizer) addStereoisomers(ctx context.Context, molecules []string, count int) error {
 	parents := make([]chem.Parents, len(molecules))
 	for i, smiles := range molecules {
-		parents[i] = chem.Parents{First: smiles, Stereo: true, Count: wanted, Seed: o.Random.Uint64()}
+		parents[i] = chem.Parents{First: smiles, Stereo: true, Count: count, Seed: o.Random.Uint64()}
 	}
 	return o.addCandidates(ctx, parents...)
 }

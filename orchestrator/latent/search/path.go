@@ -12,8 +12,8 @@ import (
 )
 
 // path is a sequence of molecules from one molecule to another. Along it, the similarity to the first never rises and
-// the similarity to the last never falls. The others are crossovers and mutations of the two (decision
-// 0020) that the model can read.
+// the similarity to the last never falls. The others are crossovers and mutations of the two (decision 0020) that the
+// model can read.
 type path struct {
 	stops          []stop  // with both ends
 	endsSimilarity float64 // between the ends
@@ -40,8 +40,7 @@ const (
 	sizePenalty = 0.03
 )
 
-// newPath computes the path between two molecules. It holds one core: see [cores.Run].
-// The error is the context's.
+// newPath computes the path between two molecules. It holds one core: see [cores.Run]. The error is the context's.
 func newPath(ctx context.Context, model Model, first, last Seed) (*path, error) {
 	return cores.Run(ctx, func(ctx context.Context) (*path, error) { return computePath(ctx, model, first, last) })
 }
@@ -98,22 +97,7 @@ func (p *path) position(s *stop) float64 {
 
 // choose chooses the stops: of all sequences that follows allows, the one with the largest sum of values.
 func (p *path) choose(found map[string]stop) {
-	first := p.stops[0]
-	last := p.stops[len(p.stops)-1]
-	candidates := []stop{first}
-	for _, s := range found {
-		if s.toFirst < 1 && s.toFirst > p.endsSimilarity && s.toLast < 1 && s.toLast > p.endsSimilarity {
-			candidates = append(candidates, s)
-		}
-	}
-	slices.SortFunc(candidates[1:], func(a, b stop) int {
-		return cmp.Or(
-			cmp.Compare(b.toFirst, a.toFirst),
-			cmp.Compare(a.toLast, b.toLast),
-			cmp.Compare(a.smiles, b.smiles),
-		)
-	})
-	candidates = append(candidates, last)
+	candidates := p.candidates(found)
 	best := make([]float64, len(candidates)) // largest sum of a sequence that ends with candidate i
 	previous := make([]int, len(candidates)) // candidate before i in that sequence
 	for i := 1; i < len(candidates); i++ {
@@ -130,8 +114,27 @@ func (p *path) choose(found map[string]stop) {
 	for i := len(candidates) - 1; i > 0; i = previous[i] {
 		p.stops = append(p.stops, candidates[i])
 	}
-	p.stops = append(p.stops, first)
+	p.stops = append(p.stops, candidates[0])
 	slices.Reverse(p.stops)
+}
+
+// candidates returns the molecules to choose stops from, both ends included, such that a stop comes after all that it
+// may follow.
+func (p *path) candidates(found map[string]stop) []stop {
+	candidates := []stop{p.stops[0]}
+	for _, s := range found {
+		if s.toFirst < 1 && s.toFirst > p.endsSimilarity && s.toLast < 1 && s.toLast > p.endsSimilarity {
+			candidates = append(candidates, s)
+		}
+	}
+	slices.SortFunc(candidates[1:], func(a, b stop) int {
+		return cmp.Or(
+			cmp.Compare(b.toFirst, a.toFirst),
+			cmp.Compare(a.toLast, b.toLast),
+			cmp.Compare(a.smiles, b.smiles),
+		)
+	})
+	return append(candidates, p.stops[len(p.stops)-1])
 }
 
 // value returns the value of a molecule on the path: its similarity to both ends, less the penalty for its size.

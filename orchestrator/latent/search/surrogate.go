@@ -141,6 +141,16 @@ func (s *surrogate) evictable() int {
 
 // fit computes the weights with which the predictions of the examples are their standardised fitness, up to the noise.
 func (s *surrogate) fit() {
+	targets := s.standardised()
+	if targets == nil {
+		clear(s.weights)
+		return
+	}
+	s.solve(targets)
+}
+
+// standardised returns the fitness of the examples with mean 0 and variance 1, nil if it is equal for all or overflows.
+func (s *surrogate) standardised() []float64 {
 	n := len(s.examples)
 	mean := 0.0
 	for i := range s.examples {
@@ -151,17 +161,25 @@ func (s *surrogate) fit() {
 		deviation += (s.examples[i].fitness - mean) * (s.examples[i].fitness - mean) / float64(n)
 	}
 	deviation = math.Sqrt(deviation)
-	if !(deviation > 0) || math.IsInf(deviation, 0) { // equal values, or an overflow
-		clear(s.weights)
-		return
+	if !(deviation > 0) || math.IsInf(deviation, 0) {
+		return nil
 	}
+	targets := make([]float64, n)
+	for i := range targets {
+		targets[i] = (s.examples[i].fitness - mean) / deviation
+	}
+	return targets
+}
+
+// solve improves the weights by conjugate gradients until the covariance matrix times the weights is the targets.
+func (s *surrogate) solve(targets []float64) {
 	residual := s.multiply(s.weights)
 	for i := range residual {
-		residual[i] = (s.examples[i].fitness-mean)/deviation - residual[i]
+		residual[i] = targets[i] - residual[i]
 	}
 	direction := slices.Clone(residual)
 	square := dot(residual, residual)
-	enough := fitTolerance * fitTolerance * float64(n)
+	enough := fitTolerance * fitTolerance * float64(len(targets))
 	for range maxFitSteps {
 		if square <= enough {
 			break
