@@ -86,9 +86,9 @@ func (s StopStrings) Check() *fault.Error {
 	for i, stop := range s {
 		switch {
 		case stop == "":
-			return Refuse(stop, []any{"stop", i}, "stop cannot contain an empty string.")
+			return Refuse([]any{"stop", i}, "stop cannot contain an empty string.")
 		case len(stop) > maxStopLength:
-			return Refuse(nil, []any{"stop", i}, "a stop string must not be longer than %d bytes.", maxStopLength)
+			return Refuse([]any{"stop", i}, "a stop string must not be longer than %d bytes.", maxStopLength)
 		}
 	}
 	return nil

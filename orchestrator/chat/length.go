@@ -16,7 +16,7 @@ func (m *Model) limitTokens(r *engine.Request, images int) error {
 	room := m.MaxLength
 	if m.tokenizer != nil {
 		if m.isSurelyTooLong(r.Prompt) {
-			return Refuse(nil, []any{r.Field},
+			return Refuse([]any{r.Field},
 				"This model's maximum context length is %d tokens. However, you requested more than %d tokens in the "+
 					"messages. Please reduce the length of the messages.", m.MaxLength, m.MaxLength)
 		}

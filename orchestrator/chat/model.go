@@ -82,7 +82,7 @@ func (m *Model) render(c Conversation, images int) (text string, err error) {
 		text, err = m.template.Render(messages, !c.NoGenerationPrompt)
 	}
 	if refusal, ok := err.(*prompt.Refusal); ok {
-		return "", Refuse(nil, []any{c.Field}, "%s", refusal.Message)
+		return "", Refuse([]any{c.Field}, "%s", refusal.Message)
 	}
 	if err != nil {
 		return "", fault.Wrap(fault.Internal, err, "model %s", m.ID)
@@ -97,7 +97,7 @@ func (m *Model) render(c Conversation, images int) (text string, err error) {
 // completionPrompt returns the prompt of a text completion.
 func (m *Model) completionPrompt(text string) (string, error) {
 	if m.template == nil || !m.Completions {
-		return "", Refuse(nil, []any{"prompt"},
+		return "", Refuse([]any{"prompt"},
 			"The model `%s` does not support the Completions API: its engine takes conversations.", m.ID)
 	}
 	return text, nil
@@ -110,7 +110,7 @@ func singleQuestion(c Conversation) (string, error) {
 	for i, message := range c.Messages {
 		last := i == len(c.Messages)-1
 		if last != (message.Role == "user") || !last && message.Role != "system" {
-			return "", Refuse(message.Role, append(slices.Clip(message.Path), "role"),
+			return "", Refuse(append(slices.Clip(message.Path), "role"),
 				"This model answers single questions: a user message, after a system message if there is one.")
 		}
 		for _, part := range message.Parts {

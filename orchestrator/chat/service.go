@@ -86,7 +86,7 @@ func (s *Service) request(ctx context.Context, m *Model, c Conversation) (r engi
 	}
 	images := imagesOf(c.Messages)
 	if len(images) > m.MaxImages {
-		return r, Refuse(nil, []any{c.Field}, "At most %d image(s) may be provided in one prompt.", m.MaxImages)
+		return r, Refuse([]any{c.Field}, "At most %d image(s) may be provided in one prompt.", m.MaxImages)
 	}
 	r = engine.Request{Field: c.Field, Sampling: c.Sampling, Stream: c.Stream, MaxLength: m.MaxLength}
 	if r.Prompt, err = m.render(c, len(images)); err != nil {
@@ -111,7 +111,7 @@ func (s *Service) check(m *Model, c Conversation) error {
 		return f
 	}
 	if c.OffersTools && !m.Tools {
-		return Refuse(nil, []any{"tool_choice"},
+		return Refuse([]any{"tool_choice"},
 			"\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set")
 	}
 	return m.engine.Check(&c.Sampling)

@@ -9,8 +9,8 @@ import (
 
 // Refuse returns an Invalid fault without a rule, so that clients see its message without the field in front. The
 // message is a sentence in vLLM's style.
-func Refuse(input any, path []any, format string, args ...any) *fault.Error {
-	return &fault.Error{Kind: fault.Invalid, Path: path, Input: input, Message: fmt.Sprintf(format, args...)}
+func Refuse(path []any, format string, args ...any) *fault.Error {
+	return &fault.Error{Kind: fault.Invalid, Path: path, Message: fmt.Sprintf(format, args...)}
 }
 
 // CheckContent refuses images outside user messages, and empty user messages.
@@ -19,7 +19,7 @@ func CheckContent(role string, parts []Part) *fault.Error {
 	for i, p := range parts {
 		empty = empty && p.Image == nil && p.Text == ""
 		if p.Image != nil && role != "user" {
-			return Refuse(nil, []any{"content", i},
+			return Refuse([]any{"content", i},
 				"images are accepted in messages of role \"user\" only, not %q", role)
 		}
 	}
@@ -51,9 +51,9 @@ func checkTemperature(s *engine.Sampling) *fault.Error {
 	switch t := s.Temperature; {
 	case t == nil:
 	case *t < 0:
-		return Refuse(*t, []any{"temperature"}, "temperature must be non-negative, got %v.", *t)
+		return Refuse([]any{"temperature"}, "temperature must be non-negative, got %v.", *t)
 	case *t == 0 && s.N > 1:
-		return Refuse(s.N, []any{"n"}, "n must be 1 when using greedy sampling, got %d.", s.N)
+		return Refuse([]any{"n"}, "n must be 1 when using greedy sampling, got %d.", s.N)
 	}
 	return nil
 }
@@ -62,14 +62,14 @@ func checkTopK(k *int) *fault.Error {
 	if k == nil || *k >= -1 {
 		return nil
 	}
-	return Refuse(*k, []any{"top_k"}, "top_k must be -1 (disable), or at least 1, got %d.", *k)
+	return Refuse([]any{"top_k"}, "top_k must be -1 (disable), or at least 1, got %d.", *k)
 }
 
 func checkMinTokens(s *engine.Sampling) *fault.Error {
 	if s.MinTokens == nil || s.MaxTokens == nil || *s.MinTokens <= *s.MaxTokens {
 		return nil
 	}
-	return Refuse(*s.MinTokens, []any{"min_tokens"},
+	return Refuse([]any{"min_tokens"},
 		"min_tokens must be less than or equal to max_tokens=%d, got %d.", *s.MaxTokens, *s.MinTokens)
 }
 
@@ -78,12 +78,12 @@ func AtLeast(value *int, lower int, name string) *fault.Error {
 	if value == nil || *value >= lower {
 		return nil
 	}
-	return Refuse(*value, []any{name}, "%s must be at least %d, got %d.", name, lower, *value)
+	return Refuse([]any{name}, "%s must be at least %d, got %d.", name, lower, *value)
 }
 
 func within(value *float64, name, bounds string, isWithin func(float64) bool) *fault.Error {
 	if value == nil || isWithin(*value) {
 		return nil
 	}
-	return Refuse(*value, []any{name}, "%s must be in %s, got %v.", name, bounds, *value)
+	return Refuse([]any{name}, "%s must be in %s, got %v.", name, bounds, *value)
 }

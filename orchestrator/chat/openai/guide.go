@@ -21,7 +21,7 @@ func (p *Parameters) guides(nvext json.RawMessage) (guides []*engine.Guide, prob
 		case f.Type == "json_object":
 			guides = append(guides, &engine.Guide{Field: "response_format", Object: true})
 		case f.Type == "json_schema" && (f.Schema == nil || !isObject(f.Schema.Schema)):
-			return nil, chat.Refuse(nil, []any{"response_format", "json_schema"},
+			return nil, chat.Refuse([]any{"response_format", "json_schema"},
 				"response_format json_schema needs a schema, which is an object")
 		case f.Type == "json_schema":
 			guides = append(guides, &engine.Guide{Field: "response_format", Schema: f.Schema.Schema})
@@ -38,7 +38,7 @@ func (p *Parameters) guides(nvext json.RawMessage) (guides []*engine.Guide, prob
 		decoder := json.NewDecoder(bytes.NewReader(member.raw))
 		decoder.DisallowUnknownFields()
 		if decoder.Decode(&inner) != nil {
-			return nil, chat.Refuse(nil, []any{member.field}, "%s is not supported with these members", member.field)
+			return nil, chat.Refuse([]any{member.field}, "%s is not supported with these members", member.field)
 		}
 		if guides, problem = inner.appendTo(guides, member.field); problem != nil {
 			return nil, problem
@@ -94,13 +94,13 @@ func (m *guideMembers) appendTo(guides []*engine.Guide, field string) ([]*engine
 		}
 		guide := &engine.Guide{Field: fieldOf(member.name)}
 		if !member.read(guide, member.raw) {
-			return nil, chat.Refuse(nil, []any{guide.Field}, "%s is malformed", guide.Field)
+			return nil, chat.Refuse([]any{guide.Field}, "%s is malformed", guide.Field)
 		}
 		guides = append(guides, guide)
 	}
 	for _, guide := range guides {
 		if len(guide.Schema)+len(guide.Regex)+len(guide.Grammar) > maxGuideBytes {
-			return nil, chat.Refuse(nil, []any{guide.Field},
+			return nil, chat.Refuse([]any{guide.Field},
 				"%s must not be longer than %d bytes", guide.Field, maxGuideBytes)
 		}
 	}

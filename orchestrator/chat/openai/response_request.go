@@ -55,7 +55,7 @@ func (r *ResponseRequest) checkStateless(problems *fault.Problems) {
 
 func (r *ResponseRequest) checkGuides(problems *fault.Problems) {
 	if f := r.format(); f.Type == "json_schema" && !isObject(f.Schema) || len(f.Schema) > maxGuideBytes {
-		problems.Add(chat.Refuse(nil, []any{"text", "format"},
+		problems.Add(chat.Refuse([]any{"text", "format"},
 			"json_schema needs a schema, which is an object of at most %d bytes", maxGuideBytes))
 	}
 	size := 0

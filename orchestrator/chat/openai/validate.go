@@ -35,7 +35,7 @@ func (r *Request) Validate() error {
 func refuser(problems *fault.Problems) func(refused bool, field, format string, args ...any) {
 	return func(refused bool, field, format string, args ...any) {
 		if refused {
-			problems.Add(chat.Refuse(nil, []any{field}, format, args...))
+			problems.Add(chat.Refuse([]any{field}, format, args...))
 		}
 	}
 }
@@ -46,9 +46,9 @@ func (r *Request) checkLogprobs() *fault.Error {
 	case top == nil || *top == 0 && !isTrue(r.Logprobs):
 		return nil
 	case *top < 0 || *top > 20:
-		return chat.Refuse(*top, path, "`top_logprobs` must be between 0 and 20, got %d.", *top)
+		return chat.Refuse(path, "`top_logprobs` must be between 0 and 20, got %d.", *top)
 	case !isTrue(r.Logprobs):
-		return chat.Refuse(*top, path, "when using `top_logprobs`, `logprobs` must be set to true.")
+		return chat.Refuse(path, "when using `top_logprobs`, `logprobs` must be set to true.")
 	}
 	return nil
 }
@@ -58,12 +58,12 @@ var roles = []string{"system", "developer", "user", "assistant", "tool", "functi
 func (m *Message) check() *fault.Error {
 	switch {
 	case len(m.ToolCalls) > 0 && m.Role != "assistant":
-		return chat.Refuse(nil, []any{"tool_calls"},
+		return chat.Refuse([]any{"tool_calls"},
 			"tool calls are accepted in messages of role \"assistant\" only, not %q", m.Role)
 	case chat.IsSet(m.FunctionCall):
-		return chat.Refuse(nil, []any{"function_call"}, "function_call is not supported: use tool_calls")
+		return chat.Refuse([]any{"function_call"}, "function_call is not supported: use tool_calls")
 	case chat.IsSet(m.Audio):
-		return chat.Refuse(nil, []any{"audio"}, unsupported, "audio")
+		return chat.Refuse([]any{"audio"}, unsupported, "audio")
 	}
 	if f := fault.OneOf(m.Role, roles, "role"); f != nil {
 		return f
@@ -128,7 +128,7 @@ func (p *Parameters) checkGuides(problems *fault.Problems, nvext json.RawMessage
 	guides, problem := p.guides(nvext)
 	problems.Add(problem)
 	if problem == nil && len(guides) > 1 {
-		problems.Add(chat.Refuse(nil, []any{guides[1].Field},
+		problems.Add(chat.Refuse([]any{guides[1].Field},
 			"only one constraint on the answer is allowed, not both %s and %s", guides[0].Field, guides[1].Field))
 	}
 }

@@ -20,10 +20,10 @@ func (r *Request) Validate() error {
 		return nil
 	})
 	if r.Tools {
-		problems.Add(chat.Refuse(nil, []any{"tools"}, "tools are not supported by this service"))
+		problems.Add(chat.Refuse([]any{"tools"}, "tools are not supported by this service"))
 	}
 	if chat.IsSet(r.ResponseFormat) {
-		problems.Add(chat.Refuse(nil, []any{"response_format"},
+		problems.Add(chat.Refuse([]any{"response_format"},
 			"response_format is not supported: guided decoding is not enabled for this service"))
 	}
 	if r.Logprobs != nil && r.Logprobs.TopK != nil {
@@ -36,10 +36,10 @@ func (r *Request) Validate() error {
 func (m *Message) check() *fault.Error {
 	switch {
 	case m.Role == "ipython" || m.Role == "tool":
-		return chat.Refuse(m.Role, []any{"role"},
+		return chat.Refuse([]any{"role"},
 			"messages of role %q are not supported: this service calls no tools", m.Role)
 	case bool(m.ToolCalls):
-		return chat.Refuse(nil, []any{"tool_calls"}, "tool calls are not supported by this service")
+		return chat.Refuse([]any{"tool_calls"}, "tool calls are not supported by this service")
 	}
 	if f := fault.OneOf(m.Role, []string{"system", "user", "assistant"}, "role"); f != nil {
 		return f
