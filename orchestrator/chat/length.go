@@ -10,29 +10,29 @@ import (
 
 // limitTokens sets the request's MaxTokens: the requested number, else the model's default, else what fits. It refuses
 // a prompt that is too long, and an answer that is too long unless the model clamps it. Without a tokenizer the
-// prompt's length is unknown, and MaxTokens is at most the model's MaxLength.
+// prompt's length is unknown, and MaxTokens is at most the model's maxLength.
 func (m *Model) limitTokens(r *engine.Request, images int) error {
 	requested := r.Sampling.MaxTokens
-	room := m.MaxLength
+	room := m.maxLength
 	if m.tokenizer != nil {
 		if m.isSurelyTooLong(r.Prompt) {
 			return Refuse([]any{r.Field},
 				"This model's maximum context length is %d tokens. However, you requested more than %d tokens in the "+
-					"messages. Please reduce the length of the messages.", m.MaxLength, m.MaxLength)
+					"messages. Please reduce the length of the messages.", m.maxLength, m.maxLength)
 		}
-		r.PromptTokens = m.countTokens(r.Prompt) + images*m.ImageTokens
+		r.PromptTokens = m.countTokens(r.Prompt) + images*m.imageTokens
 		room -= r.PromptTokens
 	}
 	maxTokens := room
 	switch {
 	case requested != nil:
 		maxTokens = *requested
-	case m.DefaultMaxTokens > 0:
-		maxTokens = m.DefaultMaxTokens
+	case m.defaultMaxTokens > 0:
+		maxTokens = m.defaultMaxTokens
 	}
-	mayClamp := requested == nil || m.Clamp || m.tokenizer == nil
+	mayClamp := requested == nil || m.clamp || m.tokenizer == nil
 	if room < 1 || maxTokens > room && !mayClamp {
-		return engine.TooLong(r.Field, m.MaxLength, r.PromptTokens, *cmp.Or(requested, new(0)))
+		return engine.TooLong(r.Field, m.maxLength, r.PromptTokens, *cmp.Or(requested, new(0)))
 	}
 	r.Sampling.MaxTokens = new(min(room, maxTokens))
 	return nil
@@ -41,14 +41,14 @@ func (m *Model) limitTokens(r *engine.Request, images int) error {
 // maxBytesPerToken is an upper bound on the average length of a token in natural text.
 const maxBytesPerToken = 64
 
-// isSurelyTooLong reports whether a prefix of a very long text already exceeds the model's MaxLength. To tokenize all
+// isSurelyTooLong reports whether a prefix of a very long text already exceeds the model's maxLength. To tokenize all
 // of 15 MB would take 700 MB of memory.
 func (m *Model) isSurelyTooLong(text string) bool {
-	prefix := m.MaxLength * maxBytesPerToken
+	prefix := m.maxLength * maxBytesPerToken
 	if len(text) <= prefix {
 		return false
 	}
-	return m.countTokens(strings.ToValidUTF8(text[:prefix], "")) > m.MaxLength
+	return m.countTokens(strings.ToValidUTF8(text[:prefix], "")) > m.maxLength
 }
 
 // countTokens returns the number of tokens of a text, special tokens included; 0 without a tokenizer.

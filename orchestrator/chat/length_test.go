@@ -25,19 +25,19 @@ func TestLimitTokens(t *testing.T) {
 		want      int // MaxTokens
 		err       string
 	}{
-		"room left":       {Model{MaxLength: 20}, ten, 0, nil, 8, ""},
-		"requested":       {Model{MaxLength: 20}, ten, 0, new(5), 5, ""},
-		"model's default": {Model{MaxLength: 20, DefaultMaxTokens: 3}, ten, 0, nil, 3, ""},
-		"images count":    {Model{MaxLength: 20, ImageTokens: 4}, ten, 1, nil, 4, ""},
-		"answer too long": {Model{MaxLength: 20}, ten, 0, new(9), 0,
+		"room left":       {Model{maxLength: 20}, ten, 0, nil, 8, ""},
+		"requested":       {Model{maxLength: 20}, ten, 0, new(5), 5, ""},
+		"model's default": {Model{maxLength: 20, defaultMaxTokens: 3}, ten, 0, nil, 3, ""},
+		"images count":    {Model{maxLength: 20, imageTokens: 4}, ten, 1, nil, 4, ""},
+		"answer too long": {Model{maxLength: 20}, ten, 0, new(9), 0,
 			"This model's maximum context length is 20 tokens. However, you requested 21 tokens (12 in the messages, 9 in the completion). Please reduce the length of the messages or completion."},
-		"answer clamped": {Model{MaxLength: 20, Clamp: true}, ten, 0, new(1024), 8, ""},
-		"prompt too long": {Model{MaxLength: 12}, ten, 0, nil, 0,
+		"answer clamped": {Model{maxLength: 20, clamp: true}, ten, 0, new(1024), 8, ""},
+		"prompt too long": {Model{maxLength: 12}, ten, 0, nil, 0,
 			"This model's maximum context length is 12 tokens. However, you requested 12 tokens in the messages. Please reduce the length of the messages."},
-		"far too long": {Model{MaxLength: 20}, strings.Repeat("word ", 100_000), 0, nil, 0,
+		"far too long": {Model{maxLength: 20}, strings.Repeat("word ", 100_000), 0, nil, 0,
 			"This model's maximum context length is 20 tokens. However, you requested more than 20 tokens in the messages."},
-		"long text of few tokens": {Model{MaxLength: 20}, ten + strings.Repeat(" ", 5000), 0, nil, 8, ""},
-		"prompt too long to clamp": {Model{MaxLength: 12, Clamp: true}, ten, 0, new(5), 0,
+		"long text of few tokens": {Model{maxLength: 20}, ten + strings.Repeat(" ", 5000), 0, nil, 8, ""},
+		"prompt too long to clamp": {Model{maxLength: 12, clamp: true}, ten, 0, new(5), 0,
 			"you requested 17 tokens (12 in the messages, 5 in the completion)"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -60,7 +60,7 @@ func TestLongPromptsTakeLittleMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := Model{MaxLength: 4096, tokenizer: tokenizer}
+	m := Model{maxLength: 4096, tokenizer: tokenizer}
 	r := engine.Request{Prompt: strings.Repeat("words of a text ", 1<<20)}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

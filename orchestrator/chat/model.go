@@ -14,16 +14,16 @@ import (
 // Model is a chat model: the parameters of its entry in the model repository (see doc.go), its chat template and its
 // engine.
 type Model struct {
-	ID               string // public id
-	OwnedBy          string
-	Created          int64 // Unix time in seconds
-	MaxLength        int   // maximum tokens of prompt and answer together
-	MaxImages        int   // in one conversation
-	ImageTokens      int   // tokens of MaxLength that one image takes
-	DefaultMaxTokens int   // maximum tokens of an answer if the request sets none; 0 means all that fit
-	Clamp            bool  // reduces MaxTokens to what fits instead of refusing the request
-	Completions      bool  // accepts text completions
-	Tools            bool  // may be offered tools that it need not call
+	id               string // public id
+	ownedBy          string
+	created          int64 // Unix time in seconds
+	maxLength        int   // maximum tokens of prompt and answer together
+	maxImages        int   // in one conversation
+	imageTokens      int   // tokens of maxLength that one image takes
+	defaultMaxTokens int   // maximum tokens of an answer if the request sets none; 0 means all that fit
+	clamp            bool  // reduces max_tokens to what fits instead of refusing the request
+	completions      bool  // accepts text completions
+	tools            bool  // may be offered tools that it need not call
 
 	template    *prompt.Template // nil if the engine applies the template
 	imageMarker string           // appears once for each image in the prompt; "" if that is not checked
@@ -38,16 +38,16 @@ func Opener(client *triton.Client) func(*triton.Model) (*Model, error) {
 
 func open(client *triton.Client, r *triton.EntryReader) (*Model, error) {
 	m := &Model{
-		ID:               r.PublicID(),
-		OwnedBy:          r.OwnedBy(),
-		Created:          r.Created(),
-		MaxLength:        r.Whole("max_model_len", 4096, 2),
-		MaxImages:        r.Whole("max_images", 1, 0),
-		ImageTokens:      r.Whole("image_tokens", 0, 0),
-		DefaultMaxTokens: r.Whole("default_max_tokens", 0, 0),
-		Clamp:            r.OneOf("completion_overflow", "refuse", "clamp") == "clamp",
-		Completions:      r.OneOf("completions", "true", "false") == "true",
-		Tools:            r.OneOf("tools", "false", "true") == "true",
+		id:               r.PublicID(),
+		ownedBy:          r.OwnedBy(),
+		created:          r.Created(),
+		maxLength:        r.Whole("max_model_len", 4096, 2),
+		maxImages:        r.Whole("max_images", 1, 0),
+		imageTokens:      r.Whole("image_tokens", 0, 0),
+		defaultMaxTokens: r.Whole("default_max_tokens", 0, 0),
+		clamp:            r.OneOf("completion_overflow", "refuse", "clamp") == "clamp",
+		completions:      r.OneOf("completions", "true", "false") == "true",
+		tools:            r.OneOf("tools", "false", "true") == "true",
 		imageMarker:      r.Text("image_token", ""),
 		template:         readTemplate(r),
 		engine:           engine.Open(client, r),
@@ -85,20 +85,20 @@ func (m *Model) render(c Conversation, images int) (text string, err error) {
 		return "", Refuse([]any{c.Field}, "%s", refusal.Message)
 	}
 	if err != nil {
-		return "", fault.Wrap(fault.Internal, err, "model %s", m.ID)
+		return "", fault.Wrap(fault.Internal, err, "model %s", m.id)
 	}
 	if markers := strings.Count(text, m.imageMarker); m.imageMarker != "" && markers != images {
 		return "", fault.New(fault.Internal, "the prompt of model %s has %d markers %q for %d images",
-			m.ID, markers, m.imageMarker, images)
+			m.id, markers, m.imageMarker, images)
 	}
 	return text, nil
 }
 
 // completionPrompt returns the prompt of a text completion.
 func (m *Model) completionPrompt(text string) (string, error) {
-	if m.template == nil || !m.Completions {
+	if m.template == nil || !m.completions {
 		return "", Refuse([]any{"prompt"},
-			"The model `%s` does not support the Completions API: its engine takes conversations.", m.ID)
+			"The model `%s` does not support the Completions API: its engine takes conversations.", m.id)
 	}
 	return text, nil
 }

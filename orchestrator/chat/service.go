@@ -34,8 +34,8 @@ func (s *Service) Models() []string { return s.models.IDs() }
 // ImageModels returns the public ids of the models served now that accept images.
 func (s *Service) ImageModels() (ids []string) {
 	for _, m := range s.models.All() {
-		if m.MaxImages > 0 {
-			ids = append(ids, m.ID)
+		if m.maxImages > 0 {
+			ids = append(ids, m.id)
 		}
 	}
 	return ids
@@ -60,7 +60,7 @@ func (s *Service) Answer(ctx context.Context, c Conversation) (*Answer, error) {
 		clamped = *r.Sampling.MaxTokens
 	}
 	return &Answer{
-		Model:            m.ID,
+		Model:            m.id,
 		Choices:          r.Sampling.N,
 		ClampedMaxTokens: clamped,
 		ctx:              ctx,
@@ -85,10 +85,10 @@ func (s *Service) request(ctx context.Context, m *Model, c Conversation) (r engi
 		return r, err
 	}
 	images := imagesOf(c.Messages)
-	if len(images) > m.MaxImages {
-		return r, Refuse([]any{c.Field}, "At most %d image(s) may be provided in one prompt.", m.MaxImages)
+	if len(images) > m.maxImages {
+		return r, Refuse([]any{c.Field}, "At most %d image(s) may be provided in one prompt.", m.maxImages)
 	}
-	r = engine.Request{Field: c.Field, Sampling: c.Sampling, Stream: c.Stream, MaxLength: m.MaxLength}
+	r = engine.Request{Field: c.Field, Sampling: c.Sampling, Stream: c.Stream, MaxLength: m.maxLength}
 	if r.Prompt, err = m.render(c, len(images)); err != nil {
 		return r, err
 	}
@@ -110,7 +110,7 @@ func (s *Service) check(m *Model, c Conversation) error {
 	if f := fault.Items(len(c.Messages), 1, s.config.MaxMessages, c.Field); f != nil && c.Prompt == nil {
 		return f
 	}
-	if c.OffersTools && !m.Tools {
+	if c.OffersTools && !m.tools {
 		return Refuse([]any{"tool_choice"},
 			"\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set")
 	}
@@ -140,18 +140,18 @@ func (s *Service) Entry(id string) (any, error) {
 
 // card describes the model as vLLM does: everyone may do all that the model can.
 func (m *Model) card() ModelCard {
-	sum := sha256.Sum256([]byte(m.ID)) // a permission id that is the same on every replica
+	sum := sha256.Sum256([]byte(m.id)) // a permission id that is the same on every replica
 	return ModelCard{
-		ID:          m.ID,
+		ID:          m.id,
 		Object:      "model",
-		Created:     m.Created,
-		OwnedBy:     m.OwnedBy,
-		Root:        m.ID,
-		MaxModelLen: m.MaxLength,
+		Created:     m.created,
+		OwnedBy:     m.ownedBy,
+		Root:        m.id,
+		MaxModelLen: m.maxLength,
 		Permission: []Permission{{
 			ID:            "modelperm-" + hex.EncodeToString(sum[:16]),
 			Object:        "model_permission",
-			Created:       m.Created,
+			Created:       m.created,
 			AllowSampling: m.engine.Supports("temperature"),
 			AllowLogprobs: m.engine.Supports("logprobs"),
 			AllowView:     true,
