@@ -1,4 +1,5 @@
-// Package vision turns the image URLs of chat messages into image files that models accept.
+// Package vision turns the image URLs of chat messages into image files that models accept. One [Loader] serves all
+// requests. Its Load returns the [Images] of one request, which hold memory until the request ends.
 //
 // It trusts no claim of an image or its address: the bytes decide the format, the size in pixels is checked before
 // anything is decompressed, and the resolved address is checked before every connection. Two bounds hold for the images
