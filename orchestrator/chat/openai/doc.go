@@ -1,18 +1,25 @@
 // Package openai is the chat API's interface for OpenAI's clients:
 //
-//	POST /v1/chat/completions
-//	POST /v1/completions
-//	POST /v1/responses
+//	endpoint                   request            response           event of a stream
+//	POST /v1/chat/completions  [Request]          [Completion]       [Chunk]
+//	POST /v1/completions       [TextRequest]      [TextCompletion]   [TextCompletion]
+//	POST /v1/responses         [ResponseRequest]  [Response]         named events (response_stream.go)
 //
-// Each also exists below /v1/openai, the base path of llama-stack-client in 2025.
+// Each endpoint also exists below /v1/openai, the base path of llama-stack-client in 2025.
 //
 // The interface is that of NVIDIA NIM for vision-language models. NIM has vLLM's interface
 // (https://docs.vllm.ai/en/stable/serving/openai_compatible_server/), which follows OpenAI's
 // (https://platform.openai.com/docs/api-reference/chat).
 //
-// A [Request] is validated (validate.go) and becomes a [chat.Conversation] (conversation.go). Its answer is a
-// [Completion] (service.go) or a stream of [Chunk]s (stream.go). Text completions (text_*.go) and the Responses API
-// (response_*.go) use the same service. guide.go and tools.go turn the guides and tools of a request into its plan.
+// A request is validated and becomes a [chat.Conversation]; the interface encodes the [chat.Answer]. Text completions
+// are in the files text_*.go, the Responses API is in response_*.go, and chat completions and what all share are in the
+// others.
+//
+// A guide constrains the text of an answer (guide.go). Tools are functions that the model may call or, by tool_choice,
+// must call (tools.go). Both become the plan of an answer (plan.go): a tool that must be called is a guide with the
+// schema of its parameters, and the text that follows this guide is the arguments of the call. For example, the tool
+// "weather" with tool_choice "required" makes the model write {"city": "Oslo"}, and the answer is a call of weather with
+// these arguments. If one of several tools must be called, the text names it too.
 //
 // Terms:
 //

@@ -88,21 +88,6 @@ func (r *ResponseRequest) format() TextFormat {
 	return *r.Text.Format
 }
 
-// plan returns the plan of a valid request.
-func (r *ResponseRequest) plan() plan {
-	switch f := r.format(); f.Type {
-	case "json_object":
-		return plan{guide: &engine.Guide{Field: "text", Object: true}}
-	case "json_schema":
-		return plan{guide: &engine.Guide{Field: "text", Schema: f.Schema}}
-	}
-	tools := make([]Tool, len(r.Tools))
-	for i, t := range r.Tools {
-		tools[i] = Tool{Type: t.Type, Function: Function{Name: t.Name, Parameters: t.Parameters}}
-	}
-	return planTools(tools, r.ToolChoice)
-}
-
 // sampling returns the engine's settings without guide.
 func (r *ResponseRequest) sampling() engine.Sampling {
 	s := engine.Sampling{

@@ -2,6 +2,8 @@ package openai
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"strings"
 	"time"
 
@@ -89,4 +91,11 @@ func collect(answer *chat.Answer) ([]outcome, error) {
 		outcomes[i].text = texts[i].String()
 	}
 	return outcomes, nil
+}
+
+// randomHex returns 128 random bits as 32 hexadecimal digits.
+func randomHex() string {
+	var raw [16]byte
+	rand.Read(raw[:]) // never fails
+	return hex.EncodeToString(raw[:])
 }

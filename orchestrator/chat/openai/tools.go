@@ -2,18 +2,15 @@ package openai
 
 import (
 	"bytes"
-	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"maps"
 	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"retort/orchestrator/chat"
-	"retort/orchestrator/chat/engine"
 	"retort/orchestrator/wire"
 )
 
@@ -54,40 +51,6 @@ func mismatchOf(err error) *wire.Mismatch {
 	return wire.NotString.At(path...)
 }
 
-// plan is how an answer is constrained and how its text becomes tool calls. At most one of function, anyTool and
-// optional is set; without them the answer is text.
-type plan struct {
-	guide    *engine.Guide // nil if the answer is not constrained
-	function string        // the text is the arguments of this function
-	anyTool  bool          // the text names one of several functions and has its arguments
-	optional bool          // the model may call tools but need not
-}
-
-// plan returns the plan of a valid request. A tool that must be called becomes a guide: the schema of its parameters.
-func (r *Request) plan() plan {
-	if guides, _ := r.guides(r.NVExt); len(guides) > 0 {
-		return plan{guide: guides[0]}
-	}
-	return planTools(r.Tools, r.ToolChoice)
-}
-
-func planTools(tools []Tool, toolChoice json.RawMessage) plan {
-	choice, name := readChoice(toolChoice)
-	switch {
-	case len(tools) == 0 || choice == "none":
-		return plan{}
-	case choice == "auto":
-		return plan{optional: true}
-	case choice == "required" && len(tools) > 1:
-		return plan{anyTool: true, guide: &engine.Guide{Field: "tools", Schema: anyToolSchema(tools)}}
-	}
-	i := max(0, slices.IndexFunc(tools, func(t Tool) bool { return t.Function.Name == name }))
-	return plan{
-		function: tools[i].Function.Name,
-		guide:    &engine.Guide{Field: "tools", Schema: tools[i].schema()},
-	}
-}
-
 // readChoice decodes tool_choice: "none", "auto" (the default), "required", or "function" with the function's name. The
 // choice is "" if it is invalid.
 func readChoice(raw json.RawMessage) (choice, name string) {
@@ -111,34 +74,77 @@ func readChoice(raw json.RawMessage) (choice, name string) {
 	return "function", object.Name + object.Function.Name
 }
 
-// toolCalls returns the tool calls in the text of an answer, nil if it is plain text.
-func (p plan) toolCalls(text string) []ToolCall {
-	function := FunctionCall{Name: p.function, Arguments: text}
-	if p.anyTool {
-		var object struct {
-			Name       string          `json:"name"`
-			Parameters json.RawMessage `json:"parameters"`
-		}
-		if json.Unmarshal([]byte(text), &object) != nil {
-			return nil // truncated
-		}
-		var compact bytes.Buffer
-		if json.Compact(&compact, object.Parameters) != nil {
-			return nil
-		}
-		function = FunctionCall{Name: object.Name, Arguments: compact.String()}
+// schema returns the JSON schema of a tool's parameters. A tool without one has no parameters.
+func (t Tool) schema() json.RawMessage {
+	if !isObject(t.Function.Parameters) {
+		return json.RawMessage(`{"type":"object","properties":{}}`)
 	}
-	if function.Name == "" {
-		return nil
-	}
-	return []ToolCall{{ID: newCallID(), Type: "function", Function: function}}
+	return t.Function.Parameters
 }
 
-func newCallID() string { return "call_" + randomHex() }
+// anyToolSchema returns the schema of {"name": …, "parameters": …} for a call of any of the tools. The $defs of the
+// tools move to its root, where references look for them.
+func anyToolSchema(tools []Tool) json.RawMessage {
+	definitions := map[string]json.RawMessage{}
+	var options []any
+	for _, t := range tools {
+		parameters := t.schema()
+		added := definitionsOf(parameters)
+		if conflict(definitions, added) {
+			parameters = renameDefinitions(parameters, t.Function.Name)
+			added = definitionsOf(parameters)
+		}
+		maps.Copy(definitions, added)
+		options = append(options, map[string]any{
+			"type":                 "object",
+			"required":             []string{"name", "parameters"},
+			"additionalProperties": false,
+			"properties": map[string]any{
+				"name":       map[string]any{"const": t.Function.Name},
+				"parameters": parameters,
+			},
+		})
+	}
+	text, _ := json.Marshal(map[string]any{"anyOf": options, "$defs": definitions}) // cannot fail: all of it is JSON
+	return text
+}
 
-// randomHex returns 128 random bits as 32 hexadecimal digits.
-func randomHex() string {
-	var raw [16]byte
-	rand.Read(raw[:]) // never fails
-	return hex.EncodeToString(raw[:])
+// definitionsOf returns the $defs of a schema by name, nil if it has none.
+func definitionsOf(schema json.RawMessage) map[string]json.RawMessage {
+	var object struct {
+		Definitions map[string]json.RawMessage `json:"$defs"`
+	}
+	_ = json.Unmarshal(schema, &object) // an invalid schema has no definitions
+	return object.Definitions
+}
+
+// conflict reports whether two definitions differ under the same name.
+func conflict(a, b map[string]json.RawMessage) bool {
+	for name, schema := range b {
+		if other, exists := a[name]; exists && !bytes.Equal(other, schema) {
+			return true
+		}
+	}
+	return false
+}
+
+// renameDefinitions prefixes the $defs of a tool's schema, and references to them, with the tool's name.
+func renameDefinitions(schema json.RawMessage, tool string) json.RawMessage {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(schema, &members) != nil {
+		return schema
+	}
+	renamed := map[string]json.RawMessage{}
+	for name, definition := range definitionsOf(schema) {
+		renamed[tool+"."+name] = definition
+	}
+	var err error
+	if members["$defs"], err = json.Marshal(renamed); err != nil {
+		return schema
+	}
+	text, err := json.Marshal(members)
+	if err != nil {
+		return schema
+	}
+	return bytes.ReplaceAll(text, []byte(`"#/$defs/`), []byte(`"#/$defs/`+tool+"."))
 }
