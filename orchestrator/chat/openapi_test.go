@@ -49,7 +49,7 @@ func TestOpenAPI(t *testing.T) {
 	undescribed := strings.Fields("best_of functions function_call guided_json guided_regex guided_choice guided_grammar " +
 		"structured_outputs nvext logit_bias prompt_logprobs echo modalities") // most models refuse them
 	for name, request := range map[string]reflect.Type{
-		"ChatCompletionRequest": reflect.TypeFor[openai.Request](), "StackRequest": reflect.TypeFor[stack.Request](),
+		"ChatCompletionRequest": reflect.TypeFor[openai.ChatRequest](), "StackRequest": reflect.TypeFor[stack.Request](),
 	} {
 		described := description.Components.Schemas[name].Properties
 		for _, member := range reflect.VisibleFields(request) {

@@ -48,8 +48,8 @@ type Parameters struct {
 	Metadata json.RawMessage `json:"metadata"`
 }
 
-// Request is the body of POST /v1/chat/completions.
-type Request struct {
+// ChatRequest is the body of POST /v1/chat/completions.
+type ChatRequest struct {
 	Parameters
 	Messages []Message `json:"messages" bind:"required"`
 

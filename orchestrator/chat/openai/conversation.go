@@ -14,7 +14,7 @@ func (p Parameters) Streams() bool { return isTrue(p.Stream) }
 func isTrue(b *bool) bool { return b != nil && *b }
 
 // conversation converts a valid request with its plan.
-func (r *Request) conversation(p plan) chat.Conversation {
+func (r *ChatRequest) conversation(p plan) chat.Conversation {
 	c := chat.Conversation{
 		Model:              r.Model,
 		Field:              "messages",
@@ -54,7 +54,7 @@ func (m *Message) chatMessage(member string, path ...any) chat.Message {
 }
 
 // sampling returns the engine's settings without guide.
-func (r *Request) sampling() engine.Sampling {
+func (r *ChatRequest) sampling() engine.Sampling {
 	s := r.Parameters.sampling()
 	s.MaxTokens = cmp.Or(r.MaxCompletionTokens, r.MaxTokens)
 	if isTrue(r.Logprobs) {

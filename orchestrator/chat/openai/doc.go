@@ -1,7 +1,7 @@
 // Package openai is the chat API's interface for OpenAI's clients:
 //
 //	endpoint                   request            response           event of a stream
-//	POST /v1/chat/completions  [Request]          [Completion]       [Chunk]
+//	POST /v1/chat/completions  [ChatRequest]      [Completion]       [Chunk]
 //	POST /v1/completions       [TextRequest]      [TextCompletion]   [TextCompletion]
 //	POST /v1/responses         [ResponseRequest]  [Response]         named events (response_stream.go)
 //

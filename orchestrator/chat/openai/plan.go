@@ -18,7 +18,7 @@ type plan struct {
 }
 
 // plan returns the plan of a valid request. It has the request's guide, else a plan for its tools.
-func (r *Request) plan() plan {
+func (r *ChatRequest) plan() plan {
 	if guides, _ := r.guides(r.NVExt); len(guides) > 0 {
 		return plan{guide: guides[0]}
 	}

@@ -21,7 +21,7 @@ const llamaStackBase = "/v1/openai"
 
 // Routes adds the endpoints.
 func (s *Service) Routes(r fiber.Router) {
-	messages := gateway.JSONOrStream(Request.Streams, s.Complete, endMarked(s.Stream),
+	messages := gateway.JSONOrStream(ChatRequest.Streams, s.Complete, endMarked(s.Stream),
 		bind.AtMost("messages", s.chat.MaxMessages()),
 		bind.AtMost("stop_token_ids", maxStopTokens),
 		bind.AtMost("modalities", maxModalities),

@@ -20,7 +20,7 @@ type Service struct {
 func New(service *chat.Service) *Service { return &Service{chat: service, now: time.Now} }
 
 // Complete answers a chat completion in one piece.
-func (s *Service) Complete(ctx context.Context, r Request) (Completion, error) {
+func (s *Service) Complete(ctx context.Context, r ChatRequest) (Completion, error) {
 	plan := r.plan()
 	answer, err := s.chat.Answer(ctx, r.conversation(plan))
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 
 // Stream answers a chat completion with [Chunk]s: for each choice its role, its text and its finish reason, and after
 // all choices the usage if it is requested.
-func (s *Service) Stream(ctx context.Context, r Request, send func(event any) error) error {
+func (s *Service) Stream(ctx context.Context, r ChatRequest, send func(event any) error) error {
 	plan := r.plan()
 	answer, err := s.chat.Answer(ctx, r.conversation(plan))
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // Validate checks all bounds that do not depend on the model.
-func (r *Request) Validate() error {
+func (r *ChatRequest) Validate() error {
 	var problems fault.Problems
 	problems.Add(fault.Text(r.Model, "model"), fault.NotEmpty(len(r.Messages), "messages"))
 	problems.AddEach(len(r.Messages), func(i int) *fault.Error {
@@ -40,7 +40,7 @@ func refuser(problems *fault.Problems) func(refused bool, field, format string, 
 	}
 }
 
-func (r *Request) checkLogprobs() *fault.Error {
+func (r *ChatRequest) checkLogprobs() *fault.Error {
 	path := []any{"top_logprobs"}
 	switch top := r.TopLogprobs; {
 	case top == nil || *top == 0 && !isTrue(r.Logprobs):
@@ -79,7 +79,7 @@ const (
 )
 
 // checkUnsupported refuses members that would change the answer but are not supported.
-func (r *Request) checkUnsupported(problems *fault.Problems) {
+func (r *ChatRequest) checkUnsupported(problems *fault.Problems) {
 	refuseIf := refuser(problems)
 	r.checkTools(problems)
 	r.checkGuides(problems, r.NVExt)
@@ -98,7 +98,7 @@ func (p *Parameters) hasBestOf() bool {
 }
 
 // checkTools refuses a tool_choice that is none of the tools, and tools that are not functions.
-func (r *Request) checkTools(problems *fault.Problems) {
+func (r *ChatRequest) checkTools(problems *fault.Problems) {
 	refuseIf := refuser(problems)
 	refuseIf(bool(r.Functions) || chat.IsSet(r.FunctionCall), "functions", "functions are not supported: use tools")
 	choice, name := readChoice(r.ToolChoice)
