@@ -2,6 +2,7 @@ package openai
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 
 	"retort/orchestrator/chat"
@@ -16,15 +17,9 @@ const maxGuideBytes = 64 << 10
 // guides returns the guides of the members response_format, structured_outputs and guided_*, and of nvext, which may
 // hold guided_* too. A valid request has at most one. Tools that must be called are guides too: see plan.
 func (p *Parameters) guides(nvext json.RawMessage) (guides []*engine.Guide, problem *fault.Error) {
-	if f := p.ResponseFormat; f != nil {
-		switch {
-		case f.Type == "json_object":
-			guides = append(guides, &engine.Guide{Field: "response_format", Object: true})
-		case f.Type == "json_schema" && (f.Schema == nil || !isObject(f.Schema.Schema)):
-			return nil, chat.Refuse([]any{"response_format", "json_schema"},
-				"response_format json_schema needs a schema, which is an object")
-		case f.Type == "json_schema":
-			guides = append(guides, &engine.Guide{Field: "response_format", Schema: f.Schema.Schema})
+	if p.ResponseFormat != nil {
+		if guides, problem = p.ResponseFormat.guides(); problem != nil {
+			return nil, problem
 		}
 	}
 	for _, member := range []struct {
@@ -48,6 +43,20 @@ func (p *Parameters) guides(nvext json.RawMessage) (guides []*engine.Guide, prob
 	return outer.appendTo(guides, "")
 }
 
+// guides returns the guide of a format, none for text.
+func (f *ResponseFormat) guides() ([]*engine.Guide, *fault.Error) {
+	switch {
+	case f.Type == "json_object":
+		return []*engine.Guide{{Field: "response_format", Object: true}}, nil
+	case f.Type == "json_schema" && (f.Schema == nil || !isObject(f.Schema.Schema)):
+		return nil, chat.Refuse([]any{"response_format", "json_schema"},
+			"response_format json_schema needs a schema, which is an object")
+	case f.Type == "json_schema":
+		return []*engine.Guide{{Field: "response_format", Schema: f.Schema.Schema}}, nil
+	}
+	return nil, nil
+}
+
 // guideMembers are vLLM's members for guides, by their older and newer names.
 type guideMembers struct {
 	JSON       json.RawMessage `json:"guided_json"`
@@ -62,37 +71,25 @@ type guideMembers struct {
 }
 
 // appendTo appends a guide for each member that is set. Their Field is field, or the older name of the member if field
-// is "".
+// is "". It checks the length of all guides.
 func (m *guideMembers) appendTo(guides []*engine.Guide, field string) ([]*engine.Guide, *fault.Error) {
-	fieldOf := func(name string) string {
-		if field != "" {
-			return field
-		}
-		return "guided_" + name
-	}
 	if isTrue(m.Object) {
-		guides = append(guides, &engine.Guide{Field: fieldOf("json_object"), Object: true})
+		guides = append(guides, &engine.Guide{Field: cmp.Or(field, "guided_json_object"), Object: true})
 	}
 	for _, member := range []struct {
 		name string
 		raw  json.RawMessage
 		read func(*engine.Guide, json.RawMessage) bool
 	}{
-		{"json", firstSet(m.JSON, m.NewJSON), readSchema},
-		{"choice", firstSet(m.Choice, m.NewChoice), func(g *engine.Guide, raw json.RawMessage) bool {
-			return json.Unmarshal(raw, &g.Choice) == nil && len(g.Choice) > 0
-		}},
-		{"regex", firstSet(m.Regex, m.NewRegex), func(g *engine.Guide, raw json.RawMessage) bool {
-			return json.Unmarshal(raw, &g.Regex) == nil && g.Regex != ""
-		}},
-		{"grammar", firstSet(m.Grammar, m.NewGrammar), func(g *engine.Guide, raw json.RawMessage) bool {
-			return json.Unmarshal(raw, &g.Grammar) == nil && g.Grammar != ""
-		}},
+		{"guided_json", firstSet(m.JSON, m.NewJSON), readSchema},
+		{"guided_choice", firstSet(m.Choice, m.NewChoice), readChoices},
+		{"guided_regex", firstSet(m.Regex, m.NewRegex), readRegex},
+		{"guided_grammar", firstSet(m.Grammar, m.NewGrammar), readGrammar},
 	} {
 		if member.raw == nil {
 			continue
 		}
-		guide := &engine.Guide{Field: fieldOf(member.name)}
+		guide := &engine.Guide{Field: cmp.Or(field, member.name)}
 		if !member.read(guide, member.raw) {
 			return nil, chat.Refuse([]any{guide.Field}, "%s is malformed", guide.Field)
 		}
@@ -115,6 +112,19 @@ func readSchema(guide *engine.Guide, raw json.RawMessage) bool {
 	}
 	guide.Schema = raw
 	return isObject(raw) && json.Valid(raw)
+}
+
+// readChoices decodes a list of texts, readRegex and readGrammar a text. They report whether it is one and not empty.
+func readChoices(guide *engine.Guide, raw json.RawMessage) bool {
+	return json.Unmarshal(raw, &guide.Choice) == nil && len(guide.Choice) > 0
+}
+
+func readRegex(guide *engine.Guide, raw json.RawMessage) bool {
+	return json.Unmarshal(raw, &guide.Regex) == nil && guide.Regex != ""
+}
+
+func readGrammar(guide *engine.Guide, raw json.RawMessage) bool {
+	return json.Unmarshal(raw, &guide.Grammar) == nil && guide.Grammar != ""
 }
 
 // firstSet returns the first member that is set, nil if none is.
