@@ -116,7 +116,7 @@ func Format(app *kong.Application) (string, error) {
 // mask replaces what may be secret.
 const mask = "xxxxx"
 
-// redact masks the user, password and query of the addresses in the value of a setting.
+// redact masks the secrets of the addresses in the value of a setting.
 func redact(name string, value any) any {
 	switch value := value.(type) {
 	case []string:
@@ -131,23 +131,26 @@ func redact(name string, value any) any {
 	return value
 }
 
-func redactAddress(name, address string) string {
-	scheme, rest, hasScheme := strings.Cut(address, "://")
-	if !hasScheme {
-		if !strings.HasSuffix(name, "-url") && !strings.HasSuffix(name, "-endpoint") {
-			return address
-		}
-		scheme = ""
-		rest = address
-	}
-	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
-		rest = mask + rest[at:]
-	}
-	if withoutQuery, _, hasQuery := strings.Cut(rest, "?"); hasQuery {
-		rest = withoutQuery + "?" + mask
-	}
+// redactAddress masks the user, password and query of a value that is an address: it has a scheme, or its setting is
+// called -url or -endpoint. It does not parse the address, which may be invalid and still have a password.
+func redactAddress(name, value string) string {
+	scheme, address, hasScheme := strings.Cut(value, "://")
 	if hasScheme {
-		return scheme + "://" + rest
+		return scheme + "://" + maskSecrets(address)
 	}
-	return rest
+	if strings.HasSuffix(name, "-url") || strings.HasSuffix(name, "-endpoint") {
+		return maskSecrets(value)
+	}
+	return value
+}
+
+// maskSecrets masks what precedes the last @ of an address without a scheme, and what follows its first question mark.
+func maskSecrets(address string) string {
+	if at := strings.LastIndex(address, "@"); at >= 0 {
+		address = mask + address[at:]
+	}
+	if host, _, hasQuery := strings.Cut(address, "?"); hasQuery {
+		address = host + "?" + mask
+	}
+	return address
 }
