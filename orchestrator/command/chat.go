@@ -42,11 +42,7 @@ const (
 )
 
 // Run asks one question or, on a terminal without a question, holds a conversation.
-func (c *chatCommand) Run(p *Process) error {
-	s, err := c.client(p)
-	if err != nil {
-		return err
-	}
+func (c *chatCommand) Run(p *Process, s *client.Service) error {
 	model, err := chooseModel(p.Context, s, "chat", c.Model, len(c.Image) > 0)
 	if err != nil {
 		return err

@@ -5,12 +5,15 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+
+	"retort/orchestrator/client"
 )
 
 type decodeCommand struct {
 	States []string `arg:"" optional:"" name:"file" help:"File of hidden states: JSONL with the members hidden and mask, as retort embed --hidden writes it. Without one, standard input is read."`
 
-	rowFlags `embed:""`
+	rowFlags     `embed:""`
+	serviceFlags `embed:"" group:"Service"`
 }
 
 func (decodeCommand) Help() string {
@@ -42,15 +45,8 @@ var hiddenStateRows = rowKind{
 	},
 }
 
-func (c *decodeCommand) Run(p *Process) error {
-	s, err := c.client(p)
-	if err != nil {
-		return err
-	}
-	pipe := newPipeline(p, c.inputFlags, c.outputFlags, hiddenStateRows, c.States)
-	pipe.activity = "decoding"
-	pipe.smilesField = "smiles"
-	pipe.request = func(ctx context.Context, rows []inputRow) ([]answer, error) {
+func (c *decodeCommand) Run(p *Process, s *client.Service) error {
+	decode := func(ctx context.Context, rows []inputRow) ([]answer, error) {
 		hiddens := make([]json.RawMessage, len(rows))
 		masks := make([]json.RawMessage, len(rows))
 		for i, row := range rows {
@@ -70,5 +66,7 @@ func (c *decodeCommand) Run(p *Process) error {
 			return []field{{"smiles", response.Generated[i]}}
 		})
 	}
-	return pipe.run()
+	return c.run(p, c.States, &pipeline{
+		kind: hiddenStateRows, activity: "decoding", batchSize: 32, hasMolecules: true, request: decode,
+	})
 }

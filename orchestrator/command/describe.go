@@ -9,8 +9,7 @@ import (
 type describeCommand struct {
 	Molecules []string `arg:"" optional:"" name:"molecule" help:"SMILES, or a file of them."`
 
-	inputFlags  `embed:"" group:"Input"`
-	outputFlags `embed:"" group:"Output"`
+	rowFlags `embed:""`
 }
 
 func (describeCommand) Help() string {
@@ -39,16 +38,12 @@ func (c *describeCommand) Run(p *Process) error {
 	if err != nil {
 		return err
 	}
-	pipe := newPipeline(p, c.inputFlags, c.outputFlags, moleculeRows, c.Molecules)
-	pipe.kind.check = nil // describe parses the molecules
-	pipe.activity = "describing"
-	pipe.smilesField = "smiles"
-	pipe.batchSize = 128
-	pipe.concurrency = 3
-	pipe.request = func(ctx context.Context, rows []inputRow) ([]answer, error) {
-		return describe(ctx, panel, rows)
-	}
-	return pipe.run()
+	kind := moleculeRows
+	kind.check = nil // the description parses the molecules
+	return c.run(p, c.Molecules, &pipeline{
+		kind: kind, activity: "describing", batchSize: 128, concurrency: 3, hasMolecules: true,
+		request: func(ctx context.Context, rows []inputRow) ([]answer, error) { return describe(ctx, panel, rows) },
+	})
 }
 
 func describe(ctx context.Context, panel *chem.Panel, rows []inputRow) ([]answer, error) {

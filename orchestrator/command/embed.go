@@ -3,12 +3,15 @@ package command
 import (
 	"context"
 	"encoding/json"
+
+	"retort/orchestrator/client"
 )
 
 type embedCommand struct {
 	Molecules []string `arg:"" optional:"" name:"molecule" help:"SMILES, or a file of them."`
 
-	rowFlags `embed:""`
+	rowFlags     `embed:""`
+	serviceFlags `embed:"" group:"Service"`
 
 	Hidden bool `env:"-" help:"Return hidden states, which retort decode turns into molecules again, instead of one vector per molecule."`
 }
@@ -18,15 +21,8 @@ func (embedCommand) Help() string {
 		"  retort embed --hidden molecules.smi | retort decode"
 }
 
-func (c *embedCommand) Run(p *Process) error {
-	s, err := c.client(p)
-	if err != nil {
-		return err
-	}
-	pipe := newPipeline(p, c.inputFlags, c.outputFlags, moleculeRows, c.Molecules)
-	pipe.activity = "embedding"
-	pipe.batchSize = 64
-	pipe.request = func(ctx context.Context, rows []inputRow) ([]answer, error) {
+func (c *embedCommand) Run(p *Process, s *client.Service) error {
+	embed := func(ctx context.Context, rows []inputRow) ([]answer, error) {
 		path := "/latent/embedding"
 		if c.Hidden {
 			path = "/latent/hidden"
@@ -44,5 +40,5 @@ func (c *embedCommand) Run(p *Process) error {
 			return []field{{"hidden", response.Hiddens[i]}, {"mask", response.Mask[i]}}
 		})
 	}
-	return pipe.run()
+	return c.run(p, c.Molecules, &pipeline{kind: moleculeRows, activity: "embedding", batchSize: 64, request: embed})
 }

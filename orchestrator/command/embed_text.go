@@ -3,12 +3,15 @@ package command
 import (
 	"context"
 	"encoding/json"
+
+	"retort/orchestrator/client"
 )
 
 type embedTextCommand struct {
 	Texts []string `arg:"" optional:"" name:"text" help:"Texts, or a file of them."`
 
-	rowFlags `embed:""`
+	rowFlags     `embed:""`
+	serviceFlags `embed:"" group:"Service"`
 
 	Model      string `env:"-" placeholder:"ID" help:"Model to use; by default the first one of the service."`
 	Type       string `env:"-" enum:"passage,query" default:"passage" help:"Kind of texts: passage or query. Models with one mode ignore it."`
@@ -21,19 +24,12 @@ func (embedTextCommand) Help() string {
 		"  retort embed-text 'What eases pain?' --type query"
 }
 
-func (c *embedTextCommand) Run(p *Process) error {
-	s, err := c.client(p)
-	if err != nil {
-		return err
-	}
+func (c *embedTextCommand) Run(p *Process, s *client.Service) error {
 	model, err := chooseModel(p.Context, s, "embedding", c.Model, false)
 	if err != nil {
 		return err
 	}
-	pipe := newPipeline(p, c.inputFlags, c.outputFlags, textRows, c.Texts)
-	pipe.activity = "embedding"
-	pipe.batchSize = 64
-	pipe.request = func(ctx context.Context, rows []inputRow) ([]answer, error) {
+	embed := func(ctx context.Context, rows []inputRow) ([]answer, error) {
 		// The main port's /v1 also accepts input_type for models with one mode.
 		body := map[string]any{"model": model, "input": texts(rows), "input_type": c.Type, "truncate": c.Truncate}
 		if c.Dimensions > 0 {
@@ -51,5 +47,5 @@ func (c *embedTextCommand) Run(p *Process) error {
 			return []field{{"embedding", response.Data[i].Embedding}}
 		})
 	}
-	return pipe.run()
+	return c.run(p, c.Texts, &pipeline{kind: textRows, activity: "embedding", batchSize: 64, request: embed})
 }

@@ -10,7 +10,8 @@ import (
 type fillCommand struct {
 	Templates []string `arg:"" optional:"" name:"template" help:"SAFE or SMILES with masks, such as 'c1ccccc1.[*{5-10}]', or a file of them."`
 
-	rowFlags `embed:""`
+	rowFlags     `embed:""`
+	serviceFlags `embed:"" group:"Service"`
 
 	Objective   string  `env:"-" default:"QED" placeholder:"WHAT" help:"How to score the molecules: by a name, several names separated by commas, JSON, or a JSON file. ORACLES.md and /masked/docs describe objectives."`
 	Count       int     `short:"n" env:"-" default:"10" help:"Molecules to generate for each template."`
@@ -27,24 +28,18 @@ func (fillCommand) Help() string {
 		"  retort fill '[*{20-30}]' -n 100 -o new.sdf"
 }
 
-func (c *fillCommand) Run(p *Process) error {
+func (c *fillCommand) Run(p *Process, s *client.Service) error {
 	objective, err := parseObjective(c.Objective)
 	if err != nil {
 		return err
 	}
-	s, err := c.client(p)
-	if err != nil {
-		return err
-	}
-	pipe := newPipeline(p, c.inputFlags, c.outputFlags, templateRows, c.Templates)
-	pipe.activity = "filling"
-	pipe.smilesField = "smiles"
-	pipe.batchSize = 1
-	pipe.request = func(ctx context.Context, rows []inputRow) ([]answer, error) {
+	fill := func(ctx context.Context, rows []inputRow) ([]answer, error) {
 		filled, err := c.fill(ctx, s, objective, rows[0])
 		return []answer{filled}, err
 	}
-	return pipe.run()
+	return c.run(p, c.Templates, &pipeline{
+		kind: templateRows, activity: "filling", batchSize: 1, hasMolecules: true, request: fill,
+	})
 }
 
 func (c *fillCommand) fill(ctx context.Context, s *client.Service, objective any, row inputRow) (answer, error) {

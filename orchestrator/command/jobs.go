@@ -1,7 +1,6 @@
 package command
 
 import (
-	"context"
 	"fmt"
 	"text/tabwriter"
 	"time"
@@ -24,12 +23,8 @@ type listJobs struct {
 	JSON   bool   `name:"json" env:"-" help:"Short for --format jsonl."`
 }
 
-func (c listJobs) Run(p *Process) error {
-	service, err := c.client()
-	if err != nil {
-		return err
-	}
-	list, err := service.Jobs(p.Context, max(1, c.Limit))
+func (c listJobs) Run(p *Process, s *client.Service) error {
+	list, err := s.Jobs(p.Context, max(1, c.Limit))
 	if err != nil {
 		return err
 	}
@@ -57,30 +52,29 @@ type jobFlags struct {
 	ID string `arg:"" help:"Id of the job."`
 }
 
-// print calls a method of the client with the job's id, and prints the job that it returns.
-func (f jobFlags) print(p *Process, call func(*client.Service, context.Context, string) (client.Job, error)) error {
-	service, err := f.client()
-	if err != nil {
-		return err
-	}
-	job, err := call(service, p.Context, f.ID)
+type showJob struct {
+	jobFlags `embed:""`
+}
+
+func (c showJob) Run(p *Process, s *client.Service) error {
+	job, err := s.Job(p.Context, c.ID)
 	if err != nil {
 		return err
 	}
 	return p.printJob(job)
 }
 
-type showJob struct {
-	jobFlags `embed:""`
-}
-
-func (c showJob) Run(p *Process) error { return c.print(p, (*client.Service).Job) }
-
 type cancelJob struct {
 	jobFlags `embed:""`
 }
 
-func (c cancelJob) Run(p *Process) error { return c.print(p, (*client.Service).CancelJob) }
+func (c cancelJob) Run(p *Process, s *client.Service) error {
+	job, err := s.CancelJob(p.Context, c.ID)
+	if err != nil {
+		return err
+	}
+	return p.printJob(job)
+}
 
 // printJob writes a job as one line of JSON.
 func (p *Process) printJob(job client.Job) error {

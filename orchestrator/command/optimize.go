@@ -11,7 +11,8 @@ import (
 type optimizeCommand struct {
 	Molecules []string `arg:"" optional:"" name:"molecule" help:"SMILES to start from, or a file of them; each starts a search of its own."`
 
-	rowFlags `embed:""`
+	rowFlags     `embed:""`
+	serviceFlags `embed:"" group:"Service"`
 
 	Objective     string   `env:"-" default:"QED" placeholder:"WHAT" help:"What to optimize: a name (QED, plogP, SA, an oracle), several names separated by commas, JSON, or a JSON file. ORACLES.md and /latent/docs describe objectives."`
 	Minimize      bool     `env:"-" help:"Search for low values instead of high ones."`
@@ -30,27 +31,20 @@ func (optimizeCommand) Help() string {
 		"  retort optimize seeds.smi --objective goal.json --iterations 50 -o better.sdf"
 }
 
-func (c *optimizeCommand) Run(p *Process) error {
+func (c *optimizeCommand) Run(p *Process, s *client.Service) error {
 	objective, err := parseObjective(c.Objective)
 	if err != nil {
 		return err
 	}
-	s, err := c.client(p)
-	if err != nil {
-		return err
-	}
-	pipe := newPipeline(p, c.inputFlags, c.outputFlags, moleculeRows, c.Molecules)
+	pipe := &pipeline{kind: moleculeRows, activity: "optimising", batchSize: 1, concurrency: 3, hasMolecules: true}
+	molecules := c.Molecules
 	if c.FromNothing {
 		if len(c.Molecules) > 0 || c.inputFlags.File != "" {
 			return errors.New("--from-nothing takes no molecules")
 		}
 		pipe.kind = rowKind{noun: "search"}
-		pipe.arguments = []string{"(none)"}
+		molecules = []string{"(none)"}
 	}
-	pipe.activity = "optimising"
-	pipe.smilesField = "smiles"
-	pipe.batchSize = 1
-	pipe.concurrency = 3
 	pipe.request = func(ctx context.Context, rows []inputRow) ([]answer, error) {
 		row := rows[0]
 		result, err := c.search(ctx, s, objective, row, func(generation int, best float64) {
@@ -64,7 +58,7 @@ func (c *optimizeCommand) Run(p *Process) error {
 		}
 		return []answer{result.answer(row)}, nil
 	}
-	return pipe.run()
+	return c.run(p, molecules, pipe)
 }
 
 var errNothingFound = errors.New(

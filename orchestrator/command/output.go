@@ -31,11 +31,11 @@ type sink struct {
 	file   *os.File    // nil for standard output
 }
 
-// open opens the output. smilesField has the molecule of an SDF; "" if the records have none.
-func (o outputFlags) open(p *Process, smilesField string) (*sink, error) {
+// open opens the output. hasMolecules says whether the records have the field smiles, which an SDF needs.
+func (o outputFlags) open(p *Process, hasMolecules bool) (*sink, error) {
 	format := o.format(p)
 	switch {
-	case format == "sdf" && smilesField == "":
+	case format == "sdf" && !hasMolecules:
 		return nil, errors.New("--format sdf: this command has no molecules to write")
 	case o.Resume && o.File == "":
 		return nil, errors.New("--resume needs --output FILE, which it continues")
@@ -60,7 +60,7 @@ func (o outputFlags) open(p *Process, smilesField string) (*sink, error) {
 	case "csv":
 		s.writer = &csvWriter{Writer: csv.NewWriter(s.buffer), hasHeader: s.done.hasHeader}
 	case "sdf":
-		s.writer = &sdfWriter{Writer: s.buffer, smilesField: smilesField}
+		s.writer = &sdfWriter{s.buffer}
 	case "table":
 		s.writer = &tableWriter{Writer: s.buffer}
 	default:

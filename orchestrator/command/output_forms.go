@@ -89,17 +89,14 @@ func (w *csvWriter) write(r outputRecord) error {
 
 func (w *csvWriter) end() error { return nil }
 
-// sdfWriter writes MDL's format: the molecule of one field with 2D coordinates, all others as data fields.
-type sdfWriter struct {
-	*bufio.Writer
-	smilesField string
-}
+// sdfWriter writes MDL's format: the molecule of the field smiles with 2D coordinates, all others as data fields.
+type sdfWriter struct{ *bufio.Writer }
 
 // maxTitle is the length of a line of MDL's format, in characters.
 const maxTitle = 80
 
 func (w *sdfWriter) write(r outputRecord) error {
-	smiles, _ := r.get(w.smilesField).(string)
+	smiles, _ := r.get("smiles").(string)
 	m, err := chem.Parse(smiles)
 	if err != nil {
 		return fmt.Errorf("line %d: no record of an SDF: %w", r.line, err)

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,24 +12,21 @@ import (
 	"retort/orchestrator/client"
 )
 
-// pipeline answers the rows of an input in batches, some at once, and writes the records in the order of the rows.
+// pipeline answers the rows of an input in batches, some at once, and writes the records in the order of the rows. A
+// command sets the first fields, up to wrap.
 type pipeline struct {
-	process   *Process
-	input     inputFlags
-	output    outputFlags
-	kind      rowKind
-	arguments []string
-
-	activity    string // shown by the progress bar, such as "sampling"
-	smilesField string // the field with the molecule of an SDF; "" if the records have none
-	batchSize   int
-	concurrency int // batches in flight, or waiting for an earlier one to be written
+	kind         rowKind
+	activity     string // shown by the progress bar, such as "sampling"
+	batchSize    int
+	concurrency  int  // batches in flight, or waiting for an earlier one to be written; 0 for defaultConcurrency
+	hasMolecules bool // the records have the field smiles, so that they can be written as SDF
 	// request answers the rows of a batch. The error of a single row is in its answer. If the whole batch is refused,
 	// its halves are requested.
 	request func(ctx context.Context, rows []inputRow) ([]answer, error)
 	// wrap changes how records are written; nil for no change.
 	wrap func(writer) writer
 
+	process  *Process
 	source   *source
 	sink     *sink
 	progress *progress
@@ -55,15 +53,21 @@ type batch struct {
 // errStopped stops the reading of rows.
 var errStopped = errors.New("no more rows")
 
-func newPipeline(p *Process, in inputFlags, out outputFlags, kind rowKind, arguments []string) *pipeline {
-	return &pipeline{
-		process: p, input: in, output: out, kind: kind, arguments: arguments, batchSize: 32, concurrency: 5,
-	}
+// defaultConcurrency keeps the service busy while answers are written.
+const defaultConcurrency = 5
+
+// rowFlags are the flags of the commands that read rows and write records.
+type rowFlags struct {
+	inputFlags  `embed:"" group:"Input"`
+	outputFlags `embed:"" group:"Output"`
 }
 
-// run answers all rows. Whatever was written before an error stays, and a run with --resume continues after it.
-func (p *pipeline) run() (err error) {
-	p.source, err = p.input.source(p.process, p.kind, p.arguments)
+// run answers the rows of the arguments or the input. Whatever was written before an error stays, and a run with
+// --resume continues after it.
+func (f rowFlags) run(process *Process, arguments []string, p *pipeline) (err error) {
+	p.process = process
+	p.concurrency = cmp.Or(p.concurrency, defaultConcurrency)
+	p.source, err = f.source(process, p.kind, arguments)
 	if err != nil {
 		return err
 	}
@@ -72,7 +76,7 @@ func (p *pipeline) run() (err error) {
 			return err
 		}
 	}
-	p.sink, err = p.output.open(p.process, p.smilesField)
+	p.sink, err = f.open(process, p.hasMolecules)
 	if err != nil {
 		return err
 	}

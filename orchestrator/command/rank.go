@@ -14,7 +14,8 @@ type rankCommand struct {
 	Query    string   `arg:"" help:"Query to rank the passages for."`
 	Passages []string `arg:"" optional:"" name:"passage" help:"Texts, or a file of them."`
 
-	rowFlags `embed:""`
+	rowFlags     `embed:""`
+	serviceFlags `embed:"" group:"Service"`
 
 	Model     string `env:"-" placeholder:"ID" help:"Model to use; by default the first one of the service."`
 	Truncate  string `env:"-" enum:"NONE,END" default:"END" help:"How to treat passages that are too long: NONE refuses them, END cuts off their end."`
@@ -27,11 +28,7 @@ func (rankCommand) Help() string {
 		"  retort rank 'What eases pain?' passages.txt --top 5"
 }
 
-func (c *rankCommand) Run(p *Process) error {
-	s, err := c.client(p)
-	if err != nil {
-		return err
-	}
+func (c *rankCommand) Run(p *Process, s *client.Service) error {
 	if c.Resume && !c.KeepOrder || c.KeepOrder && c.Top > 0 {
 		return errors.New("--resume needs --keep-order, which --top excludes: the best are known once all are answered")
 	}
@@ -39,16 +36,14 @@ func (c *rankCommand) Run(p *Process) error {
 	if err != nil {
 		return err
 	}
-	pipe := newPipeline(p, c.inputFlags, c.outputFlags, textRows, c.Passages)
-	pipe.activity = "ranking"
-	pipe.batchSize = 64
-	if !c.KeepOrder {
-		pipe.wrap = func(w writer) writer { return &rankingWriter{writer: w, top: c.Top} }
-	}
+	pipe := &pipeline{kind: textRows, activity: "ranking", batchSize: 64}
 	pipe.request = func(ctx context.Context, rows []inputRow) ([]answer, error) {
 		return c.rank(ctx, s, model, rows)
 	}
-	return pipe.run()
+	if !c.KeepOrder {
+		pipe.wrap = func(w writer) writer { return &rankingWriter{writer: w, top: c.Top} }
+	}
+	return c.run(p, c.Passages, pipe)
 }
 
 func (c *rankCommand) rank(ctx context.Context, s *client.Service, model string, rows []inputRow) ([]answer, error) {

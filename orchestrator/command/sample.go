@@ -4,12 +4,14 @@ import (
 	"context"
 
 	"retort/chem"
+	"retort/orchestrator/client"
 )
 
 type sampleCommand struct {
 	Molecules []string `arg:"" optional:"" name:"molecule" help:"SMILES, or a file of them."`
 
-	rowFlags `embed:""`
+	rowFlags     `embed:""`
+	serviceFlags `embed:"" group:"Service"`
 
 	Count  int     `short:"n" env:"-" default:"10" help:"Molecules to sample around each one."`
 	Radius float64 `env:"-" default:"0.7" help:"Distance from the given molecule: 0.1 gives close relatives, 1 and more gives others."`
@@ -22,16 +24,8 @@ func (sampleCommand) Help() string {
 		"  retort sample CCOc1ccccc1 --count 5\n  retort sample seeds.smi -o around.sdf"
 }
 
-func (c *sampleCommand) Run(p *Process) error {
-	s, err := c.client(p)
-	if err != nil {
-		return err
-	}
-	pipe := newPipeline(p, c.inputFlags, c.outputFlags, moleculeRows, c.Molecules)
-	pipe.activity = "sampling"
-	pipe.smilesField = "smiles"
-	pipe.batchSize = 16
-	pipe.request = func(ctx context.Context, rows []inputRow) ([]answer, error) {
+func (c *sampleCommand) Run(p *Process, s *client.Service) error {
+	sample := func(ctx context.Context, rows []inputRow) ([]answer, error) {
 		body := map[string]any{
 			"sequences": texts(rows), "num_molecules": c.Count, "scaled_radius": c.Radius,
 			"beam_size": c.Beam, "seed": c.Seed,
@@ -55,7 +49,9 @@ func (c *sampleCommand) Run(p *Process) error {
 		}
 		return answers, nil
 	}
-	return pipe.run()
+	return c.run(p, c.Molecules, &pipeline{
+		kind: moleculeRows, activity: "sampling", batchSize: 16, hasMolecules: true, request: sample,
+	})
 }
 
 // similarity returns the Tanimoto similarity of two SMILES, or nil if one cannot be parsed.

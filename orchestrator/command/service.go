@@ -14,7 +14,8 @@ import (
 	"retort/orchestrator/client"
 )
 
-// remoteFlags are the flags of the service's address and key.
+// remoteFlags are the flags of the service's address and key. A Run method that takes a client gets it from Kong, which
+// calls ProvideClient.
 type remoteFlags struct {
 	URL     string `name:"url" env:"RETORT_URL" default:"http://127.0.0.1:8000" help:"Address of the main port of the service."`
 	KeyFile string `name:"api-key-file" env:"RETORT_API_KEY_FILE" type:"path" placeholder:"FILE" help:"File with the API key, if the service requires one."`
@@ -25,13 +26,6 @@ type remoteFlags struct {
 type serviceFlags struct {
 	remoteFlags `embed:""`
 	Attempts    uint `env:"-" default:"8" help:"How often to send a request while the service is overloaded or unreachable."`
-}
-
-// rowFlags are the flags of the commands that answer rows with a service.
-type rowFlags struct {
-	inputFlags   `embed:"" group:"Input"`
-	outputFlags  `embed:"" group:"Output"`
-	serviceFlags `embed:"" group:"Service"`
 }
 
 // maxKey bounds a file with a key, in bytes.
@@ -71,15 +65,15 @@ func readFile(name string, limit int) ([]byte, error) {
 // requestTimeout bounds a request of commands that do not retry.
 const requestTimeout = time.Minute
 
-// client returns a client that sends each request once.
-func (r remoteFlags) client() (*client.Service, error) {
+// ProvideClient returns a client that sends each request once.
+func (r remoteFlags) ProvideClient() (*client.Service, error) {
 	key, err := r.secret()
 	return &client.Service{URL: r.URL, Key: key, HTTP: &http.Client{Timeout: requestTimeout}, Attempts: 1}, err
 }
 
-// client returns a client that retries requests and reports why it waits.
-func (s serviceFlags) client(p *Process) (*client.Service, error) {
-	c, err := s.remoteFlags.client()
+// ProvideClient returns a client that retries requests and reports why it waits.
+func (s serviceFlags) ProvideClient(p *Process) (*client.Service, error) {
+	c, err := s.remoteFlags.ProvideClient()
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 16
 	c.HTTP = &http.Client{Transport: transport}
