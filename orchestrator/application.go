@@ -54,7 +54,7 @@ func (a *application) openGateways() error {
 }
 
 func (a *application) close() {
-	a.end()
+	a.cancel()
 	a.jobs.close()
 	a.resources.close()
 }

@@ -136,74 +136,115 @@ func (c *Config) servedNames() map[string]string {
 	return names
 }
 
-// Validate reports all invalid settings. Kong calls it once all settings are read.
+// Validate reports every invalid setting in a message of its own. Kong calls it once all settings are read.
 func (c *Config) Validate() error {
-	var errs []error
-	if (c.TLSCert == "") != (c.TLSKey == "") {
-		errs = append(errs, errors.New("tls-cert and tls-key require each other"))
+	_, levelErr := telemetry.ParseLevel(c.LogLevel)
+	errs := []error{
+		requirePort("port", c.Port),
+		requireWith("tls-cert", c.TLSCert, "tls-key", c.TLSKey),
+		requireWith("tls-key", c.TLSKey, "tls-cert", c.TLSCert),
+		inSetting("triton-url", c.triton().Validate()),
+		requirePositive("discovery", c.Discovery),
+		requirePositive("batch-tokens", c.BatchTokens),
+		requirePositive("batch-concurrency", c.BatchConcurrency),
+		requireNotNegative("memory-budget", c.MemoryBudget),
+		requirePositive("max-connections", c.MaxConnections),
+		requireNotNegative("connection-age", c.ConnectionAge),
+		requirePositive("write-timeout", c.WriteTimeout),
+		requirePositive("oracle-timeout", c.Oracle.Timeout),
+		requirePositive("oracle-calls", c.Oracle.Calls),
+		requireNotNegative("jobs-max-bytes", c.JobsMaxBytes),
+		requireNotNegative("jobs-key-bytes", c.JobsKeyBytes),
+		requirePositive("jobs-file-bytes", c.Batch.FileBytes),
+		requirePositive("jobs-requests", c.Batch.Requests),
+		requirePositive("jobs-concurrency", c.Batch.Concurrency),
+		requireNotNegative("jobs-transfer-rate", c.Batch.TransferRate),
+		requireAtLeast("jobs-keep-files", c.Batch.KeepFiles, time.Hour),
+		requirePositive("jobs-searches", c.Optimization.Searches),
+		requirePositive("jobs-search-timeout", c.Optimization.Timeout),
+		requirePositive("jobs-keep-searches", c.Optimization.Keep),
+		requirePositive("jobs-most-searches", c.Optimization.MaxJobs),
+		c.NATS.Validate(),
+		inSetting("log-level", levelErr),
+		c.validateServedModelNames(),
+		requirePositive("masked-batch-tokens", c.Masked.Room.BatchTokens),
+		inSetting("chat", c.Chat.Room.Validate()),
 	}
-	ports := map[int]string{}
-	checkPort := func(name string, port int) {
-		if port < -1 || port > 65535 {
-			errs = append(errs, fmt.Errorf("%s-port: %d is not a port (-1 to 65535)", name, port))
-		}
-		if other, duplicate := ports[port]; duplicate && port > 0 {
-			errs = append(errs, fmt.Errorf("%s-port: %d is also the port of %s", name, port, other))
-		}
-		ports[port] = name
-	}
-	checkPort("main", c.Port)
 	for _, s := range services {
 		limits := s.limits(c)
-		checkPort(s.name, limits.Port)
-		if limits.Concurrency < 1 || limits.Queue < 0 || limits.BodyLimit < 1 || limits.Timeout <= 0 {
-			errs = append(errs,
-				fmt.Errorf("%s: concurrency, body-limit and timeout must be positive, queue not negative", s.name))
+		errs = append(errs,
+			requirePort(s.name+"-port", limits.Port),
+			requirePositive(s.name+"-concurrency", limits.Concurrency),
+			requireNotNegative(s.name+"-queue", limits.Queue),
+			requirePositive(s.name+"-body-limit", limits.BodyLimit),
+			requirePositive(s.name+"-timeout", limits.Timeout),
+		)
+	}
+	return errors.Join(append(errs, c.validatePortsDiffer())...)
+}
+
+// validatePortsDiffer reports the API ports that another port has too.
+func (c *Config) validatePortsDiffer() error {
+	var errs []error
+	names := map[int]string{c.Port: "main"}
+	for _, s := range services {
+		port := s.limits(c).Port
+		if name, taken := names[port]; taken && port > 0 {
+			errs = append(errs, fmt.Errorf("%s-port: %d is also the port of %s", s.name, port, name))
 		}
-	}
-	if _, err := telemetry.ParseLevel(c.LogLevel); err != nil {
-		errs = append(errs, fmt.Errorf("log-level: %w", err))
-	}
-	for _, name := range c.ServedModelName {
-		if before, _, _ := strings.Cut(name, "="); strings.TrimSpace(before) == "" {
-			errs = append(errs, fmt.Errorf("served-model-name: %q has no name", name))
-		}
-	}
-	if err := c.triton().Validate(); err != nil {
-		errs = append(errs, fmt.Errorf("triton-url: %w", err))
-	}
-	if c.MemoryBudget < 0 || c.MaxConnections < 1 || c.WriteTimeout <= 0 || c.ConnectionAge < 0 {
-		errs = append(errs, errors.New("max-connections and write-timeout must be positive, "+
-			"memory-budget and connection-age not negative"))
-	}
-	if err := c.Chat.Room.Validate(); err != nil {
-		errs = append(errs, fmt.Errorf("chat: %w", err))
-	}
-	if c.Masked.Room.BatchTokens < 1 {
-		errs = append(errs, errors.New("masked-batch-tokens must be positive"))
-	}
-	if c.Oracle.Timeout <= 0 || c.Oracle.Calls < 1 {
-		errs = append(errs, errors.New("oracle-timeout and oracle-calls must be positive"))
-	}
-	if err := c.NATS.Validate(); err != nil {
-		errs = append(errs, err)
-	}
-	if c.Batch.FileBytes < 1 || c.Batch.Requests < 1 || c.Batch.Concurrency < 1 || c.Batch.KeepFiles < time.Hour {
-		errs = append(errs, errors.New("jobs-file-bytes, jobs-requests and jobs-concurrency must be positive, "+
-			"jobs-keep-files an hour or more"))
-	}
-	if o := c.Optimization; o.Searches < 1 || o.Timeout <= 0 || o.Keep <= 0 || o.MaxJobs < 1 {
-		errs = append(errs, errors.New("jobs-searches, jobs-search-timeout, jobs-keep-searches and "+
-			"jobs-most-searches must be positive"))
-	}
-	if c.Batch.TransferRate < 0 {
-		errs = append(errs, errors.New("jobs-transfer-rate must not be negative"))
-	}
-	if c.JobsMaxBytes < 0 || c.JobsKeyBytes < 0 {
-		errs = append(errs, errors.New("jobs-max-bytes and jobs-key-bytes must not be negative"))
-	}
-	if c.BatchTokens < 1 || c.BatchConcurrency < 1 || c.Discovery <= 0 {
-		errs = append(errs, errors.New("batch-tokens, batch-concurrency and discovery must be positive"))
+		names[port] = s.name
 	}
 	return errors.Join(errs...)
+}
+
+func (c *Config) validateServedModelNames() error {
+	var errs []error
+	for _, pair := range c.ServedModelName {
+		if name, _, _ := strings.Cut(pair, "="); strings.TrimSpace(name) == "" {
+			errs = append(errs, fmt.Errorf("served-model-name: %q has no name", pair))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// inSetting puts the name of the setting at fault before an error.
+func inSetting(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", name, err)
+}
+
+// amount is a number or a duration.
+type amount interface{ int | int64 | time.Duration }
+
+func requirePositive[A amount](name string, value A) error {
+	if value > 0 {
+		return nil
+	}
+	return fmt.Errorf("%s: %v is not positive", name, value)
+}
+
+func requireNotNegative[A amount](name string, value A) error { return requireAtLeast(name, value, 0) }
+
+func requireAtLeast[A amount](name string, value, least A) error {
+	if value >= least {
+		return nil
+	}
+	return fmt.Errorf("%s: %v is less than %v", name, value, least)
+}
+
+func requirePort(name string, port int) error {
+	if port >= -1 && port <= 65535 {
+		return nil
+	}
+	return fmt.Errorf("%s: %d is not a port (-1 to 65535)", name, port)
+}
+
+// requireWith returns an error if a setting has no value although the other one has.
+func requireWith(name, value, other, otherValue string) error {
+	if value != "" || otherValue == "" {
+		return nil
+	}
+	return fmt.Errorf("%s: it is missing, and %s requires it", name, other)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -79,19 +80,19 @@ func TestModelsAnswerToServedNames(t *testing.T) {
 func TestInvalidSettingsAreNamed(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "retort.yaml")
 	for text, want := range map[string]string{
-		"embeding:\n  port: 1\n":      "no such setting: embeding-port",
-		"embedding:\n  port: many\n":  "embedding-port",
-		"embedding: {port: 8004}\n":   "8004 is also the port of embedding",
-		"embedding: {concurrency: 0}": "embedding",
-		"tls-cert: a.pem\n":           "tls-cert and tls-key require each other",
-		"port: 70000\n":               "70000 is not a port",
-		"a: [\n":                      "a",
-		"batch-tokens: 0\n":           "batch-tokens",
-		"log-format: xml\n":           "log-format",
-		"log-level: loud\n":           `"loud" is not a log level`,
-		"log-level: '5'\n":            `"5" is not a log level`,
-		"keys-file: /nowhere/keys\n":  "keys-file: ",
-		"served-model-name: [=a]\n":   "has no name",
+		"embeding:\n  port: 1\n":     "no such setting: embeding-port",
+		"embedding:\n  port: many\n": "embedding-port",
+		"embedding: {port: 8004}\n":  "ranking-port: 8004 is also the port of embedding",
+		"embedding: {port: 8000}\n":  "embedding-port: 8000 is also the port of main",
+		"tls-cert: a.pem\n":          "tls-key: it is missing, and tls-cert requires it",
+		"tls-key: a.pem\n":           "tls-cert: it is missing, and tls-key requires it",
+		"port: 70000\n":              "port: 70000 is not a port",
+		"a: [\n":                     "a",
+		"log-format: xml\n":          "log-format",
+		"log-level: loud\n":          `log-level: "loud" is not a log level`,
+		"log-level: '5'\n":           `log-level: "5" is not a log level`,
+		"keys-file: /nowhere/keys\n": "keys-file: ",
+		"served-model-name: [=a]\n":  "has no name",
 		"tls-cert: /nowhere/a.pem\ntls-key: /nowhere/b.pem\n": "/nowhere/a.pem",
 	} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -110,6 +111,41 @@ func TestInvalidSettingsAreNamed(t *testing.T) {
 	}
 	if got := check(t, "--config=/nowhere/retort.yaml"); !strings.HasPrefix(got, "error: ") {
 		t.Errorf("a missing file was accepted: %s", got)
+	}
+}
+
+// Each setting that is out of range has an error of its own, and all are reported at once.
+func TestLimitsOfSettings(t *testing.T) {
+	notPositive := map[string]string{
+		"discovery": "0s", "batch-tokens": "0", "batch-concurrency": "0", "max-connections": "0", "write-timeout": "0s",
+		"oracle-timeout": "0s", "oracle-calls": "0", "jobs-file-bytes": "0", "jobs-requests": "0",
+		"jobs-concurrency": "0", "jobs-searches": "0", "jobs-search-timeout": "0s", "jobs-keep-searches": "0s",
+		"jobs-most-searches": "0", "masked-batch-tokens": "0", "latent-concurrency": "0", "ranking-body-limit": "0",
+		"embedding-timeout": "0s",
+	}
+	want := map[string]string{
+		"memory-budget": "-1 is less than 0", "connection-age": "-1s is less than 0s",
+		"jobs-max-bytes": "-1 is less than 0", "jobs-key-bytes": "-1 is less than 0",
+		"jobs-transfer-rate": "-1 is less than 0", "jobs-keep-files": "59m0s is less than 1h0m0s",
+		"chat-queue": "-1 is less than 0", "masked-port": "-2 is not a port (-1 to 65535)",
+	}
+	for name, value := range notPositive {
+		want[name] = value + " is not positive"
+	}
+	var args []string
+	for name, text := range want {
+		value, _, _ := strings.Cut(text, " ")
+		args = append(args, "--"+name+"="+value)
+	}
+	got := strings.TrimPrefix(check(t, args...), "error: ")
+	lines := strings.Split(got, "\n")
+	if len(lines) != len(want) {
+		t.Errorf("%d errors instead of %d:\n%s", len(lines), len(want), got)
+	}
+	for name, text := range want {
+		if !slices.ContainsFunc(lines, func(line string) bool { return strings.HasSuffix(line, name+": "+text) }) {
+			t.Errorf("no error %q in:\n%s", name+": "+text, got)
+		}
 	}
 }
 

@@ -42,7 +42,7 @@ func (a *application) openJobs() error {
 	if !a.config.Jobs {
 		return nil
 	}
-	a.jobs.workerCtx, a.jobs.cancelWorkers = context.WithCancel(a.life)
+	a.jobs.workerCtx, a.jobs.cancelWorkers = context.WithCancel(a.ctx)
 	config := queue.Config{
 		Folder:     cmp.Or(a.config.JobsData, queue.DefaultFolder()),
 		MaxBytes:   a.config.JobsMaxBytes,
@@ -90,17 +90,17 @@ func (j *jobs) start(config queue.Config) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := context.WithCancel(j.workerCtx)
+	ctx, cancel := context.WithCancel(j.workerCtx)
 	var workers sync.WaitGroup
 	for _, kind := range j.kinds {
 		if err := kind.Begin(ctx, engine, &workers); err != nil {
-			stop()
+			cancel()
 			workers.Wait()
 			engine.Close()
 			return err
 		}
 	}
-	context.AfterFunc(j.workerCtx, stop)
+	context.AfterFunc(j.workerCtx, cancel)
 	j.goroutines.Go(workers.Wait)
 	j.mu.Lock()
 	defer j.mu.Unlock()

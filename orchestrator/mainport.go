@@ -32,7 +32,7 @@ const localTimeout = 30 * time.Second
 func (a *application) mainHandler() fasthttp.RequestHandler {
 	app := gateway.NewApp()
 	localOptions := a.options(gateway.Config{Timeout: localTimeout})
-	local := gateway.NewLocalRoutes(a.life, "main", dialect.OpenAI.Render, localOptions).Route
+	local := gateway.NewLocalRoutes(a.ctx, "main", dialect.OpenAI.Render, localOptions).Route
 	a.openAIRoutes(app, local)
 	for i, s := range services {
 		app.Use("/"+s.name, stripPrefix("/"+s.name, a.withJobs(s.name, a.gateways[i].Handler())))

@@ -19,7 +19,7 @@ func (a *application) openMCP() error {
 	if !a.config.MCP {
 		return nil
 	}
-	service, err := mcp.New(a.life, version, a.callAPI, a.imageModels, a.logger)
+	service, err := mcp.New(a.ctx, version, a.callAPI, a.imageModels, a.logger)
 	if err != nil {
 		return err
 	}

@@ -44,17 +44,17 @@ type resources struct {
 
 // lifetime has the steps of a drain, in order.
 type lifetime struct {
-	draining atomic.Bool     // once true, readiness is refused
-	stopping context.Context // once done, searches answer with what they have found
-	stop     context.CancelFunc
-	life     context.Context // once done, all work ends
-	end      context.CancelFunc
+	draining       atomic.Bool     // once true, readiness is refused
+	searchCtx      context.Context // once done, searches answer with what they have found
+	cancelSearches context.CancelFunc
+	ctx            context.Context // of the process: once done, all work ends
+	cancel         context.CancelFunc
 }
 
 func newLifetime(parent context.Context) *lifetime {
 	l := &lifetime{}
-	l.stopping, l.stop = context.WithCancel(parent)
-	l.life, l.end = context.WithCancel(parent)
+	l.searchCtx, l.cancelSearches = context.WithCancel(parent)
+	l.ctx, l.cancel = context.WithCancel(parent)
 	return l
 }
 
@@ -79,7 +79,7 @@ func openResources(config *Config, logger zerolog.Logger) (*resources, error) {
 
 func (r *resources) open() (err error) {
 	r.stopTracing, err = telemetry.StartTracing(
-		r.life, r.logger, r.config.OTLPEndpoint, r.config.OTLPProtocol, r.config.ServiceName, version)
+		r.ctx, r.logger, r.config.OTLPEndpoint, r.config.OTLPProtocol, r.config.ServiceName, version)
 	if err != nil {
 		return fmt.Errorf("tracing: %w", err)
 	}
@@ -109,8 +109,8 @@ func (r *resources) open() (err error) {
 
 // close releases the resources that are open.
 func (r *resources) close() {
-	r.end()
-	r.stop()
+	r.cancel()
+	r.cancelSearches()
 	if r.registry != nil {
 		r.registry.Close()
 	}
@@ -130,7 +130,7 @@ func (r *resources) options(limits gateway.Config) gateway.Options {
 		Config:       limits,
 		Keys:         r.keys,
 		Memory:       r.memory,
-		Stopping:     r.stopping,
+		Stopping:     r.searchCtx,
 		CORSOrigins:  r.config.CORSOrigins,
 		Version:      version,
 		Logger:       r.logger,
@@ -141,7 +141,7 @@ func (r *resources) options(limits gateway.Config) gateway.Options {
 
 // openGateway opens the gateway of an API.
 func (r *resources) openGateway(api gateway.API, options gateway.Options) (*gateway.Gateway, error) {
-	return gateway.New(r.life, api, r.draining.Load, options)
+	return gateway.New(r.ctx, api, r.draining.Load, options)
 }
 
 // openAuxiliary opens the gateway of endpoints that call no model: their requests do not slow down background work.

@@ -65,7 +65,7 @@ func newServer(config *Config, logger zerolog.Logger) (*server, error) {
 		s.close()
 		return nil, err
 	}
-	go s.files.Run(s.life)
+	go s.files.Run(s.ctx)
 	return s, nil
 }
 
@@ -160,8 +160,9 @@ func (s *server) drain() {
 	}
 	s.jobs.stopWorkers()
 	time.Sleep(s.config.DrainDelay)
-	stop := time.AfterFunc(s.config.DrainTimeout-unfinished.Reserve(s.config.DrainTimeout), s.stop)
-	defer stop.Stop()
+	untilSearchesEnd := s.config.DrainTimeout - unfinished.Reserve(s.config.DrainTimeout)
+	timer := time.AfterFunc(untilSearchesEnd, s.cancelSearches)
+	defer timer.Stop()
 	var shutdowns sync.WaitGroup
 	for _, l := range s.listeners {
 		shutdowns.Go(func() {
@@ -171,11 +172,11 @@ func (s *server) drain() {
 		})
 	}
 	shutdowns.Wait()
-	s.end()
+	s.cancel()
 }
 
 func (s *server) close() {
-	s.end()
+	s.cancel()
 	for _, l := range s.listeners {
 		l.Close()
 	}

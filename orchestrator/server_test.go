@@ -22,8 +22,8 @@ func TestDrainStopsSearches(t *testing.T) {
 	started := make(chan struct{})
 	port := httpserver.New(func(c *fasthttp.RequestCtx) {
 		close(started)
-		<-s.stopping.Done()
-		if s.life.Err() != nil {
+		<-s.searchCtx.Done()
+		if s.ctx.Err() != nil {
 			c.SetStatusCode(http.StatusServiceUnavailable)
 		}
 	}, httpserver.Config{})
@@ -49,7 +49,7 @@ func TestDrainStopsSearches(t *testing.T) {
 	if got := <-status; got != http.StatusOK {
 		t.Errorf("the request in flight was answered with %d", got)
 	}
-	if s.life.Err() == nil {
+	if s.ctx.Err() == nil {
 		t.Error("work continues after the drain")
 	}
 }
