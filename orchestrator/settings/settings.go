@@ -145,12 +145,17 @@ func redactAddress(name, value string) string {
 }
 
 // maskSecrets masks what precedes the last @ of an address without a scheme, and what follows its first question mark.
+// It masks the whole address if the question mark comes first: either may belong to a secret.
 func maskSecrets(address string) string {
-	if at := strings.LastIndex(address, "@"); at >= 0 {
-		address = mask + address[at:]
+	at, query := strings.LastIndex(address, "@"), strings.Index(address, "?")
+	if query >= 0 && query < at {
+		return mask
 	}
-	if host, _, hasQuery := strings.Cut(address, "?"); hasQuery {
-		address = host + "?" + mask
+	if query >= 0 {
+		address = address[:query+1] + mask
+	}
+	if at >= 0 {
+		address = mask + address[at:]
 	}
 	return address
 }

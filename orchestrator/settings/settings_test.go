@@ -166,10 +166,11 @@ func TestFormatMasksSecrets(t *testing.T) {
 		{"nats-url", "user:secret@host", "xxxxx@host"},
 		{"nats-url", "nats://user:se@cret@host", "nats://xxxxx@host"},
 		{"nats-url", "nats://user:se/cret@host", "nats://xxxxx@host"},
-		{"nats-url", "nats://user:se?cret@host", "nats://xxxxx@host"},
+		{"nats-url", "nats://user:se?cret@host", "nats://xxxxx"},
 		{"otlp-endpoint", "https://host/path?token=secret", "https://host/path?xxxxx"},
 		{"otlp-endpoint", "host/path?token=secret", "host/path?xxxxx"},
 		{"otlp-endpoint", "https://user:secret@host?token=secret", "https://xxxxx@host?xxxxx"},
+		{"otlp-endpoint", "https://host?token=se@cret", "https://xxxxx"},
 		{"greeting", "https://user:secret@host", "https://xxxxx@host"},
 		{"greeting", "Dear anna@example, how are you?", "Dear anna@example, how are you?"},
 	} {
