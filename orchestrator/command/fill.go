@@ -49,9 +49,15 @@ func (c *fillCommand) fill(ctx context.Context, s *client.Service, objective any
 	}
 	var response struct {
 		Molecules []struct {
-			Smiles string             `json:"smiles"`
-			Score  float64            `json:"score"`
-			Scores map[string]float64 `json:"scores"`
+			Smiles string  `json:"smiles"`
+			Score  float64 `json:"score"`
+			Scores struct {
+				QED             float64 `json:"QED"`
+				LogP            float64 `json:"LogP"`
+				SA              float64 `json:"SA"`
+				TPSA            float64 `json:"TPSA"`
+				MolecularWeight float64 `json:"molecular_weight"`
+			} `json:"scores"`
 		} `json:"molecules"`
 	}
 	if err := s.Post(ctx, "/masked/generate", body, &response); err != nil {
@@ -66,11 +72,11 @@ func (c *fillCommand) fill(ctx context.Context, s *client.Service, objective any
 			field{"smiles", m.Smiles},
 			field{"number", i + 1},
 			field{"score", m.Score},
-			field{"qed", m.Scores["QED"]},
-			field{"logp", m.Scores["LogP"]},
-			field{"sa", m.Scores["SA"]},
-			field{"tpsa", m.Scores["TPSA"]},
-			field{"molecular_weight", m.Scores["molecular_weight"]},
+			field{"qed", m.Scores.QED},
+			field{"logp", m.Scores.LogP},
+			field{"sa", m.Scores.SA},
+			field{"tpsa", m.Scores.TPSA},
+			field{"molecular_weight", m.Scores.MolecularWeight},
 		))
 	}
 	return filled, nil

@@ -144,7 +144,7 @@ def test_a_configuration_without_tensors_is_completed_from_the_graph(served):
         ("wrong_name", "config.pbtxt names input 'indices'; the graph has ['index']"),
         ("wrong_type", "input 'index': config.pbtxt says TYPE_INT32, the graph TYPE_INT64"),
         ("wrong_shape", "input 'index': config.pbtxt gives shape [-1, -1, 2], the graph [-1, -1]"),
-        ("empty_version", "holds no model.onnx"),
+        ("empty_version", "has no model.onnx"),
     ],
 )
 def test_a_model_that_contradicts_its_configuration_fails_with_a_reason(served, model, message):
