@@ -194,13 +194,13 @@ func (s *Service) cancel(ctx context.Context, caller, id string) (Batch, error) 
 		return fault.New(fault.Invalid, "Cannot cancel a batch with status '%s'.", r.Status)
 	})
 	if err == nil {
-		err = st.end(ctx, r)
+		err = st.skipToFinish(ctx, r)
 	}
 	return r.Batch, s.storage.Fault(err)
 }
 
-// end queues the finish step of a batch and drops the tasks of its unanswered lines.
-func (st *stores) end(ctx context.Context, r record) error {
+// skipToFinish drops the tasks of a batch's unanswered lines and queues its finish step.
+func (st *stores) skipToFinish(ctx context.Context, r record) error {
 	if err := st.chunks[r.Target.API].Drop(ctx, r.key()+".*"); err != nil {
 		return err
 	}

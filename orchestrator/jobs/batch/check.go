@@ -29,8 +29,8 @@ func (st *stores) openInput(ctx context.Context, r record) *lineReader {
 	return newLineReader(st.content.Open(ctx, r.InputFileID, r.InputBytes), r.lineBound())
 }
 
-// check reads the whole file of a batch. It returns the chunks of its lines, or the problems of the file.
-func (s *Service) check(ctx context.Context, st *stores, r record) (chunks []chunk, problems []Error, err error) {
+// checkInput reads the whole file of a batch. It returns the chunks of its lines, or the problems of the file.
+func (s *Service) checkInput(ctx context.Context, st *stores, r record) (chunks []chunk, problems []Error, err error) {
 	reader := st.openInput(ctx, r)
 	seed := maphash.MakeSeed()
 	numbers := map[uint64]int{} // of lines, by hash of custom_id: 50,000 take 3 MB, whatever their length
@@ -76,10 +76,10 @@ func (s *Service) check(ctx context.Context, st *stores, r record) (chunks []chu
 	return chunks, problems, nil
 }
 
-// start checks the file of a batch and queues its chunks, except those that are done. It is idempotent: if its worker
-// dies or a task is lost, a worker calls it again.
-func (s *Service) start(ctx context.Context, st *stores, r record) error {
-	chunks, problems, err := s.check(ctx, st, r)
+// runCheckStep checks the file of a batch and queues its chunks, except those that are done. It is idempotent: if its
+// worker dies or a task is lost, a worker calls it again.
+func (s *Service) runCheckStep(ctx context.Context, st *stores, r record) error {
+	chunks, problems, err := s.checkInput(ctx, st, r)
 	if errors.Is(err, queue.ErrNone) && r.Status == validating {
 		problems = []Error{inputMissing}
 		err = nil
@@ -110,11 +110,11 @@ func (s *Service) start(ctx context.Context, st *stores, r record) error {
 	if err != nil || r.Status != inProgress {
 		return err
 	}
-	return st.enqueue(ctx, r, chunks)
+	return st.pushChunks(ctx, r, chunks)
 }
 
-// enqueue queues the chunks of a batch that are not done.
-func (st *stores) enqueue(ctx context.Context, r record, chunks []chunk) error {
+// pushChunks queues the chunks of a batch that are not done.
+func (st *stores) pushChunks(ctx context.Context, r record, chunks []chunk) error {
 	for _, c := range chunks {
 		if r.isDone(c.Number) {
 			continue
@@ -128,7 +128,7 @@ func (st *stores) enqueue(ctx context.Context, r record, chunks []chunk) error {
 		return nil
 	})
 	if err == nil && r.Status != inProgress { // cancelled meanwhile
-		err = st.end(ctx, r)
+		err = st.skipToFinish(ctx, r)
 	}
 	return err
 }

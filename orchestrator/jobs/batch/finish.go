@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"retort/orchestrator/jobs/queue"
 )
 
@@ -26,8 +28,8 @@ func (st *stores) pushStep(ctx context.Context, key, step string) error {
 	return st.steps.Push(ctx, purpose, key+step, nil)
 }
 
-// step takes the step of a task that the batch's status needs.
-func (s *Service) step(ctx context.Context, st *stores, t queue.Task) error {
+// runStep runs the step that the status of a task's batch needs.
+func (s *Service) runStep(ctx context.Context, st *stores, t queue.Task) error {
 	r, err := st.batches.Get(ctx, strings.TrimSuffix(strings.TrimSuffix(t.ID, stepCheck), stepFinish))
 	if errors.Is(err, queue.ErrNone) {
 		return nil
@@ -37,9 +39,9 @@ func (s *Service) step(ctx context.Context, st *stores, t queue.Task) error {
 	}
 	switch r.Status {
 	case validating, inProgress:
-		return s.start(ctx, st, r)
+		return s.runCheckStep(ctx, st, r)
 	case finalizing, cancelling:
-		return s.finish(ctx, st, r)
+		return s.runFinishStep(ctx, st, r)
 	}
 	return st.answers.Drop(ctx, r.ID) // an earlier attempt was interrupted before this
 }
@@ -47,10 +49,10 @@ func (s *Service) step(ctx context.Context, st *stores, t queue.Task) error {
 // cancelGrace is how long workers may take to notice that their batch was cancelled or has expired.
 const cancelGrace = 2 * time.Second
 
-// finish writes the results of a batch. Two workers may do so at once, because a worker without a heartbeat counts as
-// dead. Each writes its own files. The first one to change the batch's record names its files there; the other deletes
-// the files that it wrote.
-func (s *Service) finish(ctx context.Context, st *stores, r record) error {
+// runFinishStep writes the results of a batch. Two workers may do so at once, because a worker without a heartbeat
+// counts as dead. Each writes its own files. The first one to change the batch's record names its files there; the
+// other deletes the files that it wrote.
+func (s *Service) runFinishStep(ctx context.Context, st *stores, r record) error {
 	if r.FinalStatus != completed {
 		queue.Sleep(ctx, cancelGrace)
 		if err := ctx.Err(); err != nil {
@@ -157,40 +159,43 @@ func expiredAnswer(request parsedLine) ([]byte, error) {
 	}})
 }
 
-// result is an output or error file that is being written.
+// result is an output or error file that is being written. A goroutine stores what add writes into the pipe, because
+// queue.Files reads a file from a reader.
 type result struct {
-	st     *stores
-	record fileRecord
-	lines  int
-	pipe   *io.PipeWriter // nil before the first line
-	ended  chan error     // receives the outcome of the writing goroutine
-	size   int64          // bytes, once ended
+	st      *stores
+	record  fileRecord
+	lines   int
+	pipe    *io.PipeWriter // nil before the first line
+	storing errgroup.Group // has the goroutine
 }
 
 // newResult returns a new file of a batch; suffix ends its name. Its id is new, not derived from the batch's: another
 // worker may write the same file, and the sweep of orphans reads the age of content from its id.
 func newResult(st *stores, r record, suffix string) *result {
-	return &result{st: st, ended: make(chan error, 1), record: fileRecord{Owner: r.Owner, Batch: r.key(), File: File{
+	return &result{st: st, record: fileRecord{Owner: r.Owner, Batch: r.key(), File: File{
 		ID: newID("file-"), Object: "file", CreatedAt: now(), ExpiresAt: new(now() + r.OutputLife),
 		Filename: r.ID + suffix + ".jsonl", Purpose: "batch_output", Status: "processed",
 	}}}
 }
 
-// add appends a line. The first one starts a goroutine that stores the file.
+// add appends a line.
 func (f *result) add(ctx context.Context, text []byte) error {
 	if f.pipe == nil {
-		reader, writer := io.Pipe()
-		f.pipe = writer
-		go func() {
-			var err error
-			f.size, err = f.st.content.Write(ctx, queue.Outcome, f.record.ID, reader)
-			_ = reader.CloseWithError(err)
-			f.ended <- err
-		}()
+		f.startStoring(ctx)
 	}
 	f.lines++
 	_, err := f.pipe.Write(text)
 	return err
+}
+
+func (f *result) startStoring(ctx context.Context) {
+	reader, writer := io.Pipe()
+	f.pipe = writer
+	f.storing.Go(func() (err error) {
+		f.record.Bytes, err = f.st.content.Write(ctx, queue.Outcome, f.record.ID, reader)
+		_ = reader.CloseWithError(err) // add returns it
+		return err
+	})
 }
 
 // close ends the file and stores its record, unless it has no line. After a failure it leaves nothing.
@@ -199,10 +204,9 @@ func (f *result) close(ctx context.Context, failure error) error {
 		return nil
 	}
 	_ = f.pipe.CloseWithError(failure) // nil ends the file
-	if err := <-f.ended; err != nil {
+	if err := f.storing.Wait(); err != nil {
 		return err
 	}
-	f.record.Bytes = f.size
 	return f.st.files.Create(ctx, f.record.key(), f.record)
 }
 

@@ -14,7 +14,7 @@ import (
 func (b *fixture) batchInProgress(t *testing.T, n, m int) record {
 	t.Helper()
 	r := b.record(t, b.batchOf(t, n).ID)
-	if err := b.start(t.Context(), b.st, r); err != nil {
+	if err := b.runCheckStep(t.Context(), b.st, r); err != nil {
 		t.Fatal(err)
 	}
 	reader := newLineReader(strings.NewReader(lines(n)), 1<<20)
@@ -76,13 +76,13 @@ func TestConcurrentFinish(t *testing.T) {
 		var working sync.WaitGroup
 		for range 4 {
 			working.Go(func() {
-				if err := b.finish(t.Context(), b.st, r); err != nil {
+				if err := b.runFinishStep(t.Context(), b.st, r); err != nil {
 					t.Error(err)
 				}
 			})
 		}
 		working.Wait()
-		if err := b.finish(t.Context(), b.st, r); err != nil { // with the record from before its end
+		if err := b.runFinishStep(t.Context(), b.st, r); err != nil { // with the record from before its end
 			t.Error(err)
 		}
 		r = b.record(t, r.ID)
@@ -117,7 +117,7 @@ func TestSweepDeletesUnnamedResults(t *testing.T) {
 	if _, err := b.st.files.Get(t.Context(), unnamed.record.key()); err != nil {
 		t.Errorf("the result of an unfinished batch: %v", err)
 	}
-	if err := b.finish(t.Context(), b.st, r); err != nil {
+	if err := b.runFinishStep(t.Context(), b.st, r); err != nil {
 		t.Fatal(err)
 	}
 	if err := b.sweep(t.Context(), b.st); err != nil {

@@ -84,24 +84,24 @@ func TestCancelWhileLinesAreInFlight(t *testing.T) {
 func TestCancelWhileLinesAreQueued(t *testing.T) {
 	b := setUp(t, echo)
 	batch := b.batchOf(t, 50)
-	if err := b.start(t.Context(), b.st, b.record(t, batch.ID)); err != nil {
+	if err := b.runCheckStep(t.Context(), b.st, b.record(t, batch.ID)); err != nil {
 		t.Fatal(err)
 	}
 	stale := b.record(t, batch.ID) // the worker's copy
 	if _, err := b.cancel(t.Context(), "", batch.ID); err != nil {
 		t.Fatal(err)
 	}
-	chunks, _, err := b.check(t.Context(), b.st, stale)
+	chunks, _, err := b.checkInput(t.Context(), b.st, stale)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := b.st.enqueue(t.Context(), stale, chunks); err != nil {
+	if err := b.st.pushChunks(t.Context(), stale, chunks); err != nil {
 		t.Fatal(err)
 	}
 	if n, err := b.st.chunks["echo"].Waiting(t.Context()); err != nil || n != 0 {
 		t.Errorf("%d tasks remain, %v", n, err)
 	}
-	if err := b.finish(t.Context(), b.st, b.record(t, batch.ID)); err != nil {
+	if err := b.runFinishStep(t.Context(), b.st, b.record(t, batch.ID)); err != nil {
 		t.Fatal(err)
 	}
 	if r := b.record(t, batch.ID); r.Status != cancelled || r.OutputFileID != nil || r.ErrorFileID != nil {
@@ -146,7 +146,7 @@ func TestErrorsOfABatchAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	batch := b.batchFrom(t, file.ID)
-	if err := b.start(t.Context(), b.st, b.record(t, batch.ID)); err != nil {
+	if err := b.runCheckStep(t.Context(), b.st, b.record(t, batch.ID)); err != nil {
 		t.Fatal(err)
 	}
 	r := b.record(t, batch.ID)

@@ -135,7 +135,7 @@ func (s *Service) Begin(ctx context.Context, e *queue.Engine, ended *sync.WaitGr
 	}
 	s.storage.Set(e, st)
 	ended.Go(func() {
-		st.steps.Work(ctx, stepWorkers, func(ctx context.Context, t queue.Task) error { return s.step(ctx, st, t) })
+		st.steps.Work(ctx, stepWorkers, func(ctx context.Context, t queue.Task) error { return s.runStep(ctx, st, t) })
 	})
 	for api, tasks := range st.chunks {
 		ended.Go(func() {

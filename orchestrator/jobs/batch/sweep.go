@@ -90,7 +90,7 @@ func (st *stores) endEarly(ctx context.Context, r record, change func(*record)) 
 	if err != nil {
 		return err
 	}
-	return st.end(ctx, r)
+	return st.skipToFinish(ctx, r)
 }
 
 // dropOldest deletes the oldest finished batches of owners that have more than maxFinished.

@@ -114,7 +114,7 @@ func TestBatchExpires(t *testing.T) {
 	if n, err := b.st.chunks["echo"].Waiting(t.Context()); err != nil || n != 0 {
 		t.Errorf("%d tasks remain, %v", n, err)
 	}
-	if err := b.finish(t.Context(), b.st, b.record(t, r.ID)); err != nil {
+	if err := b.runFinishStep(t.Context(), b.st, b.record(t, r.ID)); err != nil {
 		t.Fatal(err)
 	}
 	r = b.record(t, r.ID)
@@ -150,7 +150,7 @@ func TestDeletedInput(t *testing.T) {
 	if err := b.st.dropFile(t.Context(), input(early)); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.start(t.Context(), b.st, early); err != nil {
+	if err := b.runCheckStep(t.Context(), b.st, early); err != nil {
 		t.Fatal(err)
 	}
 	if r := b.record(t, early.ID); r.Status != failed || r.Errors.Data[0].Code != "file_not_found" {
@@ -167,7 +167,7 @@ func TestDeletedInput(t *testing.T) {
 	if err := b.sweep(t.Context(), b.st); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.finish(t.Context(), b.st, b.record(t, running.ID)); err != nil {
+	if err := b.runFinishStep(t.Context(), b.st, b.record(t, running.ID)); err != nil {
 		t.Fatal(err)
 	}
 	r := b.record(t, running.ID)
@@ -180,7 +180,7 @@ func TestDeletedInput(t *testing.T) {
 	if err := b.st.dropFile(t.Context(), input(ended)); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.finish(t.Context(), b.st, ended); err != nil {
+	if err := b.runFinishStep(t.Context(), b.st, ended); err != nil {
 		t.Fatal(err)
 	}
 	if r := b.record(t, ended.ID); r.Status != expired || len(b.results(t, r.OutputFileID)) != 5 ||

@@ -56,7 +56,7 @@ func (s *Service) workOnChunk(ctx context.Context, st *stores, api string, t que
 		return errStale
 	}
 	if r.Status != inProgress || r.isDone(c.Number) {
-		return st.proceed(ctx, r)
+		return st.pushFinishIfFinalizing(ctx, r)
 	}
 	answeredBefore := s.answerCounts[api].Load()
 	err = attempt{s, st, r, c, t.Attempt}.run(ctx)
@@ -83,8 +83,8 @@ func (st *stores) putBack(ctx context.Context, r record, c chunk) error {
 	return st.pushChunk(ctx, r, c, "-"+strconv.Itoa(c.Round))
 }
 
-// proceed queues the finish step of a batch whose chunks are all done.
-func (st *stores) proceed(ctx context.Context, r record) error {
+// pushFinishIfFinalizing queues the finish step of a batch if its chunks are all done.
+func (st *stores) pushFinishIfFinalizing(ctx context.Context, r record) error {
 	if r.Status != finalizing {
 		return nil
 	}
@@ -117,10 +117,11 @@ func (a attempt) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.st.proceed(ctx, r)
+	return a.st.pushFinishIfFinalizing(ctx, r)
 }
 
-// bodyWeight is the memory of a line per byte until it is answerCounts: the text, the decoded request, the answer.
+// bodyWeight is the memory of a line until it is answered, per byte of the line: the text, the decoded request, the
+// answer.
 const bodyWeight = 4
 
 // answerLines makes sure that all lines of the chunk have answers, and returns the number of good ones.

@@ -58,7 +58,7 @@ func bodyOf(line int) string { return `{"n":` + strconv.Itoa(line) + `}` }
 func (b *recorder) startBatch(t *testing.T, n int) record {
 	t.Helper()
 	r := b.record(t, b.batchOf(t, n).ID)
-	if err := b.start(t.Context(), b.st, r); err != nil {
+	if err := b.runCheckStep(t.Context(), b.st, r); err != nil {
 		t.Fatal(err)
 	}
 	if err := b.st.steps.Drop(t.Context(), ">"); err != nil { // the check step, which is done
@@ -154,7 +154,7 @@ func TestLostTaskIsQueuedAgain(t *testing.T) {
 	if n := sweep(0); n != 1 {
 		t.Fatalf("%d steps of a stalled batch", n)
 	}
-	if err := b.step(t.Context(), b.st, queue.Task{ID: r.key() + stepCheck, Attempt: 1}); err != nil {
+	if err := b.runStep(t.Context(), b.st, queue.Task{ID: r.key() + stepCheck, Attempt: 1}); err != nil {
 		t.Fatal(err)
 	}
 	b.workOn(t, b.take(t))
