@@ -24,14 +24,14 @@ type Config struct {
 	KeepFiles    time.Duration `default:"720h" help:"How long files without an expiry of their own, and ended batches, are kept."`
 }
 
-// Endpoint is an endpoint that a batch may be for. Records hold it with the names of its fields.
+// Endpoint is an endpoint that a batch may be for. Its JSON names must stay: records of older releases hold it.
 type Endpoint struct {
-	URL    string // path below the base address that the client uses
-	API    string // the API that answers
-	Path   string // path within that API
-	OpenAI bool   // whether failures have OpenAI's form
-	Lines  int    // most lines of a chunk: QuickLines or SlowLines
-	Bytes  int    // longest body
+	URL    string `json:"URL"`    // path below the base address that the client uses
+	API    string `json:"API"`    // the API that answers
+	Path   string `json:"Path"`   // path within that API
+	OpenAI bool   `json:"OpenAI"` // whether failures have OpenAI's form
+	Lines  int    `json:"Lines"`  // most lines of a chunk: QuickLines or SlowLines
+	Bytes  int    `json:"Bytes"`  // longest body
 }
 
 // Lines of a chunk.

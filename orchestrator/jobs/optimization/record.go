@@ -8,21 +8,21 @@ import (
 // record is the stored state of a job. Its JSON names must stay: older releases wrote them.
 type record struct {
 	Job
-	Owner      string
-	BodySize   int64 // bytes
-	ResultSize int64 // bytes
-	Failures   int   // failed attempts since the last progress
-	Searches   []search
+	Owner      string   `json:"Owner"`
+	BodySize   int64    `json:"BodySize"`   // bytes
+	ResultSize int64    `json:"ResultSize"` // bytes
+	Failures   int      `json:"Failures"`   // failed attempts since the last progress
+	Searches   []search `json:"Searches"`
 }
 
 // search is the progress of one search.
 type search struct {
-	Iterations  int      // requested
-	Before      int      // done by earlier attempts
-	Done        int      // done by this attempt
-	Evaluations int      // of this attempt
-	WarmStarts  []string `json:"Found"` // SMILES, best first
-	Best        json.RawMessage
+	Iterations  int             `json:"Iterations"`  // requested
+	Before      int             `json:"Before"`      // done by earlier attempts
+	Done        int             `json:"Done"`        // done by this attempt
+	Evaluations int             `json:"Evaluations"` // of this attempt
+	WarmStarts  []string        `json:"Found"`       // SMILES, best first
+	Best        json.RawMessage `json:"Best"`
 }
 
 // key is the key of the record: all records of an owner share a prefix.

@@ -56,7 +56,7 @@ func (s *Service) work(ctx context.Context, st *stores, task queue.Task) error {
 	a := &attempt{service: s, stores: st, record: r, cancelledBefore: r.Status == Cancelling}
 	body, err := io.ReadAll(st.files.Open(ctx, bodyName(r.key()), r.BodySize))
 	if errors.Is(err, queue.ErrNone) && task.Attempt > staleAttempts {
-		return a.fail(ctx, missingBody[r.API], nil)
+		return a.fail(ctx, outcome{answer: missingBody[r.API]})
 	}
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ func (s *Service) work(ctx context.Context, st *stores, task queue.Task) error {
 		return err
 	}
 	status, answer, err := a.run(ctx, request)
-	return a.settle(ctx, status, answer, err)
+	return a.settle(ctx, newOutcome(r.API, status, answer, err))
 }
 
 // attempt is one attempt at a job.
@@ -133,17 +133,43 @@ func (a *attempt) writeProgress(ctx context.Context) error {
 	return err
 }
 
-// settle ends the job after an attempt, or returns errRetry if another attempt is due.
-func (a *attempt) settle(ctx context.Context, status int, answer []byte, followErr error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
-	defer cancel()
+// outcome is what an attempt ended with.
+type outcome struct {
+	err    error  // why the API did not answer, or nil
+	status int    // of the API's answer
+	answer []byte // result or error
+	result []byte // the answer if it is a result, else nil
+	// unfinished is why the result is incomplete, "" if it is complete.
+	unfinished unfinished.Reason
+}
+
+func newOutcome(api string, status int, answer []byte, err error) outcome {
+	o := outcome{err: err, status: status, answer: answer}
 	var last event
 	_ = json.Unmarshal(answer, &last)
-	answered := followErr == nil && status == http.StatusOK && last.isAnswer(a.record.API)
-	reason := unfinished.Reason("")
-	if answered && last.Unfinished != nil {
-		reason = unfinished.Reason(last.Unfinished.Reason)
+	if err == nil && status == http.StatusOK && last.isAnswer(api) {
+		o.result = answer
+		if last.Unfinished != nil {
+			o.unfinished = unfinished.Reason(last.Unfinished.Reason)
+		}
 	}
+	return o
+}
+
+// isComplete reports whether another attempt cannot add to the result. A search whose time was up is complete.
+func (o outcome) isComplete() bool {
+	return o.result != nil && (o.unfinished == "" || o.unfinished == unfinished.Deadline)
+}
+
+// isRejection reports whether another attempt would get the same error.
+func (o outcome) isRejection() bool {
+	return o.err == nil && o.status >= 400 && o.status < 500 && o.status != http.StatusTooManyRequests
+}
+
+// settle ends the job after an attempt, or returns errRetry if another attempt is due.
+func (a *attempt) settle(ctx context.Context, o outcome) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
+	defer cancel()
 	current, err := a.stores.jobs.Get(ctx, a.record.key())
 	if errors.Is(err, queue.ErrNone) { // deleted
 		return nil
@@ -154,39 +180,38 @@ func (a *attempt) settle(ctx context.Context, status int, answer []byte, followE
 	switch {
 	case current.Status.ended(): // by another worker
 		return nil
-	case answered && (reason == "" || reason == unfinished.Deadline):
-		return a.finish(ctx, Completed, answer, nil)
-	case current.Status == Cancelling && answered:
-		return a.finish(ctx, Cancelled, answer, nil)
-	case current.Status == Cancelling && followErr == nil:
-		return a.finish(ctx, Cancelled, nil, nil)
-	case followErr == nil && status >= 400 && status < 500 && status != http.StatusTooManyRequests:
-		return a.fail(ctx, answer, nil)
+	case o.isComplete():
+		return a.finish(ctx, Completed, o.result, nil)
+	case current.Status == Cancelling && o.err == nil:
+		return a.finish(ctx, Cancelled, o.result, nil)
+	case o.isRejection():
+		return a.fail(ctx, o)
 	}
-	// The gateway is stopped, or the failure may be temporary.
-	a.record.Failures = current.Failures
-	if reason != unfinished.Stopping {
-		a.record.Failures++
+	return a.retryOrFail(ctx, o, current.Failures)
+}
+
+// retryOrFail returns errRetry while the job may have another attempt, else it ends the job as failed. failures is the
+// number of failed attempts before this one. An attempt that ended because the gateway is stopping has not failed.
+func (a *attempt) retryOrFail(ctx context.Context, o outcome, failures int) error {
+	if o.unfinished != unfinished.Stopping {
+		failures++
 	}
-	if a.record.Failures >= maxFailures {
-		var result []byte
-		if answered {
-			result = answer
-		}
-		return a.fail(ctx, answer, result)
+	a.record.Failures = failures
+	if failures >= maxFailures {
+		return a.fail(ctx, o)
 	}
 	if err := a.writeProgress(ctx); err != nil {
 		return err
 	}
-	return fmt.Errorf("%w: status %d, %q, %w", errRetry, status, reason, followErr)
+	return fmt.Errorf("%w: status %d, %q, %w", errRetry, o.status, o.unfinished, o.err)
 }
 
 // fail ends the job as failed, with the result if there is one, else with the API's answer as its error.
-func (a *attempt) fail(ctx context.Context, answer, result []byte) error {
-	if result != nil || !json.Valid(answer) {
-		answer = nil
+func (a *attempt) fail(ctx context.Context, o outcome) error {
+	if o.result != nil || !json.Valid(o.answer) {
+		return a.finish(ctx, Failed, o.result, nil)
 	}
-	return a.finish(ctx, Failed, result, answer)
+	return a.finish(ctx, Failed, nil, o.answer)
 }
 
 // finish ends the job with its result, nil for none, and its error, nil for none.
