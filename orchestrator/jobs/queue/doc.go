@@ -24,6 +24,14 @@
 //	err = jobs.Create(ctx, id, job)                                 // for each job: first its record,
 //	err = tasks.Push(ctx, queue.Work, id, nil)                      // then its task; Push is idempotent
 //
+// JetStream's terms, explained in https://docs.nats.io/nats-concepts/… at the page named last:
+//
+//	subject   the name of a message, words with dots between them (subjects)
+//	stream    a store of the messages of some subjects; ours keep one for each subject (jetstream/streams)
+//	bucket    a key-value store on a stream: the message at a key's subject is its value (jetstream/key-value-store)
+//	consumer  a stream's record of which messages workers have received and acknowledged (jetstream/consumers)
+//	replica   one of the nodes that hold a stream; a read from it may be stale (jetstream)
+//
 // Names of parts are letters, digits, - and _. Keys and ids may also have dots, at which filters can select.
 //
 // Terms:
