@@ -69,7 +69,7 @@ func openResources(config *Config, logger zerolog.Logger) (*resources, error) {
 		files:    filewatch.New(logger),
 		lifetime: newLifetime(context.Background()),
 	}
-	r.metrics.BackgroundLevel(r.gate.Level)
+	r.metrics.RegisterBackgroundLevel(r.gate.Level)
 	if err := r.open(); err != nil {
 		r.close()
 		return nil, err
@@ -95,8 +95,8 @@ func (r *resources) open() (err error) {
 		QueueDelay: r.config.queueDelay(),
 		Logger:     r.logger,
 	})
-	r.registry.Follow(func(s *discovery.Snapshot) { r.metrics.TritonUp(!s.Stale) })
-	openOracle := oracle.Opener(r.client, r.config.Oracle, r.batching(oracle.API), r.metrics.Oracle)
+	r.registry.Follow(func(s *discovery.Snapshot) { r.metrics.SetTritonUp(!s.Stale) })
+	openOracle := oracle.Opener(r.client, r.config.Oracle, r.batching(oracle.API), r.metrics.CountMolecules)
 	r.oracles = oracle.New(r.config.Oracle, catalog(r, oracle.API, openOracle))
 	if r.keys, err = r.config.keys(); err != nil {
 		return err
@@ -159,7 +159,7 @@ func catalog[T any](r *resources, api string, open func(*triton.Model) (T, error
 
 // reportModels returns a function that reports the number of an API's models as a metric.
 func (r *resources) reportModels(api string) func(int) {
-	return func(count int) { r.metrics.ModelsReady(api, count) }
+	return func(count int) { r.metrics.SetModelsReady(api, count) }
 }
 
 // batching returns the options for the rows of an API's requests to share calls to Triton.
@@ -167,6 +167,6 @@ func (r *resources) batching(api string) batching.Options {
 	return batching.Options{
 		MaxTokens:   r.config.BatchTokens,
 		Concurrency: r.config.BatchConcurrency,
-		Observe:     func(b batching.Stats) { r.metrics.Batch(api, b.Rows, b.Padded) },
+		Observe:     func(b batching.Stats) { r.metrics.ObserveBatch(api, b.Rows, b.Padded) },
 	}
 }

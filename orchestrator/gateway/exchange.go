@@ -69,7 +69,7 @@ func (g *Gateway) startExchange(c *fiber.Ctx) *exchange {
 		dialect: dialectOf(c.Context()),
 	}
 	c.Set(RequestIDHeader, id)
-	g.opts.Metrics.InFlight(g.api.Name(), 1)
+	g.opts.Metrics.AddInFlight(g.api.Name(), 1)
 
 	ctx := otel.GetTextMapPropagator().Extract(g.life, propagation.MapCarrier{
 		"traceparent": utils.CopyString(c.Get("traceparent")),
@@ -114,13 +114,13 @@ func (x *exchange) noteUnfinished(answer any) unfinished.Reason {
 	if !ok {
 		return ""
 	}
-	mark := a.UnfinishedMark()
-	if mark == nil {
+	explanation := a.ExplainUnfinished()
+	if explanation == nil {
 		return ""
 	}
-	x.err = mark.Err
-	x.unfinished = mark.Reason
-	x.gateway.opts.Metrics.Unfinished(x.request.API, string(x.unfinished))
+	x.err = explanation.Err
+	x.unfinished = explanation.Reason
+	x.gateway.opts.Metrics.CountUnfinished(x.request.API, string(x.unfinished))
 	return x.unfinished
 }
 
@@ -185,8 +185,8 @@ func (x *exchange) end(status, bytesOut int) {
 			}
 		}
 		m := x.gateway.opts.Metrics
-		m.InFlight(x.request.API, -1)
-		m.Answered(x.request, x.route, x.method, status, took)
+		m.AddInFlight(x.request.API, -1)
+		m.ObserveRequest(x.request, x.route, x.method, status, took)
 		x.endSpan(status)
 		x.report(status, bytesOut, took)
 	})

@@ -15,11 +15,11 @@ import (
 
 // soup is an answer that may be unfinished.
 type soup struct {
-	Spoons     int              `json:"spoons"`
-	Unfinished *unfinished.Mark `json:"unfinished,omitempty"`
+	Spoons     int                     `json:"spoons"`
+	Unfinished *unfinished.Explanation `json:"unfinished,omitempty"`
 }
 
-func (s soup) UnfinishedMark() *unfinished.Mark { return s.Unfinished }
+func (s soup) ExplainUnfinished() *unfinished.Explanation { return s.Unfinished }
 
 // patient is a kitchen that stirs until it must stop, and then answers with what it has.
 type patient struct {
@@ -33,8 +33,8 @@ func (p patient) Routes(r fiber.Router) {
 		defer end()
 		p.begun <- struct{}{}
 		<-work.Done()
-		mark, err := unfinished.Explain(ctx, work, work.Err(), true)
-		return soup{Spoons: 7, Unfinished: mark}, err
+		explanation, err := unfinished.Explain(ctx, work, work.Err(), true)
+		return soup{Spoons: 7, Unfinished: explanation}, err
 	}
 	wantsStream := func(o order) bool { return o.Stream }
 	r.Post("/cook", JSONOrStream(wantsStream, stir, func(ctx context.Context, o order, e *Events) error {

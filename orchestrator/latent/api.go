@@ -177,17 +177,17 @@ type Generated struct {
 	Unfinished *Unfinished `json:"unfinished,omitempty"`
 }
 
-// UnfinishedMark implements unfinished.Answer.
-func (g Generated) UnfinishedMark() *unfinished.Mark {
+// ExplainUnfinished implements unfinished.Answer.
+func (g Generated) ExplainUnfinished() *unfinished.Explanation {
 	if g.Unfinished == nil {
 		return nil
 	}
-	return &g.Unfinished.Mark
+	return &g.Unfinished.Explanation
 }
 
 // Unfinished says why an answer is incomplete.
 type Unfinished struct {
-	unfinished.Mark
+	unfinished.Explanation
 	// Seeds are the rows of smi whose searches were cut short, for a list of seeds that is not shared.
 	Seeds []int `json:"seeds,omitempty"`
 }

@@ -33,11 +33,11 @@ func (s *Service) generate(ctx context.Context, r Generate, send func(Progress) 
 	finalContext, endFinal := unfinished.BeginScoring(ctx, work)
 	defer endFinal()
 	err = searches.run(work, finalContext)
-	mark, err := unfinished.Explain(ctx, work, err, searches.hasNews())
+	explanation, err := unfinished.Explain(ctx, work, err, searches.hasNews())
 	if err != nil {
 		return Generated{}, err
 	}
-	return searches.answer(s.config.Generated, mark), nil
+	return searches.answer(s.config.Generated, explanation), nil
 }
 
 // prepare reads the objective and the seeds of a request. Before anything is computed, it checks that the oracles

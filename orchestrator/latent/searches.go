@@ -138,19 +138,19 @@ func (s *searches) hasNews() bool {
 	return false
 }
 
-// answer returns the results in the form of the request, or else in the default form. mark says why searches ended
-// early; nil if none did.
-func (s *searches) answer(defaultForm string, mark *unfinished.Mark) Generated {
+// answer returns the results in the form of the request, or else in the default form. explanation says why searches
+// ended early; nil if none did.
+func (s *searches) answer(defaultForm string, explanation *unfinished.Explanation) Generated {
 	r := s.request
 	asList := r.Smi.List && !r.Shared
 	var answer Generated
-	if mark != nil {
-		answer.Unfinished = &Unfinished{Mark: *mark}
+	if explanation != nil {
+		answer.Unfinished = &Unfinished{Explanation: *explanation}
 	}
 	rows := make([]any, len(s.results))
 	for i, result := range s.results {
 		answer.Evaluated = append(answer.Evaluated, result.evaluated...)
-		if result.cutShort && asList && mark != nil {
+		if result.cutShort && asList && explanation != nil {
 			answer.Unfinished.Seeds = append(answer.Unfinished.Seeds, i)
 		}
 		switch {

@@ -77,11 +77,11 @@ type Response struct {
 	// Evaluated are all distinct molecules that have a score, in the order of scoring; only with Request.Evaluated.
 	Evaluated []Molecule `json:"evaluated,omitempty"`
 	// Unfinished says why the generation ended early; nil if it completed.
-	Unfinished *unfinished.Mark `json:"unfinished,omitempty"`
+	Unfinished *unfinished.Explanation `json:"unfinished,omitempty"`
 }
 
-// UnfinishedMark implements unfinished.Answer.
-func (r Response) UnfinishedMark() *unfinished.Mark { return r.Unfinished }
+// ExplainUnfinished implements unfinished.Answer.
+func (r Response) ExplainUnfinished() *unfinished.Explanation { return r.Unfinished }
 
 // Molecule is a molecule with the score it is ranked by.
 type Molecule struct {

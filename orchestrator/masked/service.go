@@ -75,11 +75,11 @@ func (s *Service) generate(ctx context.Context, r Request, report func(Progress)
 	defer endScoring()
 	g.finalContext = scoring
 	candidates, err := g.run(work)
-	mark, err := unfinished.Explain(ctx, work, err, g.hasNews(candidates))
+	explanation, err := unfinished.Explain(ctx, work, err, g.hasNews(candidates))
 	if err != nil {
 		return Response{}, fault.As(err)
 	}
-	response := Response{Status: "success", Molecules: g.molecules(candidates), Unfinished: mark}
+	response := Response{Status: "success", Molecules: g.molecules(candidates), Unfinished: explanation}
 	if r.Scores {
 		response.Drawn = g.drawn
 	}

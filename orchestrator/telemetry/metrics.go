@@ -20,7 +20,7 @@ type Metrics struct {
 	inFlight    *prometheus.GaugeVec
 	waiting     *prometheus.GaugeVec
 	refused     *prometheus.CounterVec
-	partial     *prometheus.CounterVec
+	unfinished  *prometheus.CounterVec
 	tokens      *prometheus.CounterVec
 	rows        *prometheus.CounterVec
 	batchRows   *prometheus.HistogramVec
@@ -72,7 +72,7 @@ func NewMetrics() *Metrics {
 		inFlight: gauge("retort_http_in_flight", "Requests being served.", "api"),
 		waiting:  gauge("retort_http_waiting", "Requests waiting for a permit.", "api"),
 		refused:  counter("retort_http_refused_total", "Requests refused because of load.", "api"),
-		partial: counter("retort_http_unfinished_total",
+		unfinished: counter("retort_http_unfinished_total",
 			"Answers with what had been found when something ended the work, by reason.", "api", "reason"),
 		tokens: counter("retort_tokens_total", "Tokens given to models, without padding.", "api"),
 		rows:   counter("retort_rows_total", "Items of requests: texts, passages, molecules.", "api"),
@@ -105,8 +105,8 @@ func (m *Metrics) AddAPI(api string) {
 // OtherRoute labels all requests that match no route, so that scanners add no time series.
 const OtherRoute = "other"
 
-// Answered records the end of a request.
-func (m *Metrics) Answered(r *Request, route, method string, status int, took time.Duration) {
+// ObserveRequest records the end of a request.
+func (m *Metrics) ObserveRequest(r *Request, route, method string, status int, took time.Duration) {
 	triton := min(r.Triton(), took)
 	queued := min(r.Queued(), took-triton)
 	m.requests.WithLabelValues(r.API, route, method, strconv.Itoa(status)).Inc()
@@ -124,42 +124,44 @@ func (m *Metrics) Answered(r *Request, route, method string, status int, took ti
 	}
 }
 
-// InFlight adds n to the requests that api serves.
-func (m *Metrics) InFlight(api string, n int) { m.inFlight.WithLabelValues(api).Add(float64(n)) }
+// AddInFlight adds n to the requests that api serves.
+func (m *Metrics) AddInFlight(api string, n int) { m.inFlight.WithLabelValues(api).Add(float64(n)) }
 
-// Waiting adds n to the requests that wait for a permit of api.
-func (m *Metrics) Waiting(api string, n int) { m.waiting.WithLabelValues(api).Add(float64(n)) }
+// AddWaiting adds n to the requests that wait for a permit of api.
+func (m *Metrics) AddWaiting(api string, n int) { m.waiting.WithLabelValues(api).Add(float64(n)) }
 
-// Refused counts a request that api refused because of load.
-func (m *Metrics) Refused(api string) { m.refused.WithLabelValues(api).Inc() }
+// CountRefusal counts a request that api refused because of load.
+func (m *Metrics) CountRefusal(api string) { m.refused.WithLabelValues(api).Inc() }
 
-// Unfinished counts an answer of api that was cut short for a reason.
-func (m *Metrics) Unfinished(api, reason string) { m.partial.WithLabelValues(api, reason).Inc() }
+// CountUnfinished counts an answer of api that was cut short for a reason.
+func (m *Metrics) CountUnfinished(api, reason string) {
+	m.unfinished.WithLabelValues(api, reason).Inc()
+}
 
-// Batch records one call to Triton: its rows and its tokens with padding.
-func (m *Metrics) Batch(api string, rows, paddedTokens int) {
+// ObserveBatch records one call to Triton: its rows and its tokens with padding.
+func (m *Metrics) ObserveBatch(api string, rows, paddedTokens int) {
 	m.batchRows.WithLabelValues(api).Observe(float64(rows))
 	m.batchTokens.WithLabelValues(api).Observe(float64(paddedTokens))
 }
 
-// Oracle counts molecules sent to an oracle, by outcome.
-func (m *Metrics) Oracle(name, outcome string, molecules int) {
+// CountMolecules counts molecules sent to an oracle, by outcome.
+func (m *Metrics) CountMolecules(name, outcome string, molecules int) {
 	m.oracle.WithLabelValues(name, outcome).Add(float64(molecules))
 }
 
-// ModelsReady sets how many models api can serve.
-func (m *Metrics) ModelsReady(api string, n int) { m.models.WithLabelValues(api).Set(float64(n)) }
+// SetModelsReady sets how many models api can serve.
+func (m *Metrics) SetModelsReady(api string, n int) { m.models.WithLabelValues(api).Set(float64(n)) }
 
-// TritonUp sets whether Triton answers.
-func (m *Metrics) TritonUp(up bool) {
+// SetTritonUp sets whether Triton answers.
+func (m *Metrics) SetTritonUp(up bool) {
 	m.tritonUp.Set(0)
 	if up {
 		m.tritonUp.Set(1)
 	}
 }
 
-// Line counts an answered line of a batch.
-func (m *Metrics) Line(api string, ok bool) {
+// CountLine counts an answered line of a batch.
+func (m *Metrics) CountLine(api string, ok bool) {
 	outcome := "failed"
 	if ok {
 		outcome = "ok"
@@ -167,21 +169,21 @@ func (m *Metrics) Line(api string, ok bool) {
 	m.batchLines.WithLabelValues(api, outcome).Inc()
 }
 
-// Batches sets the number of batches by status.
-func (m *Metrics) Batches(states map[string]int) {
+// SetBatches sets the number of batches by status.
+func (m *Metrics) SetBatches(states map[string]int) {
 	m.batchStates.Reset()
 	for state, n := range states {
 		m.batchStates.WithLabelValues(state).Set(float64(n))
 	}
 }
 
-// BatchTasks sets how many tasks of an API wait or are in progress.
-func (m *Metrics) BatchTasks(api string, tasks int) {
+// SetBatchTasks sets how many tasks of an API wait or are in progress.
+func (m *Metrics) SetBatchTasks(api string, tasks int) {
 	m.batchWaiting.WithLabelValues(api).Set(float64(tasks))
 }
 
-// BackgroundLevel adds a gauge of the level of background work: see admission.BackgroundGate.
-func (m *Metrics) BackgroundLevel(level func() float64) {
+// RegisterBackgroundLevel adds a gauge of the level of background work: see admission.BackgroundGate.
+func (m *Metrics) RegisterBackgroundLevel(level func() float64) {
 	m.Registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "retort_background_level",
 		Help: "Places for background work; below 1, the share of time in which one is taken.",

@@ -41,24 +41,24 @@ func TestRequestsAreCounted(t *testing.T) {
 	m := NewMetrics()
 	m.AddAPI("chat")
 	plain := &Request{API: "chat"}
-	m.Answered(plain, "/v1/models", "GET", 200, 250*time.Millisecond)
+	m.ObserveRequest(plain, "/v1/models", "GET", 200, 250*time.Millisecond)
 	inferred := &Request{API: "chat"}
 	inferred.AddTriton(time.Second)
 	inferred.AddQueued(2 * time.Second)
 	inferred.AddTokens(30)
 	inferred.AddTokens(12)
 	inferred.AddRows(2)
-	m.Answered(inferred, "/v1/chat/completions", "POST", 200, 4*time.Second)
+	m.ObserveRequest(inferred, "/v1/chat/completions", "POST", 200, 4*time.Second)
 	concurrent := &Request{API: "chat"} // its rows were in two calls at a time
 	concurrent.AddTriton(6 * time.Second)
 	concurrent.AddQueued(3 * time.Second)
-	m.Answered(concurrent, "/v1/chat/completions", "POST", 504, 4*time.Second)
-	m.InFlight("chat", 1)
-	m.InFlight("chat", 1)
-	m.InFlight("chat", -1)
-	m.Waiting("chat", 3)
-	m.Refused("chat")
-	m.Unfinished("chat", "deadline")
+	m.ObserveRequest(concurrent, "/v1/chat/completions", "POST", 504, 4*time.Second)
+	m.AddInFlight("chat", 1)
+	m.AddInFlight("chat", 1)
+	m.AddInFlight("chat", -1)
+	m.AddWaiting("chat", 3)
+	m.CountRefusal("chat")
+	m.CountUnfinished("chat", "deadline")
 	const want = `retort_http_in_flight{api="chat"} 1
 retort_http_own_seconds_sum{api="chat",route="/v1/chat/completions"} 1
 retort_http_own_seconds_count{api="chat",route="/v1/chat/completions"} 2
@@ -87,19 +87,19 @@ retort_tokens_total{api="chat"} 42`
 func TestOtherMetrics(t *testing.T) {
 	m := NewMetrics()
 	m.AddAPI("latent")
-	m.Batch("latent", 8, 512)
-	m.Batch("latent", 2, 64)
-	m.Oracle("docking", "scored", 5)
-	m.Oracle("docking", "failed", 1)
-	m.ModelsReady("latent", 2)
-	m.TritonUp(true)
-	m.Line("latent", true)
-	m.Line("latent", false)
-	m.Batches(map[string]int{"in_progress": 2, "failed": 1})
-	m.Batches(map[string]int{"completed": 3}) // replaces all before
-	m.BatchTasks("latent", 7)
+	m.ObserveBatch("latent", 8, 512)
+	m.ObserveBatch("latent", 2, 64)
+	m.CountMolecules("docking", "scored", 5)
+	m.CountMolecules("docking", "failed", 1)
+	m.SetModelsReady("latent", 2)
+	m.SetTritonUp(true)
+	m.CountLine("latent", true)
+	m.CountLine("latent", false)
+	m.SetBatches(map[string]int{"in_progress": 2, "failed": 1})
+	m.SetBatches(map[string]int{"completed": 3}) // replaces all before
+	m.SetBatchTasks("latent", 7)
 	level := 0.5
-	m.BackgroundLevel(func() float64 { return level })
+	m.RegisterBackgroundLevel(func() float64 { return level })
 	const want = `retort_background_level 0.5
 retort_batch_lines_total{api="latent",outcome="failed"} 1
 retort_batch_lines_total{api="latent",outcome="ok"} 1
@@ -119,7 +119,7 @@ retort_triton_up 1`
 	if got := samples(t, m); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	m.TritonUp(false)
+	m.SetTritonUp(false)
 	level = 3
 	later := samples(t, m)
 	if !strings.Contains(later, "retort_triton_up 0") || !strings.Contains(later, "retort_background_level 3") {

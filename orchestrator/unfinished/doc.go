@@ -26,15 +26,15 @@ func (r Reason) Error() string { return string(r) }
 // Header is the header of an unfinished answer. Its value is the reason.
 const Header = "X-Retort-Unfinished"
 
-// Mark is the part of an unfinished answer that says why it is unfinished.
-type Mark struct {
+// Explanation is the part of an unfinished answer that says why it ended early.
+type Explanation struct {
 	Reason  Reason `json:"reason"`
 	Message string `json:"message"` // for people
 	Err     error  `json:"-"`       // for the log
 }
 
-// Answer is an answer that may be unfinished. A finished one has no mark: nil.
-type Answer interface{ UnfinishedMark() *Mark }
+// Answer is an answer that may be unfinished. The explanation of a finished one is nil.
+type Answer interface{ ExplainUnfinished() *Explanation }
 
 // maxReserve bounds Reserve.
 const maxReserve = 2 * time.Second

@@ -71,25 +71,25 @@ func reasonOf(ctx context.Context, fallback Reason) Reason {
 	return reason
 }
 
-// Explain says what the error of work means for the answer. If something was found it returns the mark of an unfinished
-// answer. It returns the error to answer with if nothing was found, if the request itself is invalid, and if the client
-// has left. Without an error it returns neither.
-func Explain(ctx, work context.Context, err error, found bool) (*Mark, error) {
+// Explain says what the error of work means for the answer. If something was found it returns the explanation of an
+// unfinished answer. It returns the error to answer with if nothing was found, if the request itself is invalid, and if
+// the client has left. Without an error it returns neither.
+func Explain(ctx, work context.Context, err error, found bool) (*Explanation, error) {
 	if err == nil {
 		return nil, nil
 	}
 	if fault.KindOf(err) == fault.Invalid || errors.Is(ctx.Err(), context.Canceled) {
 		return nil, err
 	}
-	mark := markOf(work, err)
+	explanation := newExplanation(work, err)
 	if found {
-		return mark, nil
+		return explanation, nil
 	}
-	switch mark.Reason {
+	switch explanation.Reason {
 	case Deadline:
 		return nil, fault.As(context.DeadlineExceeded)
 	case Stopping, Cancelled:
-		return nil, fault.Wrap(fault.Unavailable, err, "%s", mark.Message)
+		return nil, fault.Wrap(fault.Unavailable, err, "%s", explanation.Message)
 	}
 	return nil, err
 }
@@ -107,19 +107,19 @@ type oracleError interface {
 	Oracle() string
 }
 
-func markOf(work context.Context, err error) *Mark {
+func newExplanation(work context.Context, err error) *Explanation {
 	if work.Err() != nil {
 		reason := reasonOf(work, Deadline)
-		return &Mark{Reason: reason, Message: messages[reason], Err: err}
+		return &Explanation{Reason: reason, Message: messages[reason], Err: err}
 	}
 	f := fault.As(err)
-	mark := &Mark{Reason: Model, Message: f.Message, Err: err}
+	explanation := &Explanation{Reason: Model, Message: f.Message, Err: err}
 	var oracle oracleError
 	switch {
 	case errors.As(err, &oracle):
-		mark.Reason = Oracle
+		explanation.Reason = Oracle
 	case f.Kind == fault.Internal || f.Kind == fault.Rejected:
-		mark.Message = "the model failed" // the client must not see more
+		explanation.Message = "the model failed" // the client must not see more
 	}
-	return mark
+	return explanation
 }

@@ -48,24 +48,24 @@ func TestExplain(t *testing.T) {
 		if c.name == "a stop" {
 			<-work.Done() // another goroutine ends it
 		}
-		mark, err := unfinished.Explain(c.ctx, work, c.err, true)
+		explanation, err := unfinished.Explain(c.ctx, work, c.err, true)
 		switch {
-		case c.reason == "" && (mark != nil || !errors.Is(err, c.err)):
-			t.Errorf("%s: %+v %v", c.name, mark, err)
+		case c.reason == "" && (explanation != nil || !errors.Is(err, c.err)):
+			t.Errorf("%s: %+v %v", c.name, explanation, err)
 		case c.reason == "":
-		case err != nil || mark == nil:
-			t.Errorf("%s: %+v %v", c.name, mark, err)
-		case mark.Reason != c.reason || mark.Message != c.message || !errors.Is(mark.Err, c.err):
-			t.Errorf("%s: %+v", c.name, mark)
+		case err != nil || explanation == nil:
+			t.Errorf("%s: %+v %v", c.name, explanation, err)
+		case explanation.Reason != c.reason || explanation.Message != c.message || !errors.Is(explanation.Err, c.err):
+			t.Errorf("%s: %+v", c.name, explanation)
 		}
-		mark, err = unfinished.Explain(c.ctx, work, c.err, false)
-		if mark != nil || fault.KindOf(err) != c.kind {
-			t.Errorf("%s, nothing found: %+v %v", c.name, mark, err)
+		explanation, err = unfinished.Explain(c.ctx, work, c.err, false)
+		if explanation != nil || fault.KindOf(err) != c.kind {
+			t.Errorf("%s, nothing found: %+v %v", c.name, explanation, err)
 		}
 		end()
 	}
-	if mark, err := unfinished.Explain(background, background, nil, false); mark != nil || err != nil {
-		t.Errorf("finished work: %+v %v", mark, err)
+	if explanation, err := unfinished.Explain(background, background, nil, false); explanation != nil || err != nil {
+		t.Errorf("finished work: %+v %v", explanation, err)
 	}
 }
 

@@ -30,8 +30,8 @@ type waiters []chan struct{}
 
 // Meter counts what happens to the requests of an API.
 type Meter interface {
-	Waiting(api string, n int)
-	Refused(api string)
+	AddWaiting(api string, n int)
+	CountRefusal(api string)
 }
 
 // NewPermits returns the permits of an API.
@@ -53,7 +53,7 @@ func (p *Permits) Acquire(ctx context.Context, heavy bool) (release func(), err 
 	}
 	if len(p.light)+len(p.heavy) >= p.queue || heavy && len(p.heavy) >= heavyShare(p.queue) {
 		p.mu.Unlock()
-		p.metrics.Refused(p.api)
+		p.metrics.CountRefusal(p.api)
 		return nil, &fault.Error{
 			Kind:       fault.Overloaded,
 			Message:    "The service is at its capacity, try again later.",
@@ -63,8 +63,8 @@ func (p *Permits) Acquire(ctx context.Context, heavy bool) (release func(), err 
 	granted := make(chan struct{})
 	*queue = append(*queue, granted)
 	p.mu.Unlock()
-	p.metrics.Waiting(p.api, 1)
-	defer p.metrics.Waiting(p.api, -1)
+	p.metrics.AddWaiting(p.api, 1)
+	defer p.metrics.AddWaiting(p.api, -1)
 	return p.await(ctx, granted, queue, heavy)
 }
 

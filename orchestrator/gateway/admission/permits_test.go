@@ -11,8 +11,8 @@ import (
 
 type silentMeter struct{}
 
-func (silentMeter) Waiting(string, int) {}
-func (silentMeter) Refused(string)      {}
+func (silentMeter) AddWaiting(string, int) {}
+func (silentMeter) CountRefusal(string)    {}
 
 // checkUnused fails if a request is still served or waits.
 func checkUnused(t *testing.T, p *Permits) {

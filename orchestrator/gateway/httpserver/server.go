@@ -128,7 +128,8 @@ func (s *Server) recoverPanic(ctx *fasthttp.RequestCtx, handler fasthttp.Request
 			Int("status", status).Msgf("panic: %v", p)
 		if s.config.Metrics != nil {
 			request := &telemetry.Request{API: s.config.Name}
-			s.config.Metrics.Answered(request, telemetry.OtherRoute, string(ctx.Method()), status, time.Since(start))
+			method := string(ctx.Method())
+			s.config.Metrics.ObserveRequest(request, telemetry.OtherRoute, method, status, time.Since(start))
 		}
 	}()
 	handler(ctx)

@@ -36,9 +36,9 @@ func advance(t *testing.T, d time.Duration) {
 // noMeter is a Meter that counts nothing.
 type noMeter struct{}
 
-func (noMeter) Line(string, bool)      {}
-func (noMeter) Batches(map[string]int) {}
-func (noMeter) BatchTasks(string, int) {}
+func (noMeter) CountLine(string, bool)    {}
+func (noMeter) SetBatches(map[string]int) {}
+func (noMeter) SetBatchTasks(string, int) {}
 
 type send = func(context.Context, Request) Reply
 

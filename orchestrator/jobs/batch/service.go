@@ -64,12 +64,12 @@ type Program struct {
 
 // Meter counts lines, batches and tasks.
 type Meter interface {
-	// Line counts a line that has its answer.
-	Line(api string, ok bool)
-	// Batches sets the number of batches in each state, of all gateways that share the engine.
-	Batches(states map[string]int)
-	// BatchTasks sets the number of an API's tasks that are pending or in flight.
-	BatchTasks(api string, tasks int)
+	// CountLine counts a line that has its answer.
+	CountLine(api string, ok bool)
+	// SetBatches sets the number of batches in each state, of all gateways that share the engine.
+	SetBatches(states map[string]int)
+	// SetBatchTasks sets the number of an API's tasks that are pending or in flight.
+	SetBatchTasks(api string, tasks int)
 }
 
 // Service serves files and batches.

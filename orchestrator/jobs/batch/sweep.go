@@ -37,7 +37,7 @@ func (s *Service) sweep(ctx context.Context, st *stores) error {
 		states[r.Status]++
 		failure = cmp.Or(s.sweepBatch(ctx, st, r, tasks[r.Target.API]), failure)
 	}
-	s.program.Meter.Batches(states)
+	s.program.Meter.SetBatches(states)
 	return errors.Join(failure, st.dropOldest(ctx, batches), st.sweepFiles(ctx, batches))
 }
 
@@ -48,7 +48,7 @@ func (s *Service) countTasks(ctx context.Context, st *stores) (tasks map[string]
 		if tasks[api], err = chunks.Waiting(ctx); err != nil {
 			return nil, err
 		}
-		s.program.Meter.BatchTasks(api, tasks[api])
+		s.program.Meter.SetBatchTasks(api, tasks[api])
 	}
 	return tasks, nil
 }

@@ -193,7 +193,7 @@ func (a attempt) ensureAnswer(ctx context.Context, n int, request parsedLine) (o
 		return a.hasGoodAnswer(ctx, n)
 	}
 	if err == nil {
-		a.program.Meter.Line(a.record.Target.API, ok)
+		a.program.Meter.CountLine(a.record.Target.API, ok)
 	}
 	return ok, err
 }
