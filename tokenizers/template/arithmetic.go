@@ -8,7 +8,7 @@ import (
 )
 
 // arithmetic returns a op b.
-func arithmetic(e eval, op string, a, b any) any {
+func arithmetic(e evaluation, op string, a, b any) any {
 	if op == "~" {
 		return concatText(e, str(e, a), str(e, b))
 	}
@@ -41,7 +41,7 @@ func arithmetic(e eval, op string, a, b any) any {
 }
 
 // applySign returns +v or -v.
-func applySign(e eval, sign string, v any) any {
+func applySign(e evaluation, sign string, v any) any {
 	requireDefined(e, v)
 	n, f, isInt, ok := numeric(v)
 	switch {
@@ -57,13 +57,13 @@ func applySign(e eval, sign string, v any) any {
 	return f
 }
 
-func concatText(e eval, a, b string) string {
+func concatText(e evaluation, a, b string) string {
 	e.chargeText(len(a) + len(b))
 	return a + b
 }
 
 // concat returns a + b for two texts, lists or tuples.
-func concat(e eval, a, b any) (any, bool) {
+func concat(e evaluation, a, b any) (any, bool) {
 	switch a := a.(type) {
 	case string:
 		if s, ok := b.(string); ok {
@@ -84,7 +84,7 @@ func concat(e eval, a, b any) (any, bool) {
 }
 
 // repeat returns v * n for a text, list or tuple.
-func repeat(e eval, v any, n int) (any, bool) {
+func repeat(e evaluation, v any, n int) (any, bool) {
 	const maxLength = 1 << 24
 	n = max(n, 0)
 	switch v := v.(type) {
@@ -109,7 +109,7 @@ func repeat(e eval, v any, n int) (any, bool) {
 	return nil, false
 }
 
-func integerOperation(e eval, op string, a, b int) any {
+func integerOperation(e evaluation, op string, a, b int) any {
 	inRange := true
 	result := 0
 	switch op {
@@ -136,7 +136,7 @@ func integerOperation(e eval, op string, a, b int) any {
 }
 
 // overflow fails because of an integer that int cannot hold, though Python can.
-func (e eval) overflow(format string, args ...any) {
+func (e evaluation) overflow(format string, args ...any) {
 	e.fail("integer overflow: "+format+" is beyond 64 bits", args...)
 }
 
@@ -164,7 +164,7 @@ func power(a, b int) (result int, inRange bool) {
 }
 
 // quotient returns a / b, a // b or a % b.
-func quotient(e eval, op string, a, b int) any {
+func quotient(e evaluation, op string, a, b int) any {
 	switch {
 	case b == 0 && op == "/":
 		e.fail("division by zero")
@@ -192,7 +192,7 @@ func quotient(e eval, op string, a, b int) any {
 	return floor
 }
 
-func floatOperation(e eval, op string, a, b float64) any {
+func floatOperation(e evaluation, op string, a, b float64) any {
 	switch op {
 	case "+":
 		return a + b
@@ -217,7 +217,7 @@ func floatOperation(e eval, op string, a, b float64) any {
 }
 
 // floatPower returns a ** b. It fails where Python fails or returns a complex number.
-func floatPower(e eval, a, b float64) float64 {
+func floatPower(e evaluation, a, b float64) float64 {
 	if math.IsInf(a, 0) || math.IsInf(b, 0) || math.IsNaN(a) || math.IsNaN(b) {
 		return math.Pow(a, b)
 	}

@@ -25,7 +25,7 @@ func (p *parser) arguments() (a arguments) {
 
 // call is one call of a function, filter, test or method, with its evaluated arguments.
 type call struct {
-	eval
+	evaluation
 	args   []any
 	named  map[string]any
 	names  []string // the keys of named, in the order of the call
@@ -35,7 +35,7 @@ type call struct {
 func (a arguments) evaluate(line int, s *state) *call {
 	e := s.step(line)
 	e.charge(len(a.names))
-	c := &call{eval: e, args: evaluateAll(e, a.values, s), names: a.names}
+	c := &call{evaluation: e, args: evaluateAll(e, a.values, s), names: a.names}
 	for i, name := range a.names {
 		if c.named == nil {
 			c.named = map[string]any{}

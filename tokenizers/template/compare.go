@@ -57,9 +57,9 @@ func isNaN(v any) bool {
 }
 
 // equal returns a == b.
-func equal(e eval, a, b any) bool { return equalAt(e, a, b, 0) }
+func equal(e evaluation, a, b any) bool { return equalAt(e, a, b, 0) }
 
-func equalAt(e eval, a, b any, depth int) bool {
+func equalAt(e evaluation, a, b any, depth int) bool {
 	e.checkDepth(depth)
 	if order, ok := compareNumbers(a, b); ok {
 		return order == 0 && !isNaN(a) && !isNaN(b)
@@ -104,7 +104,7 @@ func equalAt(e eval, a, b any, depth int) bool {
 }
 
 // order returns a negative number for a < b, a positive one for a > b, and 0 otherwise. op is for the error.
-func order(e eval, op string, a, b any) int {
+func order(e evaluation, op string, a, b any) int {
 	requireDefined(e, a, b)
 	e.charge(1)
 	if order, ok := compareNumbers(a, b); ok {
@@ -143,7 +143,7 @@ func sequence(v any) ([]any, bool) {
 }
 
 // compare returns a op b.
-func compare(e eval, op string, a, b any) bool {
+func compare(e evaluation, op string, a, b any) bool {
 	switch op {
 	case "==":
 		return equal(e, a, b)
@@ -169,7 +169,7 @@ func compare(e eval, op string, a, b any) bool {
 }
 
 // contains returns item in of.
-func contains(e eval, of, item any) bool {
+func contains(e evaluation, of, item any) bool {
 	switch of := of.(type) {
 	case string:
 		s, ok := item.(string)
@@ -183,7 +183,7 @@ func contains(e eval, of, item any) bool {
 		_, found := of.get(e, item)
 		return found
 	case []any, tuple, undefined:
-		return slices.ContainsFunc(list(e, of), func(v any) bool { return equal(e, v, item) })
+		return slices.ContainsFunc(elements(e, of), func(v any) bool { return equal(e, v, item) })
 	}
 	e.fail("argument of type '%s' is not iterable", typeName(of))
 	return false

@@ -14,8 +14,15 @@
 // power that is a complex number in Python fails. testdata/numbers.txt holds ten thousand results of Jinja2
 // (scripts/golden/template_numbers.py).
 //
-// A rendering may take maxSteps steps, the unit of work (see eval). Work that grows with the size of a value is charged
-// in proportion, before it is done, so that neither a template nor a client's text can take much time or memory.
+// Terms:
+//
+//	rendering   one call of [Template.Render], which may take maxSteps steps
+//	evaluation  the evaluation of one statement or expression in a rendering, on one line of the template: work for it
+//	            is charged to the rendering, and its errors name the line
+//	step        the unit of work: each evaluation costs one. Work that grows with the size of a value costs more and is
+//	            charged before it is done, so that neither a template nor a client's text can take much time or memory
+//	elements    what a for statement visits: the items of a list or tuple, the keys of a dict, the characters of a text
+//	sequence    a list or a tuple
 //
 // [Parse] splits the source into tokens (lexer.go) and builds a tree of closures (parser.go for statements,
 // expressions.go and operands.go for expressions); [Template.Render] runs them. Filters, tests and global functions,

@@ -44,7 +44,7 @@ func (p *parser) tupleOfItems(item func() expression) expression {
 	return func(s *state) any { return tuple(evaluateAll(s.step(line), items, s)) }
 }
 
-func evaluateAll(e eval, items []expression, s *state) []any {
+func evaluateAll(e evaluation, items []expression, s *state) []any {
 	e.charge(len(items))
 	values := make([]any, len(items))
 	for i, item := range items {

@@ -23,14 +23,14 @@ func init() { // not in the declaration: map calls filters by name
 		"e":          textFilter(html.EscapeString),
 		"escape":     textFilter(html.EscapeString),
 		"float":      filterFloat,
-		"format":     func(c *call, v any) any { return formatValues(c.eval, str(c.eval, v), c.args) },
+		"format":     func(c *call, v any) any { return formatValues(c.evaluation, str(c.evaluation, v), c.args) },
 		"indent":     filterIndent,
 		"int":        filterInt,
 		"lower":      textFilter(lower),
 		"replace":    filterReplace,
 		"round":      filterRound,
 		"safe":       func(_ *call, v any) any { return v },
-		"string":     func(c *call, v any) any { return str(c.eval, v) },
+		"string":     func(c *call, v any) any { return str(c.evaluation, v) },
 		"title":      textFilter(titleWords),
 		"tojson":     filterJSON,
 		"trim":       filterTrim,
@@ -38,17 +38,17 @@ func init() { // not in the declaration: map calls filters by name
 		"upper":      textFilter(upper),
 		"wordcount":  filterWordCount,
 
-		"attr":       func(c *call, v any) any { return attribute(c.eval, v, c.text(0)) },
+		"attr":       func(c *call, v any) any { return attribute(c.evaluation, v, c.text(0)) },
 		"batch":      filterBatch,
-		"count":      func(c *call, v any) any { return length(c.eval, v) },
+		"count":      func(c *call, v any) any { return length(c.evaluation, v) },
 		"dictsort":   filterDictSort,
 		"first":      func(c *call, v any) any { return itemAtEnd(c, v, 0) },
 		"groupby":    filterGroupBy,
 		"items":      filterItems,
 		"join":       filterJoin,
 		"last":       func(c *call, v any) any { return itemAtEnd(c, v, -1) },
-		"length":     func(c *call, v any) any { return length(c.eval, v) },
-		"list":       func(c *call, v any) any { return append([]any{}, list(c.eval, v)...) },
+		"length":     func(c *call, v any) any { return length(c.evaluation, v) },
+		"list":       func(c *call, v any) any { return append([]any{}, elements(c.evaluation, v)...) },
 		"map":        filterMap,
 		"max":        func(c *call, v any) any { return extreme(c, v, 1) },
 		"min":        func(c *call, v any) any { return extreme(c, v, -1) },
@@ -66,7 +66,7 @@ func init() { // not in the declaration: map calls filters by name
 
 // readText returns str(v) and charges for reading all of it.
 func (c *call) readText(v any) string {
-	text := str(c.eval, v)
+	text := str(c.evaluation, v)
 	c.chargeText(len(text))
 	return text
 }
@@ -82,8 +82,8 @@ func titleWords(s string) string {
 }
 
 func filterCenter(c *call, v any) any {
-	s := str(c.eval, v)
-	size := length(c.eval, s)
+	s := str(c.evaluation, v)
+	size := length(c.evaluation, s)
 	room := max(0, c.integer(0, "width", 80)-size)
 	left := room / 2
 	if room%2 == 1 && (room+size)%2 == 1 {
@@ -115,7 +115,7 @@ func filterIndent(c *call, v any) any {
 	first := c.flag(1, "first")
 	blank := c.flag(2, "blank")
 	var b strings.Builder
-	for i, line := range splitLines(c.eval, c.readText(v)+"\n", false) {
+	for i, line := range splitLines(c.evaluation, c.readText(v)+"\n", false) {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
@@ -133,12 +133,12 @@ func filterReplace(c *call, v any) any {
 	if c.argument(2, "count", nil) != nil {
 		limit = c.integer(2, "count", -1)
 	}
-	old := str(c.eval, c.argument(0, "old", ""))
-	return replace(c.eval, str(c.eval, v), old, str(c.eval, c.argument(1, "new", "")), limit)
+	old := str(c.evaluation, c.argument(0, "old", ""))
+	return replace(c.evaluation, str(c.evaluation, v), old, str(c.evaluation, c.argument(1, "new", "")), limit)
 }
 
 // replace replaces at most limit occurrences of old, or all if limit is negative.
-func replace(e eval, s, old, new string, limit int) string {
+func replace(e evaluation, s, old, new string, limit int) string {
 	e.chargeSearch(s, old)
 	n := strings.Count(s, old)
 	if limit >= 0 {
@@ -149,21 +149,21 @@ func replace(e eval, s, old, new string, limit int) string {
 }
 
 func filterTruncate(c *call, v any) any {
-	s := str(c.eval, v)
-	size := length(c.eval, s)
+	s := str(c.evaluation, v)
+	size := length(c.evaluation, s)
 	limit := c.integer(0, "length", 255)
-	ending := str(c.eval, c.argument(2, "end", "..."))
+	ending := str(c.evaluation, c.argument(2, "end", "..."))
 	if size <= limit+c.integer(3, "leeway", 5) {
 		return s
 	}
-	keep := min(size, max(0, limit-length(c.eval, ending)))
+	keep := min(size, max(0, limit-length(c.evaluation, ending)))
 	cut := s[:byteOffset(s, keep, size)]
 	if !c.flag(1, "killwords") {
 		if space := strings.LastIndexByte(cut, ' '); space >= 0 {
 			cut = cut[:space]
 		}
 	}
-	return concatText(c.eval, cut, ending)
+	return concatText(c.evaluation, cut, ending)
 }
 
 // filterWordCount counts words: runs of letters, digits and underscores.
@@ -176,5 +176,5 @@ func filterWordCount(c *call, v any) any {
 }
 
 func filterTrim(c *call, v any) any {
-	return c.trim(str(c.eval, v), strings.TrimFunc)
+	return c.trim(str(c.evaluation, v), strings.TrimFunc)
 }

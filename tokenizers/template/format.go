@@ -9,7 +9,7 @@ import (
 
 // formatOperand returns format % v. As in Python, a format without conversions may ignore a list, dict or undefined
 // value.
-func formatOperand(e eval, format string, v any) string {
+func formatOperand(e evaluation, format string, v any) string {
 	values, isTuple := v.(tuple)
 	if !isTuple {
 		values = tuple{v}
@@ -25,7 +25,7 @@ func formatOperand(e eval, format string, v any) string {
 
 // formatValues replaces the conversions of a format by values. The verbs are s, r, d, i,
 // f, e, E, g, G, x, X and o.
-func formatValues(e eval, format string, values []any) string {
+func formatValues(e evaluation, format string, values []any) string {
 	e.chargeText(len(format))
 	var b strings.Builder
 	for i := 0; i < len(format); i++ {
@@ -33,9 +33,9 @@ func formatValues(e eval, format string, values []any) string {
 			b.WriteByte(format[i])
 			continue
 		}
-		c := conversion{eval: e}
-		rest := c.parse(format[i+1:])
-		i = len(format) - len(rest) - 1
+		c := conversion{evaluation: e}
+		after := c.parse(format[i+1:])
+		i = len(format) - len(after) - 1
 		if c.verb == '%' {
 			b.WriteByte('%')
 			continue
@@ -55,18 +55,18 @@ func formatValues(e eval, format string, values []any) string {
 
 // conversion is one conversion specifier of a format.
 type conversion struct {
-	eval
+	evaluation
 	flags, width string
 	precision    string // with its dot; "" if none
 	verb         byte
 }
 
-// parse reads the conversion at the start of a format, after its %, and returns the rest of the format.
-func (c *conversion) parse(format string) (rest string) {
+// parse reads the conversion at the start of a format, after its %, and returns what follows it.
+func (c *conversion) parse(format string) (after string) {
 	take := func(characters string) string {
-		rest := strings.TrimLeft(format, characters)
-		prefix := format[:len(format)-len(rest)]
-		format = rest
+		after := strings.TrimLeft(format, characters)
+		prefix := format[:len(format)-len(after)]
+		format = after
 		return prefix
 	}
 	c.flags = take("-+ #0")
@@ -99,9 +99,9 @@ func (c conversion) convert(v any) string {
 	n, f, isInt, ok := numeric(v)
 	switch {
 	case c.verb == 's' || c.verb == 'r':
-		text := str(c.eval, v)
+		text := str(c.evaluation, v)
 		if c.verb == 'r' {
-			text = repr(c.eval, v)
+			text = repr(c.evaluation, v)
 		}
 		c.chargeText(len(text))
 		if strings.Contains(flags, "-") {
@@ -109,14 +109,14 @@ func (c conversion) convert(v any) string {
 		}
 		return fmt.Sprintf("%"+layout+"s", text)
 	case !ok:
-		requireDefined(c.eval, v)
+		requireDefined(c.evaluation, v)
 		c.fail("%%%c format: a real number is required, not %s", c.verb, typeName(v))
 	case c.verb == 'd' || c.verb == 'i':
 		if !isInt {
 			if math.IsNaN(f) {
 				c.fail("cannot convert float NaN to integer")
 			}
-			n = floatToInt(c.eval, f)
+			n = floatToInt(c.evaluation, f)
 		}
 		return fmt.Sprintf("%"+flags+layout+"d", n)
 	case c.verb == 'x' || c.verb == 'X' || c.verb == 'o':
@@ -197,7 +197,7 @@ func formatBraces(c *call, s string) string {
 			at = len(c.args)
 		}
 		v := c.argument(at, field, undefined{"no value for the field '" + field + "'"})
-		requireDefined(c.eval, v)
+		requireDefined(c.evaluation, v)
 		b.WriteString(c.readText(v))
 	}
 }

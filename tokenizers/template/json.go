@@ -11,7 +11,7 @@ import (
 // filterJSON is transformers' tojson: json.dumps with ensure_ascii=False by default.
 func filterJSON(c *call, v any) any {
 	w := &jsonWriter{
-		eval: c.eval, comma: ", ", colon: ": ",
+		evaluation: c.evaluation, comma: ", ", colon: ": ",
 		ascii: c.flag(0, "ensure_ascii"), sort: c.flag(3, "sort_keys"),
 	}
 	switch indent := c.argument(1, "indent", nil).(type) {
@@ -26,15 +26,15 @@ func filterJSON(c *call, v any) any {
 		w.comma = ","
 	}
 	if separators, ok := sequence(c.argument(2, "separators", nil)); ok && len(separators) == 2 {
-		w.comma = str(c.eval, separators[0])
-		w.colon = str(c.eval, separators[1])
+		w.comma = str(c.evaluation, separators[0])
+		w.colon = str(c.evaluation, separators[1])
 	}
 	w.value(v, 0)
 	return w.String()
 }
 
 type jsonWriter struct {
-	eval
+	evaluation
 	strings.Builder
 	indent, comma, colon string
 	multiline            bool
@@ -83,8 +83,8 @@ func jsonScalar(v any) string {
 func (w *jsonWriter) dict(d *Dict, depth int) {
 	var order []int // of the indices of keys, if they are sorted
 	if w.sort {
-		for _, pair := range sortPairs(w.eval, keyedBy(w.eval, d.keys, nil, true), false) {
-			order = append(order, d.index[hashKey(w.eval, pair.key)])
+		for _, pair := range sortPairs(w.evaluation, keyedBy(w.evaluation, d.keys, nil, true), false) {
+			order = append(order, d.index[hashKey(w.evaluation, pair.key)])
 		}
 	}
 	w.collection('{', '}', len(d.keys), depth, func(i int) {

@@ -90,16 +90,16 @@ func (l *lexer) fail(message string) {
 	panic(&Error{Line: l.line, Message: message})
 }
 
-// rest returns what is left of the source.
-func (l *lexer) rest() string { return l.source[l.at:] }
+// unread returns the source from the current position on.
+func (l *lexer) unread() string { return l.source[l.at:] }
 
-// seek moves to where rest, a suffix of the source, starts.
-func (l *lexer) seek(rest string) { l.at = len(l.source) - len(rest) }
+// seek moves to the start of suffix, a suffix of the source.
+func (l *lexer) seek(suffix string) { l.at = len(l.source) - len(suffix) }
 
 func trimLeftSpace(s string) string { return strings.TrimLeftFunc(s, unicode.IsSpace) }
 
 // cutSign cuts one of signs from the start of s; sign is 0 if there is none.
-func cutSign(s, signs string) (sign byte, rest string) {
+func cutSign(s, signs string) (sign byte, after string) {
 	if s != "" && strings.IndexByte(signs, s[0]) >= 0 {
 		return s[0], s[1:]
 	}
@@ -108,20 +108,20 @@ func cutSign(s, signs string) (sign byte, rest string) {
 
 // textAndTag reads the text up to the next tag, and the tag.
 func (l *lexer) textAndTag() {
-	rest := l.rest()
-	start := nextTag(rest)
-	if start == len(rest) {
-		l.addData(rest)
+	unread := l.unread()
+	start := nextTag(unread)
+	if start == len(unread) {
+		l.addData(unread)
 		l.at = len(l.source)
 		return
 	}
-	open := rest[start : start+2]
+	open := unread[start : start+2]
 	signs := "-+"
 	if open == "{{" {
 		signs = "-"
 	}
-	sign, inner := cutSign(rest[start+2:], signs)
-	l.addData(l.stripBefore(rest[:start], open, sign))
+	sign, inner := cutSign(unread[start+2:], signs)
+	l.addData(l.stripBefore(unread[:start], open, sign))
 	l.seek(inner)
 	switch {
 	case open == "{#":
@@ -171,15 +171,15 @@ func (l *lexer) stripAfter(sign byte, trim bool) {
 	start := l.at
 	switch {
 	case sign == '-':
-		l.seek(trimLeftSpace(l.rest()))
-	case trim && sign != '+' && strings.HasPrefix(l.rest(), "\n"):
+		l.seek(trimLeftSpace(l.unread()))
+	case trim && sign != '+' && strings.HasPrefix(l.unread(), "\n"):
 		l.at++
 	}
 	l.lineStart = l.at > start && l.source[l.at-1] == '\n'
 }
 
 func (l *lexer) comment() {
-	end := strings.Index(l.rest(), "#}")
+	end := strings.Index(l.unread(), "#}")
 	if end < 0 {
 		l.fail("Missing end of comment tag")
 	}
@@ -193,23 +193,23 @@ func (l *lexer) comment() {
 
 // raw reads {% raw %} … {% endraw %} and reports whether the tag is one.
 func (l *lexer) raw() bool {
-	rest, isRaw := strings.CutPrefix(trimLeftSpace(l.rest()), "raw")
+	after, isRaw := strings.CutPrefix(trimLeftSpace(l.unread()), "raw")
 	if !isRaw {
 		return false
 	}
-	sign, rest := cutSign(trimLeftSpace(rest), "-")
-	rest, closed := strings.CutPrefix(rest, "%}")
+	sign, after := cutSign(trimLeftSpace(after), "-")
+	body, closed := strings.CutPrefix(after, "%}")
 	if !closed {
 		return false
 	}
-	l.seek(rest)
+	l.seek(body)
 	l.stripAfter(sign, false)
 	l.rawBody()
 	return true
 }
 
 func (l *lexer) rawBody() {
-	body := l.rest()
+	body := l.unread()
 	for from := 0; ; {
 		i := strings.Index(body[from:], "{%")
 		if i < 0 {
@@ -223,9 +223,9 @@ func (l *lexer) rawBody() {
 			continue
 		}
 		endSign, tag := cutSign(trimLeftSpace(tag), "-+")
-		if rest, closed := strings.CutPrefix(tag, "%}"); closed {
+		if after, closed := strings.CutPrefix(tag, "%}"); closed {
 			l.addData(l.stripBefore(body[:i], "{%", sign))
-			l.seek(rest)
+			l.seek(after)
 			l.stripAfter(endSign, true)
 			return
 		}
@@ -240,21 +240,21 @@ func (l *lexer) tagBody(end string, kind kind) {
 	}
 	var open []byte // closing brackets to come; inside brackets, }} is two of them
 	for {
-		l.seek(trimLeftSpace(l.rest()))
-		rest := l.rest()
-		if rest == "" {
+		l.seek(trimLeftSpace(l.unread()))
+		unread := l.unread()
+		if unread == "" {
 			l.fail("unexpected end of template")
 		}
 		if len(open) == 0 {
-			sign, tail := cutSign(rest, signs)
-			if after, ended := strings.CutPrefix(tail, end); ended {
+			sign, unsigned := cutSign(unread, signs)
+			if after, ended := strings.CutPrefix(unsigned, end); ended {
 				l.add(kind, "")
 				l.seek(after)
 				l.stripAfter(sign, kind == blockEnd)
 				return
 			}
 		}
-		open = l.expressionToken(rest, open)
+		open = l.expressionToken(unread, open)
 	}
 }
 
@@ -266,27 +266,27 @@ var operators = []string{
 
 var closingBrackets = map[string]byte{"(": ')', "[": ']', "{": '}'}
 
-// expressionToken reads the token at the start of rest, and returns the closing brackets to come after it.
-func (l *lexer) expressionToken(rest string, open []byte) []byte {
-	first, _ := utf8.DecodeRuneInString(rest)
+// expressionToken reads the token at the start of s, and returns the closing brackets to come after it.
+func (l *lexer) expressionToken(s string, open []byte) []byte {
+	first, _ := utf8.DecodeRuneInString(s)
 	switch {
 	case first == '"' || first == '\'':
-		l.quoted(rest)
+		l.quoted(s)
 		return open
 	case first >= '0' && first <= '9':
-		l.number(rest)
+		l.number(s)
 		return open
 	case first == '_' || unicode.IsLetter(first):
-		end := strings.IndexFunc(rest, func(r rune) bool {
+		end := strings.IndexFunc(s, func(r rune) bool {
 			return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
 		})
 		if end < 0 {
-			end = len(rest)
+			end = len(s)
 		}
-		l.addAndAdvance(nameToken, rest[:end])
+		l.addAndAdvance(nameToken, s[:end])
 		return open
 	}
-	i := slices.IndexFunc(operators, func(op string) bool { return strings.HasPrefix(rest, op) })
+	i := slices.IndexFunc(operators, func(op string) bool { return strings.HasPrefix(s, op) })
 	if i < 0 {
 		l.fail("unexpected char " + reprString(string(first)))
 	}

@@ -11,18 +11,18 @@ func itemAtEnd(c *call, v any, n int) any {
 	switch v := v.(type) {
 	case string, []any, tuple:
 		if truth(v) {
-			return element(c.eval, v, n)
+			return element(c.evaluation, v, n)
 		}
 	default:
-		if items := list(c.eval, v); len(items) > 0 {
-			return element(c.eval, items, n)
+		if items := elements(c.evaluation, v); len(items) > 0 {
+			return element(c.evaluation, items, n)
 		}
 	}
 	return undefined{"No first item, sequence was empty."}
 }
 
 // attributePath returns an attribute of v by its dotted name, or an item by its index.
-func attributePath(e eval, v, attribute any) any {
+func attributePath(e evaluation, v, attribute any) any {
 	if n, ok := attribute.(int); ok {
 		return item(e, v, n)
 	}
@@ -40,18 +40,18 @@ func attributePath(e eval, v, attribute any) any {
 }
 
 func filterMap(c *call, v any) any {
-	items := list(c.eval, v)
+	items := elements(c.evaluation, v)
 	out := make([]any, len(items))
 	if by, ok := c.named["attribute"]; ok {
 		for i, item := range items {
-			out[i] = attributePath(c.eval, item, by)
+			out[i] = attributePath(c.evaluation, item, by)
 			if isA[undefined](c, out[i]) && c.named["default"] != nil {
 				out[i] = c.named["default"]
 			}
 		}
 		return out
 	}
-	name := str(c.eval, c.argument(0, "", ""))
+	name := str(c.evaluation, c.argument(0, "", ""))
 	apply, known := filters[name]
 	if !known {
 		c.fail("No filter named '%s'.", name)
@@ -75,12 +75,12 @@ func selectItems(c *call, v any, byAttribute, keep bool) any {
 		}
 		by := args[0]
 		args = args[1:]
-		value = func(item any) any { return attributePath(c.eval, item, by) }
+		value = func(item any) any { return attributePath(c.evaluation, item, by) }
 	}
 	passes := func(_ *call, v any) bool { return truth(v) }
 	inner := *c // the call of the test, without its name
 	if len(args) > 0 {
-		name := str(c.eval, args[0])
+		name := str(c.evaluation, args[0])
 		known := false
 		if passes, known = tests[name]; !known {
 			c.fail("No test named '%s'.", name)
@@ -88,7 +88,7 @@ func selectItems(c *call, v any, byAttribute, keep bool) any {
 		inner.args = args[1:]
 	}
 	out := []any{}
-	for _, item := range list(c.eval, v) {
+	for _, item := range elements(c.evaluation, v) {
 		if passes(&inner, value(item)) == keep {
 			out = append(out, item)
 		}
@@ -98,17 +98,17 @@ func selectItems(c *call, v any, byAttribute, keep bool) any {
 
 func filterJoin(c *call, v any) any {
 	texts := []string{}
-	for _, item := range list(c.eval, v) {
+	for _, item := range elements(c.evaluation, v) {
 		if by := c.argument(1, "attribute", nil); by != nil {
-			item = attributePath(c.eval, item, by)
+			item = attributePath(c.evaluation, item, by)
 		}
-		texts = append(texts, str(c.eval, item))
+		texts = append(texts, str(c.evaluation, item))
 	}
-	return join(c.eval, texts, str(c.eval, c.argument(0, "d", "")))
+	return join(c.evaluation, texts, str(c.evaluation, c.argument(0, "d", "")))
 }
 
 // join is strings.Join, charged for.
-func join(e eval, texts []string, separator string) string {
+func join(e evaluation, texts []string, separator string) string {
 	size := len(separator) * max(0, len(texts)-1)
 	for _, text := range texts {
 		size += len(text)
@@ -119,9 +119,9 @@ func join(e eval, texts []string, separator string) string {
 
 func filterReverse(c *call, v any) any {
 	if text, ok := v.(string); ok {
-		return sliceValue(c.eval, text, nil, nil, -1)
+		return sliceValue(c.evaluation, text, nil, nil, -1)
 	}
-	items := slices.Clone(list(c.eval, v))
+	items := slices.Clone(elements(c.evaluation, v))
 	slices.Reverse(items)
 	return items
 }
@@ -129,7 +129,7 @@ func filterReverse(c *call, v any) any {
 func filterItems(c *call, v any) any {
 	switch d := v.(type) {
 	case *Dict:
-		return d.items(c.eval)
+		return d.items(c.evaluation)
 	case undefined:
 		return []any{}
 	}
@@ -143,23 +143,23 @@ func filterSum(c *call, v any) any {
 	var joined []any // the total of lists, which grows in place
 	_, isList := total.([]any)
 	if isList {
-		joined = slices.Clone(list(c.eval, total))
+		joined = slices.Clone(elements(c.evaluation, total))
 	}
 	if isA[string](c, total) {
 		c.fail("sum() can't sum strings [use ''.join(seq) instead]")
 	}
-	for _, item := range list(c.eval, v) {
+	for _, item := range elements(c.evaluation, v) {
 		if by != nil {
-			item = attributePath(c.eval, item, by)
+			item = attributePath(c.evaluation, item, by)
 		}
 		if more, ok := item.([]any); ok && isList {
-			joined = append(joined, list(c.eval, more)...)
+			joined = append(joined, elements(c.evaluation, more)...)
 			continue
 		}
 		if isList {
 			total = joined
 		}
-		total = arithmetic(c.eval, "+", total, item)
+		total = arithmetic(c.evaluation, "+", total, item)
 	}
 	if isList {
 		return joined
@@ -174,7 +174,7 @@ func filterBatch(c *call, v any) any {
 		c.fail("batch needs a positive size")
 	}
 	fill := c.argument(1, "fill_with", nil)
-	for chunk := range slices.Chunk(list(c.eval, v), size) {
+	for chunk := range slices.Chunk(elements(c.evaluation, v), size) {
 		row := slices.Clone(chunk)
 		if missing := size - len(row); fill != nil && missing > 0 {
 			c.charge(missing)
@@ -186,7 +186,7 @@ func filterBatch(c *call, v any) any {
 }
 
 func filterSlice(c *call, v any) any {
-	items := list(c.eval, v)
+	items := elements(c.evaluation, v)
 	columns := c.integer(0, "slices", 1)
 	out := []any{}
 	if columns < 1 || columns > maxRange {
@@ -216,7 +216,7 @@ type keyedItem struct{ key, item any }
 
 // keyedBy pairs items with their attribute by, or with themselves if by is nil. Texts are compared in lower case unless
 // caseSensitive is set.
-func keyedBy(e eval, items []any, by any, caseSensitive bool) []keyedItem {
+func keyedBy(e evaluation, items []any, by any, caseSensitive bool) []keyedItem {
 	e.charge(len(items))
 	pairs := make([]keyedItem, len(items))
 	for i, item := range items {
@@ -236,11 +236,11 @@ func keyedBy(e eval, items []any, by any, caseSensitive bool) []keyedItem {
 // keyed is keyedBy with the arguments attribute and case_sensitive at the positions given.
 func (c *call) keyed(v any, attribute, caseSensitive int) []keyedItem {
 	by := c.argument(attribute, "attribute", nil)
-	return keyedBy(c.eval, list(c.eval, v), by, c.flag(caseSensitive, "case_sensitive"))
+	return keyedBy(c.evaluation, elements(c.evaluation, v), by, c.flag(caseSensitive, "case_sensitive"))
 }
 
 // sortPairs sorts by key. Equal keys keep their order, also in reverse.
-func sortPairs(e eval, pairs []keyedItem, reverse bool) []keyedItem {
+func sortPairs(e evaluation, pairs []keyedItem, reverse bool) []keyedItem {
 	slices.SortStableFunc(pairs, func(a, b keyedItem) int {
 		n := order(e, "<", a.key, b.key)
 		if reverse {
@@ -260,7 +260,7 @@ func itemsOf(pairs []keyedItem) []any {
 }
 
 func filterSort(c *call, v any) any {
-	return itemsOf(sortPairs(c.eval, c.keyed(v, 2, 1), c.flag(0, "reverse")))
+	return itemsOf(sortPairs(c.evaluation, c.keyed(v, 2, 1), c.flag(0, "reverse")))
 }
 
 func filterDictSort(c *call, v any) any {
@@ -272,8 +272,8 @@ func filterDictSort(c *call, v any) any {
 	if c.argument(1, "by", "key") == "value" {
 		by = 1
 	}
-	pairs := keyedBy(c.eval, d.items(c.eval), by, c.flag(0, "case_sensitive"))
-	return itemsOf(sortPairs(c.eval, pairs, c.flag(2, "reverse")))
+	pairs := keyedBy(c.evaluation, d.items(c.evaluation), by, c.flag(0, "case_sensitive"))
+	return itemsOf(sortPairs(c.evaluation, pairs, c.flag(2, "reverse")))
 }
 
 func filterGroupBy(c *call, v any) any {
@@ -283,12 +283,12 @@ func filterGroupBy(c *call, v any) any {
 	var key any // of the members
 	flush := func() {
 		if len(members) > 0 {
-			groups = append(groups, tuple{attributePath(c.eval, members[0], by), members})
+			groups = append(groups, tuple{attributePath(c.evaluation, members[0], by), members})
 		}
 		members = nil
 	}
-	for _, pair := range sortPairs(c.eval, c.keyed(v, 0, 2), false) {
-		if len(members) > 0 && !equal(c.eval, key, pair.key) {
+	for _, pair := range sortPairs(c.evaluation, c.keyed(v, 0, 2), false) {
+		if len(members) > 0 && !equal(c.evaluation, key, pair.key) {
 			flush()
 		}
 		key = pair.key
@@ -302,7 +302,7 @@ func filterUnique(c *call, v any) any {
 	out := []any{}
 	seen := map[any]bool{}
 	for _, pair := range c.keyed(v, 1, 0) {
-		hashed := hashKey(c.eval, pair.key)
+		hashed := hashKey(c.evaluation, pair.key)
 		if !seen[hashed] {
 			seen[hashed] = true
 			out = append(out, pair.item)
@@ -319,7 +319,7 @@ func extreme(c *call, v any, sign int) any {
 	}
 	best := pairs[0]
 	for _, pair := range pairs[1:] {
-		if sign*order(c.eval, "<", pair.key, best.key) > 0 {
+		if sign*order(c.evaluation, "<", pair.key, best.key) > 0 {
 			best = pair
 		}
 	}

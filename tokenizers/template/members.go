@@ -6,7 +6,7 @@ import (
 )
 
 // attribute returns of.name: an attribute or method, else the member with that key.
-func attribute(e eval, of any, name string) any {
+func attribute(e evaluation, of any, name string) any {
 	switch v := of.(type) {
 	case undefined:
 		requireDefined(e, v)
@@ -37,7 +37,7 @@ func attribute(e eval, of any, name string) any {
 }
 
 // item returns of[key]: the member with that key, else the attribute of that name.
-func item(e eval, of, key any) any {
+func item(e evaluation, of, key any) any {
 	requireDefined(e, of)
 	switch v := of.(type) {
 	case *Dict:
@@ -58,7 +58,7 @@ func item(e eval, of, key any) any {
 }
 
 // element returns the n-th element of a list or tuple, or character of a text, counted from the end if n is negative.
-func element(e eval, of any, n int) any {
+func element(e evaluation, of any, n int) any {
 	items, _ := sequence(of)
 	text, isText := of.(string)
 	switch {
@@ -77,7 +77,7 @@ func element(e eval, of any, n int) any {
 
 var outOfRange = undefined{"list index out of range"}
 
-func character(e eval, text string, n int) any {
+func character(e evaluation, text string, n int) any {
 	e.chargeText(min(n, len(text)))
 	for _, r := range text {
 		if n == 0 {
@@ -88,7 +88,7 @@ func character(e eval, text string, n int) any {
 	return outOfRange
 }
 
-func characterFromEnd(e eval, text string, n int) any {
+func characterFromEnd(e evaluation, text string, n int) any {
 	e.chargeText(min(-(n + 1), len(text)))
 	for text != "" {
 		r, size := utf8.DecodeLastRuneInString(text)
@@ -105,19 +105,19 @@ func sequenceMethod(items []any, name string) any {
 	switch name {
 	case "index":
 		return function(func(c *call) any {
-			for i, item := range list(c.eval, items) {
-				if equal(c.eval, item, c.argument(0, "value", nil)) {
+			for i, item := range elements(c.evaluation, items) {
+				if equal(c.evaluation, item, c.argument(0, "value", nil)) {
 					return i
 				}
 			}
-			c.fail("%s is not in list", repr(c.eval, c.argument(0, "value", nil)))
+			c.fail("%s is not in list", repr(c.evaluation, c.argument(0, "value", nil)))
 			return nil
 		})
 	case "count":
 		return function(func(c *call) any {
 			n := 0
-			for _, item := range list(c.eval, items) {
-				n += boolToInt(equal(c.eval, item, c.argument(0, "value", nil)))
+			for _, item := range elements(c.evaluation, items) {
+				n += boolToInt(equal(c.evaluation, item, c.argument(0, "value", nil)))
 			}
 			return n
 		})
@@ -130,7 +130,7 @@ func sequenceMethod(items []any, name string) any {
 }
 
 // length returns len(v).
-func length(e eval, v any) int {
+func length(e evaluation, v any) int {
 	switch v := v.(type) {
 	case string:
 		e.chargeText(len(v))
@@ -148,7 +148,7 @@ func length(e eval, v any) int {
 }
 
 // sliceValue returns of[start:stop:step]; an omitted bound is nil.
-func sliceValue(e eval, of, start, stop, step any) any {
+func sliceValue(e evaluation, of, start, stop, step any) any {
 	requireDefined(e, of, start, stop, step)
 	text, isText := of.(string)
 	items, isList := sequence(of)
@@ -180,7 +180,7 @@ func sliceValue(e eval, of, start, stop, step any) any {
 type slice struct{ start, step, count int }
 
 // newSlice returns the slice of a sequence of n elements. Bounds are integers, or nil if omitted.
-func newSlice(e eval, n int, start, stop, step any) slice {
+func newSlice(e evaluation, n int, start, stop, step any) slice {
 	s := slice{step: 1}
 	if step != nil {
 		s.step, _, _, _ = numeric(step)
@@ -220,7 +220,7 @@ func newSlice(e eval, n int, start, stop, step any) slice {
 func (s slice) at(i int) int { return s.start + i*s.step }
 
 // text returns the slice of a text of n characters.
-func (s slice) text(e eval, text string, n int) string {
+func (s slice) text(e evaluation, text string, n int) string {
 	if s.count == 0 {
 		return ""
 	}

@@ -15,7 +15,7 @@ func filterAbs(c *call, v any) any {
 	case !ok:
 		c.fail("bad operand type for abs(): '%s'", typeName(v))
 	case isInt && n < 0:
-		return integerOperation(c.eval, "-", 0, n)
+		return integerOperation(c.evaluation, "-", 0, n)
 	case isInt:
 		return n
 	}
@@ -23,13 +23,13 @@ func filterAbs(c *call, v any) any {
 }
 
 func filterFloat(c *call, v any) any {
-	requireDefined(c.eval, v)
+	requireDefined(c.evaluation, v)
 	if _, f, _, ok := numeric(v); ok {
 		return f
 	}
 	if text, ok := v.(string); ok {
 		c.chargeText(len(text))
-		if f, ok := parseFloat(c.eval, text); ok {
+		if f, ok := parseFloat(c.evaluation, text); ok {
 			return f
 		}
 	}
@@ -37,7 +37,7 @@ func filterFloat(c *call, v any) any {
 }
 
 func filterInt(c *call, v any) any {
-	requireDefined(c.eval, v)
+	requireDefined(c.evaluation, v)
 	n, f, isInt, isNumber := numeric(v)
 	text, isText := v.(string)
 	isFloat := isNumber && !isInt
@@ -56,16 +56,16 @@ func filterInt(c *call, v any) any {
 		if errors.Is(err, strconv.ErrRange) {
 			c.overflow("a text of %d digits", len(digits))
 		}
-		f, isFloat = parseFloat(c.eval, text)
+		f, isFloat = parseFloat(c.evaluation, text)
 	}
 	if !isFloat || math.IsNaN(f) || math.IsInf(f, 0) {
 		return c.argument(0, "default", 0)
 	}
-	return floatToInt(c.eval, f)
+	return floatToInt(c.evaluation, f)
 }
 
 // floatToInt returns int(f).
-func floatToInt(e eval, f float64) int {
+func floatToInt(e evaluation, f float64) int {
 	if f >= -math.MinInt || f < math.MinInt {
 		e.overflow("%v", formatFloat(f))
 	}
@@ -122,7 +122,7 @@ func isLetterOrDigit(b byte) bool {
 }
 
 // parseFloat returns Python's float(text).
-func parseFloat(e eval, text string) (f float64, ok bool) {
+func parseFloat(e evaluation, text string) (f float64, ok bool) {
 	e.charge(decimalSteps)
 	text, ok = stripUnderscores(strings.TrimFunc(text, unicode.IsSpace))
 	if !ok || strings.ContainsAny(text, "xXpP") { // ParseFloat reads hexadecimal numbers, Python does not
@@ -135,22 +135,22 @@ func parseFloat(e eval, text string) (f float64, ok bool) {
 func filterRound(c *call, v any) any {
 	n, f, isInt, ok := numeric(v)
 	if !ok {
-		requireDefined(c.eval, v)
+		requireDefined(c.evaluation, v)
 		c.fail("type %s doesn't define __round__ method", typeName(v))
 	}
 	precision := c.integer(0, "precision", 0)
 	switch method := c.argument(1, "method", "common"); {
 	case method == "common" && isInt:
-		return roundInteger(c.eval, n, precision)
+		return roundInteger(c.evaluation, n, precision)
 	case method == "common":
-		return roundFloat(c.eval, f, precision)
+		return roundFloat(c.evaluation, f, precision)
 	case method != "ceil" && method != "floor":
 		c.fail("method must be common, ceil or floor")
 	case isInt && precision >= 0:
 		return float64(n)
 	}
-	scale := arithmetic(c.eval, "**", 10, precision)
-	scaled := arithmetic(c.eval, "*", v, scale)
+	scale := arithmetic(c.evaluation, "**", 10, precision)
+	scaled := arithmetic(c.evaluation, "*", v, scale)
 	if f, ok := scaled.(float64); ok {
 		if math.IsNaN(f) || math.IsInf(f, 0) {
 			c.fail("cannot convert float %s to integer", formatFloat(f))
@@ -161,7 +161,7 @@ func filterRound(c *call, v any) any {
 		}
 		scaled = scaled.(float64) + 0 // no negative zero: Python rounds to an integer
 	}
-	return arithmetic(c.eval, "/", scaled, scale)
+	return arithmetic(c.evaluation, "/", scaled, scale)
 }
 
 // Rounding to more than maxPrecision digits leaves every float as it is; to less than minPrecision, it gives zero.
@@ -170,7 +170,7 @@ const (
 	minPrecision = -308
 )
 
-func roundInteger(e eval, n, precision int) int {
+func roundInteger(e evaluation, n, precision int) int {
 	if precision >= 0 {
 		return n
 	}
@@ -181,7 +181,7 @@ func roundInteger(e eval, n, precision int) int {
 	return int(rounded.Int64())
 }
 
-func roundFloat(e eval, f float64, precision int) float64 {
+func roundFloat(e evaluation, f float64, precision int) float64 {
 	switch {
 	case math.IsNaN(f) || math.IsInf(f, 0) || precision > maxPrecision:
 		return f

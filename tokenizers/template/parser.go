@@ -195,7 +195,7 @@ func (p *parser) target(attributes bool) func(*state, any) {
 	line := p.peek().line
 	return func(s *state, v any) {
 		e := s.step(line)
-		values := list(e, v)
+		values := elements(e, v)
 		if len(values) != len(targets) {
 			e.fail("cannot unpack %d values into %d names", len(values), len(targets))
 		}
@@ -301,7 +301,7 @@ type loopStatement struct {
 // run visits the items of a value. depth counts recursive calls, from 1.
 func (f *loopStatement) run(s *state, over any, depth int) {
 	e := s.step(f.line)
-	items := list(e, over)
+	items := elements(e, over)
 	if f.test != nil {
 		items = slices.DeleteFunc(slices.Clone(items), func(item any) bool {
 			inner := s.inner(s.out)
@@ -386,7 +386,7 @@ func (l *loopState) attribute(name string) any {
 		})
 	case "changed":
 		return function(func(c *call) any {
-			same := l.changed != nil && equal(c.eval, l.changed, c.args)
+			same := l.changed != nil && equal(c.evaluation, l.changed, c.args)
 			l.changed = c.args
 			return !same
 		})
@@ -395,10 +395,10 @@ func (l *loopState) attribute(name string) any {
 }
 
 // enter and leave bound the depth of calls.
-func (e eval) enter() {
+func (e evaluation) enter() {
 	if e.rendering.depth++; e.rendering.depth > maxDepth {
 		e.fail("calls are nested too deeply")
 	}
 }
 
-func (e eval) leave() { e.rendering.depth-- }
+func (e evaluation) leave() { e.rendering.depth-- }

@@ -9,7 +9,7 @@ import (
 )
 
 // str returns str(v).
-func str(e eval, v any) string {
+func str(e evaluation, v any) string {
 	switch v := v.(type) {
 	case string:
 		return v
@@ -20,14 +20,14 @@ func str(e eval, v any) string {
 }
 
 // repr returns repr(v): how a value prints inside another.
-func repr(e eval, v any) string {
-	p := printer{eval: e}
+func repr(e evaluation, v any) string {
+	p := printer{evaluation: e}
 	p.value(v, 0)
 	return p.out.String()
 }
 
 type printer struct {
-	eval
+	evaluation
 	out strings.Builder
 }
 

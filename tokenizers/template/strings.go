@@ -42,7 +42,7 @@ var stringMethods = map[string]func(*call, string) any{
 	"count":      func(c *call, s string) any { return strings.Count(s, c.part(s)) },
 	"split":      func(c *call, s string) any { return split(c, s, false) },
 	"rsplit":     func(c *call, s string) any { return split(c, s, true) },
-	"splitlines": func(c *call, s string) any { return splitLines(c.eval, c.readText(s), c.flag(0, "keepends")) },
+	"splitlines": func(c *call, s string) any { return splitLines(c.evaluation, c.readText(s), c.flag(0, "keepends")) },
 	"partition": func(c *call, s string) any {
 		return partition(c, s, strings.Index(s, c.part(s)), tuple{s, "", ""})
 	},
@@ -50,18 +50,18 @@ var stringMethods = map[string]func(*call, string) any{
 		return partition(c, s, strings.LastIndex(s, c.part(s)), tuple{"", "", s})
 	},
 	"replace": func(c *call, s string) any {
-		return replace(c.eval, s, c.text(0), c.text(1), c.integer(2, "count", -1))
+		return replace(c.evaluation, s, c.text(0), c.text(1), c.integer(2, "count", -1))
 	},
 	"join": func(c *call, s string) any {
 		texts := []string{}
-		for i, item := range list(c.eval, c.argument(0, "iterable", nil)) {
+		for i, item := range elements(c.evaluation, c.argument(0, "iterable", nil)) {
 			text, ok := item.(string)
 			if !ok {
 				c.fail("sequence item %d: expected str instance, %s found", i, typeName(item))
 			}
 			texts = append(texts, text)
 		}
-		return join(c.eval, texts, s)
+		return join(c.evaluation, texts, s)
 	},
 }
 
@@ -106,13 +106,13 @@ func (c *call) justification(s string) string {
 	if !ok || utf8.RuneCountInString(fill) != 1 {
 		c.fail("The fill character must be exactly one character long")
 	}
-	return c.padding(fill, c.integer(0, "width", 0)-length(c.eval, s))
+	return c.padding(fill, c.integer(0, "width", 0)-length(c.evaluation, s))
 }
 
 func zfill(c *call, s string) any {
 	_, digits := cutSign(s, "-+")
 	sign := s[:len(s)-len(digits)]
-	zeros := c.padding("0", c.integer(0, "width", 0)-len(sign)-length(c.eval, digits))
+	zeros := c.padding("0", c.integer(0, "width", 0)-len(sign)-length(c.evaluation, digits))
 	return sign + zeros + c.readText(digits)
 }
 
@@ -146,7 +146,7 @@ func hasAffix(c *call, s string, has func(string, string) bool) bool {
 	if !isTuple {
 		return has(s, c.affix())
 	}
-	for _, affix := range list(c.eval, affixes) {
+	for _, affix := range elements(c.evaluation, affixes) {
 		if has(s, c.readText(affix)) {
 			return true
 		}
@@ -222,7 +222,7 @@ func split(c *call, s string, fromRight bool) any {
 	if hasSeparator && separator == "" {
 		c.fail("empty separator")
 	}
-	rest := s
+	unsplit := s
 	cut := cutSpace
 	switch {
 	case hasSeparator && fromRight:
@@ -230,23 +230,23 @@ func split(c *call, s string, fromRight bool) any {
 	case hasSeparator:
 		cut = func(s string) (string, string, bool) { return strings.Cut(s, separator) }
 	case fromRight:
-		rest = strings.TrimRightFunc(rest, unicode.IsSpace)
+		unsplit = strings.TrimRightFunc(unsplit, unicode.IsSpace)
 		cut = cutLastSpace
 	default:
-		rest = trimLeftSpace(rest)
+		unsplit = trimLeftSpace(unsplit)
 	}
 	pieces := []any{}
 	for ; splitsLeft != 0; splitsLeft-- {
-		piece, after, found := cut(rest)
+		piece, remainder, found := cut(unsplit)
 		if !found {
 			break
 		}
 		c.charge(1)
 		pieces = append(pieces, piece)
-		rest = after
+		unsplit = remainder
 	}
-	if hasSeparator || rest != "" {
-		pieces = append(pieces, rest)
+	if hasSeparator || unsplit != "" {
+		pieces = append(pieces, unsplit)
 	}
 	if fromRight {
 		slices.Reverse(pieces)
@@ -255,7 +255,7 @@ func split(c *call, s string, fromRight bool) any {
 }
 
 // cutLast returns what follows and what precedes the last separator.
-func cutLast(s, separator string) (piece, rest string, found bool) {
+func cutLast(s, separator string) (after, before string, found bool) {
 	i := strings.LastIndex(s, separator)
 	if i < 0 {
 		return "", "", false
@@ -264,7 +264,7 @@ func cutLast(s, separator string) (piece, rest string, found bool) {
 }
 
 // cutSpace cuts a word and the white space after it from the start of s.
-func cutSpace(s string) (word, rest string, found bool) {
+func cutSpace(s string) (word, after string, found bool) {
 	i := strings.IndexFunc(s, unicode.IsSpace)
 	if i < 0 {
 		return "", "", false
@@ -273,7 +273,7 @@ func cutSpace(s string) (word, rest string, found bool) {
 }
 
 // cutLastSpace cuts a word and the white space before it from the end of s.
-func cutLastSpace(s string) (word, rest string, found bool) {
+func cutLastSpace(s string) (word, before string, found bool) {
 	i := strings.LastIndexFunc(s, unicode.IsSpace)
 	if i < 0 {
 		return "", "", false
@@ -283,7 +283,7 @@ func cutLastSpace(s string) (word, rest string, found bool) {
 }
 
 // splitLines is str.splitlines.
-func splitLines(e eval, s string, keepEnds bool) []any {
+func splitLines(e evaluation, s string, keepEnds bool) []any {
 	lines := []any{}
 	for s != "" {
 		e.charge(1)

@@ -21,7 +21,7 @@ func (e *Error) Error() string {
 
 // Limits of a template and of one rendering.
 const (
-	maxSteps  = 10_000_000 // see eval
+	maxSteps  = 10_000_000 // see evaluation
 	maxOutput = 64 << 20   // bytes
 	maxRange  = 100_000    // elements of range(), as in Jinja's sandbox
 	maxDepth  = 200        // of macro calls, nested values and nested expressions
@@ -85,37 +85,35 @@ type rendering struct {
 	depth int // of macro calls and recursive loops
 }
 
-// eval is the evaluation of one statement or expression: the rendering to charge, and the line for errors.
-//
-// It costs one step. Work that grows with the size of a value costs more, and is charged before it is done: a step for
-// each element of a list or dict, and for every bytesPerStep bytes of text, that it reads or creates.
-type eval struct {
+// evaluation is the evaluation of one statement or expression. It charges a step for each element of a list or dict,
+// and for every bytesPerStep bytes of text, that it reads or creates.
+type evaluation struct {
 	rendering *rendering
 	line      int
 }
 
-func (e eval) charge(steps int) {
+func (e evaluation) charge(steps int) {
 	if steps > e.rendering.limit-e.rendering.steps {
 		e.fail("the template runs too long")
 	}
 	e.rendering.steps += steps
 }
 
-func (e eval) chargeText(bytes int) { e.charge(bytes / bytesPerStep) }
+func (e evaluation) chargeText(bytes int) { e.charge(bytes / bytesPerStep) }
 
 // chargeSearch charges for searching a text for part. Package strings reads the text once for a short part, but may
 // compare most of a long one at every position.
-func (e eval) chargeSearch(text, part string) {
+func (e evaluation) chargeSearch(text, part string) {
 	e.chargeText(len(text))
 	if positions := len(text) - len(part) + 1; len(part) > maxShortPart && positions > 0 {
 		e.charge(positions * len(part) / comparedBytesPerStep)
 	}
 }
 
-func (e eval) fail(format string, args ...any) { fail(e.line, format, args...) }
+func (e evaluation) fail(format string, args ...any) { fail(e.line, format, args...) }
 
 // checkDepth bounds the depth of nested values.
-func (e eval) checkDepth(depth int) {
+func (e evaluation) checkDepth(depth int) {
 	if depth > maxDepth {
 		e.fail("value is nested too deeply")
 	}
@@ -149,8 +147,8 @@ func (s *state) inner(out *strings.Builder) *state {
 }
 
 // step starts the evaluation of a statement or expression: it charges one step.
-func (s *state) step(line int) eval {
-	e := eval{s.rendering, line}
+func (s *state) step(line int) evaluation {
+	e := evaluation{s.rendering, line}
 	e.charge(1)
 	return e
 }

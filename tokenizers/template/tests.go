@@ -25,9 +25,9 @@ var tests = map[string]func(c *call, v any) bool{
 		return hasRemainder(c, v, c.argument(0, "num", 1), 0)
 	},
 	"sameas": func(c *call, v any) bool {
-		return typeName(v) == typeName(c.operand()) && equal(c.eval, v, c.operand())
+		return typeName(v) == typeName(c.operand()) && equal(c.evaluation, v, c.operand())
 	},
-	"in":     func(c *call, v any) bool { return contains(c.eval, c.operand(), v) },
+	"in":     func(c *call, v any) bool { return contains(c.evaluation, c.operand(), v) },
 	"filter": isFilter,
 
 	"eq": compareTest("=="), "equalto": compareTest("=="), "==": compareTest("=="),
@@ -50,16 +50,16 @@ func isNumber(_ *call, v any) bool {
 }
 
 func isFilter(c *call, v any) bool {
-	_, ok := filters[str(c.eval, v)]
+	_, ok := filters[str(c.evaluation, v)]
 	return ok
 }
 
 func hasRemainder(c *call, v, divisor any, remainder int) bool {
-	return equal(c.eval, arithmetic(c.eval, "%", v, divisor), remainder)
+	return equal(c.evaluation, arithmetic(c.evaluation, "%", v, divisor), remainder)
 }
 
 func compareTest(op string) func(*call, any) bool {
-	return func(c *call, v any) bool { return compare(c.eval, op, v, c.operand()) }
+	return func(c *call, v any) bool { return compare(c.evaluation, op, v, c.operand()) }
 }
 
 // operand returns the only argument of a test.
@@ -85,11 +85,11 @@ var globals = map[string]any{
 		d := &Dict{}
 		if len(c.args) > 0 {
 			for _, pair := range filterItems(c, c.args[0]).([]any) {
-				d.set(c.eval, pair.(tuple)[0], pair.(tuple)[1])
+				d.set(c.evaluation, pair.(tuple)[0], pair.(tuple)[1])
 			}
 		}
 		for _, name := range c.names {
-			d.set(c.eval, name, c.named[name])
+			d.set(c.evaluation, name, c.named[name])
 		}
 		return d
 	}),
@@ -101,7 +101,7 @@ var globals = map[string]any{
 		return ns
 	}),
 	"raise_exception": function(func(c *call) any {
-		panic(&Error{Line: c.line, Message: str(c.eval, c.argument(0, "message", "")), Raised: true})
+		panic(&Error{Line: c.line, Message: str(c.evaluation, c.argument(0, "message", "")), Raised: true})
 	}),
 }
 

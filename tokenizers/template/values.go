@@ -40,7 +40,7 @@ func fromGo(v any) any {
 		return int(v)
 	case func(string) string:
 		return function(func(c *call) any {
-			text := v(str(c.eval, c.argument(0, "", "")))
+			text := v(str(c.evaluation, c.argument(0, "", "")))
 			c.chargeText(len(text))
 			return text
 		})
@@ -80,7 +80,7 @@ func missingAttribute(of any, name string) undefined {
 }
 
 // requireDefined fails for an undefined value.
-func requireDefined(e eval, values ...any) {
+func requireDefined(e evaluation, values ...any) {
 	for _, v := range values {
 		if u, ok := v.(undefined); ok {
 			e.fail("%s", u.reason)
@@ -111,8 +111,8 @@ func truth(v any) bool {
 	return true
 }
 
-// list returns list(v), the elements that a for statement visits, and charges for them.
-func list(e eval, v any) []any {
+// elements returns list(v), the elements that a for statement visits, and charges for them.
+func elements(e evaluation, v any) []any {
 	switch v := v.(type) {
 	case []any:
 		e.charge(len(v))
@@ -152,7 +152,7 @@ func NewDict(pairs ...any) *Dict {
 	return d
 }
 
-func (d *Dict) set(e eval, key, value any) { d.put(hashKey(e, key), key, value) }
+func (d *Dict) set(e evaluation, key, value any) { d.put(hashKey(e, key), key, value) }
 
 func (d *Dict) put(hashed, key, value any) {
 	if i, known := d.index[hashed]; known {
@@ -167,7 +167,7 @@ func (d *Dict) put(hashed, key, value any) {
 	d.values = append(d.values, value)
 }
 
-func (d *Dict) get(e eval, key any) (any, bool) {
+func (d *Dict) get(e evaluation, key any) (any, bool) {
 	switch key.(type) {
 	case nil, bool, int, float64, string, tuple:
 	default:
@@ -180,9 +180,9 @@ func (d *Dict) get(e eval, key any) (any, bool) {
 }
 
 // hashKey returns a comparable form of a key, for Go maps. Equal keys have equal forms.
-func hashKey(e eval, key any) any { return hashKeyAt(e, key, 0) }
+func hashKey(e evaluation, key any) any { return hashKeyAt(e, key, 0) }
 
-func hashKeyAt(e eval, key any, depth int) any {
+func hashKeyAt(e evaluation, key any, depth int) any {
 	switch k := key.(type) {
 	case nil, int:
 		return k
@@ -209,9 +209,9 @@ func hashKeyAt(e eval, key any, depth int) any {
 // tupleKey is the hashKey of a tuple.
 type tupleKey string
 
-func hashTuple(e eval, items tuple, depth int) tupleKey {
+func hashTuple(e evaluation, items tuple, depth int) tupleKey {
 	var b strings.Builder
-	for _, item := range list(e, items) {
+	for _, item := range elements(e, items) {
 		element := hashKeyAt(e, item, depth+1)
 		text := fmt.Sprint(element)
 		e.chargeText(len(text))
@@ -231,14 +231,14 @@ func boolToInt(b bool) int {
 func dictMethod(d *Dict, name string) any {
 	switch name {
 	case "items":
-		return function(func(c *call) any { return d.items(c.eval) })
+		return function(func(c *call) any { return d.items(c.evaluation) })
 	case "keys":
 		return function(func(*call) any { return d.keys })
 	case "values":
 		return function(func(*call) any { return d.values })
 	case "get":
 		return function(func(c *call) any {
-			if v, ok := d.get(c.eval, c.argument(0, "key", nil)); ok {
+			if v, ok := d.get(c.evaluation, c.argument(0, "key", nil)); ok {
 				return v
 			}
 			return c.argument(1, "default", nil)
@@ -259,7 +259,7 @@ func unsafeMethod(typeName, name string) function {
 	}
 }
 
-func (d *Dict) items(e eval) []any {
+func (d *Dict) items(e evaluation) []any {
 	e.charge(len(d.keys))
 	pairs := make([]any, len(d.keys))
 	for i, key := range d.keys {
