@@ -17,12 +17,12 @@ type entry struct {
 	folder  *folder
 	recipe  *recipe
 	options Options
-	weights *weights
+	model   *model
 }
 
 // write writes the files of the entry.
 func (e *entry) write(dir string) error {
-	if err := e.weights.save(e.folder, filepath.Join(dir, "1")); err != nil {
+	if err := e.model.save(e.folder, filepath.Join(dir, "1")); err != nil {
 		return err
 	}
 	tokenizer, err := e.folder.tokenizer()
@@ -58,10 +58,10 @@ func (e *entry) check(dir string) error {
 
 // output returns the name of the output, and how many numbers a row of it has.
 func (e *entry) output() (name string, width int) {
-	if e.options.API == Ranking {
+	if e.options.API == apiRanking {
 		return outputLogits, 1
 	}
-	if t := findOutput(e.weights.model.Graph, outputVector); t != nil && len(dims(t)) == 2 && dims(t)[1] > 0 {
+	if t := findOutput(e.model.proto.Graph, outputVector); t != nil && len(dims(t)) == 2 && dims(t)[1] > 0 {
 		return outputVector, dims(t)[1]
 	}
 	return outputVector, e.folder.HiddenSize
@@ -81,7 +81,7 @@ func (e *entry) parameters() []Parameter {
 		{"owned_by", o.owner()},
 		{"created", strconv.FormatInt(o.Now.Unix(), 10)},
 	}
-	if o.API == Embedding {
+	if o.API == apiEmbedding {
 		_, width := e.output()
 		dimensions := strconv.Itoa(width)
 		if o.LeastDimensions > 0 {
@@ -99,7 +99,7 @@ func (e *entry) parameters() []Parameter {
 			Parameter{"pooling", r.pooling},
 		)
 	}
-	if e.weights.tensors != nil { // the graph was built here: see cells
+	if e.model.tensors != nil { // the graph was built here: see cells
 		parameters = append(parameters, Parameter{"padding_cost", paddingCost})
 	}
 	return append(parameters,
@@ -122,7 +122,7 @@ func (e *entry) config() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# Made by retort model import. Tensors and parameters: ../README.md; weights: CARD.md.\n")
 	fmt.Fprintf(&b, "name: %q\nbackend: \"onnxruntime\"\nmax_batch_size: 256\n\ninput [\n", e.name)
-	tensors := inputs(e.weights.model.Graph)
+	tensors := inputs(e.model.proto.Graph)
 	for i, t := range tensors {
 		comma := ","
 		if i == len(tensors)-1 {
@@ -147,17 +147,17 @@ func (e *entry) card(tokenizerSize int) []byte {
 	types := strings.Join(append([]string{f.ModelType}, f.Architectures...), ", ")
 	rows := [][2]string{
 		{"made by", "`retort model import`, " + o.Now.UTC().Format(time.DateOnly)},
-		{"source", fmt.Sprintf("folder `%s`, `%s` with sha256 `%s`", f.name(), e.weights.file, e.weights.sha256)},
+		{"source", fmt.Sprintf("folder `%s`, `%s` with sha256 `%s`", f.name(), e.model.file, e.model.sha256)},
 		{"licence", cmp.Or(f.licence(), "not stated in the folder: fill in")},
 		{"network", fmt.Sprintf("%s: %d layers, hidden size %d, %d heads, a vocabulary of %d tokens",
 			types, f.Layers, f.HiddenSize, f.Heads, f.VocabSize)},
-		{"storage", e.weights.storage},
+		{"storage", e.model.storage},
 		{"tokenizer", fmt.Sprintf("the folder's `tokenizer.json` (%d bytes) without its truncation and padding",
 			tokenizerSize)},
 		{"longest row", fmt.Sprintf("%d tokens, special tokens included", r.maxLength)},
 	}
 	task := "Passage ranking: one logit for a query and a passage."
-	if o.API == Embedding {
+	if o.API == apiEmbedding {
 		task = "Text embedding."
 		rows = append(rows,
 			[2]string{"pooling", fmt.Sprintf("%s, normalized: %v", r.pooling, r.normalize)},

@@ -99,7 +99,7 @@ func (f *folder) isRoberta() bool {
 	return slices.Contains([]string{"roberta", "xlm-roberta", "camembert"}, f.ModelType)
 }
 
-// checkEncoder refuses a config.json of a network that buildModel cannot build.
+// checkEncoder refuses a config.json of a network that buildGraph cannot build.
 func (f *folder) checkEncoder() error {
 	c := &f.modelConfig
 	switch {

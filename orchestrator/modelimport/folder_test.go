@@ -84,7 +84,7 @@ func newTiny(api string) *tiny {
 	linear(layer+"intermediate.dense", 4, 8)
 	linear(layer+"output.dense", 8, 4)
 	norm(layer + "output.LayerNorm")
-	if api == Ranking {
+	if api == apiRanking {
 		linear("pooler.dense", 4, 4)
 		linear("classifier", 4, 1)
 	} else {
@@ -168,7 +168,7 @@ func importTiny(t *testing.T, dir string, o Options) (*Result, error) {
 		o.Repository = filepath.Join(t.TempDir(), "repository")
 	}
 	if o.API == "" {
-		o.API = Embedding
+		o.API = apiEmbedding
 	}
 	opened := 0
 	o.Open = func(m *triton.Model) error {

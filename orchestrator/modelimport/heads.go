@@ -24,8 +24,8 @@ const (
 	irVersion = 8
 )
 
-// buildModel builds the graph of a model with weights in safetensors.
-func buildModel(f *folder, r *recipe, tensors *safetensors, o Options) (*onnxpb.ModelProto, error) {
+// buildGraph builds the graph of a model with weights in safetensors.
+func buildGraph(f *folder, r *recipe, tensors *safetensors, o Options) (*onnxpb.ModelProto, error) {
 	if err := f.checkEncoder(); err != nil {
 		return nil, err
 	}
@@ -33,11 +33,11 @@ func buildModel(f *folder, r *recipe, tensors *safetensors, o Options) (*onnxpb.
 	if err != nil {
 		return nil, err
 	}
-	g := newGraph(&onnxpb.GraphProto{Name: proto.String(f.ModelType)}, o.Precision == FP32)
+	g := newGraph(&onnxpb.GraphProto{Name: proto.String(f.ModelType)}, o.Precision == precisionFP32)
 	n := &network{graph: g, folder: f, source: tensors, prefix: prefix}
 	n.ids = n.input(inputIDs)
 	n.mask = n.input(inputMask)
-	if o.API == Ranking {
+	if o.API == apiRanking {
 		if err := checkClassifier(tensors, f.Architectures); err != nil {
 			return nil, err
 		}

@@ -13,16 +13,17 @@ import (
 
 // The APIs that have entries.
 const (
-	Embedding = "embedding"
-	Ranking   = "ranking"
+	apiEmbedding = "embedding"
+	apiRanking   = "ranking"
 )
 
-// Precisions. FP16 and FP32 say how weights are stored; arithmetic is in 32 bits. Int8 computes products with weight
-// matrices in integers (see quantizeProducts): about twice as fast on processors with VNNI, and a little less exact.
+// Precisions: fp16 and fp32 say how weights are stored, and arithmetic is in 32 bits. int8 computes products with
+// weight matrices in integers (see quantizeProducts): about twice as fast on processors with VNNI, and a little less
+// exact.
 const (
-	FP16 = "fp16"
-	FP32 = "fp32"
-	Int8 = "int8"
+	precisionFP16 = "fp16"
+	precisionFP32 = "fp32"
+	precisionInt8 = "int8"
 )
 
 // Options are the arguments and flags of retort model import. A flag that is set takes precedence over what the folder
@@ -81,12 +82,12 @@ func Import(o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	w, err := readWeights(f, r, o)
+	m, err := openModel(f, r, o)
 	if err != nil {
 		return nil, err
 	}
-	defer w.close()
-	e := &entry{name: name, folder: f, recipe: r, options: o, weights: w}
+	defer m.close()
+	e := &entry{name: name, folder: f, recipe: r, options: o, model: m}
 	if err := d.install(e.write, e.check); err != nil {
 		return nil, err
 	}
@@ -101,8 +102,8 @@ var (
 // entryName checks the API and the public id of an entry, and returns its name: name, or by default one derived from
 // the id.
 func entryName(api, id, name string) (string, error) {
-	if api != Embedding && api != Ranking {
-		return "", fmt.Errorf("api %q: only models of %s and %s can be imported", api, Embedding, Ranking)
+	if api != apiEmbedding && api != apiRanking {
+		return "", fmt.Errorf("api %q: only models of %s and %s can be imported", api, apiEmbedding, apiRanking)
 	}
 	if strings.TrimSpace(id) == "" {
 		return "", errors.New("id: the public id is missing")

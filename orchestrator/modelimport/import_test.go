@@ -57,15 +57,15 @@ func TestImportRefuses(t *testing.T) {
 			"", config("intermediate_size", 16), "tensor encoder.layer.0.intermediate.dense.weight has shape [8 4]",
 		},
 		"two labels in config.json": {
-			Ranking, config("id2label", object{"0": "no", "1": "yes"}), "config.json: id2label has 2 labels",
+			apiRanking, config("id2label", object{"0": "no", "1": "yes"}), "config.json: id2label has 2 labels",
 		},
 
 		"missing tensor": {
 			"", noTensor("encoder.layer.0.output.dense.bias"), "no tensor encoder.layer.0.output.dense.bias",
 		},
-		"no classifier": {Ranking, noTensor("classifier.weight"), "no classifier.weight"},
+		"no classifier": {apiRanking, noTensor("classifier.weight"), "no classifier.weight"},
 		"three labels in the classifier": {
-			Ranking,
+			apiRanking,
 			func(f *tiny, _ *Options) { f.tensors["classifier.weight"] = []int64{3, 4} },
 			"classifier.weight has 3 labels",
 		},
@@ -116,7 +116,7 @@ func TestImportRefuses(t *testing.T) {
 }
 
 func TestImportReadsFolder(t *testing.T) {
-	f := newTiny(Embedding)
+	f := newTiny(apiEmbedding)
 	f.files["sentence_bert_config.json"] = map[string]any{"max_seq_length": 20}
 	f.files["tokenizer_config.json"] = map[string]any{"model_max_length": 1e30}
 	f.files["config_sentence_transformers.json"] = map[string]any{
@@ -168,7 +168,7 @@ func TestImportReadsFolder(t *testing.T) {
 }
 
 func TestOptionsOverrideFolder(t *testing.T) {
-	f := newTiny(Embedding)
+	f := newTiny(apiEmbedding)
 	delete(f.files, "modules.json")
 	result, err := importTiny(t, f.write(t), Options{
 		Pooling: "cls", Normalize: new(bool), QueryPrefix: proto.String("q: "), MaxLength: 16, OwnedBy: "me",
@@ -197,7 +197,7 @@ func operators(t *testing.T, result *Result) (names []string) {
 
 func readGraph(t *testing.T, result *Result) *onnxpb.GraphProto {
 	t.Helper()
-	m, err := readModel(filepath.Join(result.Dir, "1", "model.onnx"))
+	m, err := readProto(filepath.Join(result.Dir, "1", "model.onnx"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,13 +210,13 @@ func TestPrecision(t *testing.T) {
 		want             int32
 	}{
 		"default":    {"F32", "", onnxFloat16},
-		"fp32":       {"F32", FP32, onnxFloat},
-		"BF16, fp16": {"BF16", FP16, onnxFloat16},
+		"fp32":       {"F32", precisionFP32, onnxFloat},
+		"BF16, fp16": {"BF16", precisionFP16, onnxFloat16},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := newTiny(Ranking)
+			f := newTiny(apiRanking)
 			f.dtype = c.dtype
-			result, err := importTiny(t, f.write(t), Options{API: Ranking, Precision: c.precision})
+			result, err := importTiny(t, f.write(t), Options{API: apiRanking, Precision: c.precision})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -233,16 +233,16 @@ func TestPrecision(t *testing.T) {
 func TestExternalData(t *testing.T) {
 	limit := maxFileSize
 	defer func() { maxFileSize = limit }()
-	f := newTiny(Embedding)
+	f := newTiny(apiEmbedding)
 	f.config["vocab_size"] = 800
 	f.tensors["embeddings.word_embeddings.weight"] = []int64{800, 4}
 	dir := f.write(t)
-	internal, err := importTiny(t, dir, Options{Precision: FP32})
+	internal, err := importTiny(t, dir, Options{Precision: precisionFP32})
 	if err != nil {
 		t.Fatal(err)
 	}
 	maxFileSize = 1000
-	external, err := importTiny(t, dir, Options{Precision: FP32})
+	external, err := importTiny(t, dir, Options{Precision: precisionFP32})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -265,7 +265,7 @@ func TestExternalData(t *testing.T) {
 }
 
 func TestForce(t *testing.T) {
-	dir := newTiny(Embedding).write(t)
+	dir := newTiny(apiEmbedding).write(t)
 	o := Options{Repository: t.TempDir()}
 	result, err := importTiny(t, dir, o)
 	if err != nil {
@@ -303,9 +303,9 @@ func TestONNXGraphs(t *testing.T) {
 	}{
 		"token states":     {"", nil, states, ""},
 		"vectors":          {"", nil, vectors, ""},
-		"logits":           {Ranking, nil, logits(1), ""},
-		"two logits":       {Ranking, nil, logits(2), "one logit"},
-		"no logits":        {Ranking, nil, states, "no logits"},
+		"logits":           {apiRanking, nil, logits(1), ""},
+		"two logits":       {apiRanking, nil, logits(2), "one logit"},
+		"no logits":        {apiRanking, nil, states, "no logits"},
 		"other output":     {"", nil, tensorInfo("x", onnxFloat, "batch", int64(4)), "none of sentence_embedding"},
 		"other input":      {"", ids("position_ids"), vectors, "position_ids"},
 		"input of 32 bits": {"", tensorInfo("token_type_ids", 6, "batch", "tokens"), vectors, "INT64"},

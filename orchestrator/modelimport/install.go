@@ -112,7 +112,7 @@ func withBatch(tensors []triton.TensorInfo) []triton.TensorInfo {
 
 // checkGraph compares the tensors of a graph with those of config.pbtxt.
 func checkGraph(path string, config *triton.ModelConfig) error {
-	m, err := readModel(path)
+	m, err := readProto(path)
 	if err != nil {
 		return err
 	}

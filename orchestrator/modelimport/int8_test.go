@@ -175,7 +175,7 @@ func TestPruneKeepsInitializersOfInnerGraphs(t *testing.T) {
 
 // The precision fp16 or fp32 does not apply to an ONNX graph.
 func TestPrecisionOfONNXGraph(t *testing.T) {
-	f := newTiny(Embedding)
+	f := newTiny(apiEmbedding)
 	dir := f.write(t)
 	result, err := importTiny(t, dir, Options{})
 	if err != nil {
@@ -184,7 +184,7 @@ func TestPrecisionOfONNXGraph(t *testing.T) {
 	if err := copyFile(result.Dir+"/1/model.onnx", dir+"/model.onnx"); err != nil {
 		t.Fatal(err)
 	}
-	_, err = importTiny(t, dir, Options{Weights: "onnx", Precision: FP16})
+	_, err = importTiny(t, dir, Options{Weights: "onnx", Precision: precisionFP16})
 	if err == nil || !strings.Contains(err.Error(), "precision fp16") {
 		t.Errorf("error %v, want %q in it", err, "precision fp16")
 	}

@@ -20,7 +20,7 @@ var stateOutputs = []string{"last_hidden_state", "token_embeddings"}
 // minPoolingOpset is the oldest opset to which pooling can be appended.
 const minPoolingOpset = 8
 
-func readModel(path string) (*onnxpb.ModelProto, error) {
+func readProto(path string) (*onnxpb.ModelProto, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
@@ -33,42 +33,42 @@ func readModel(path string) (*onnxpb.ModelProto, error) {
 }
 
 // readONNX reads the ONNX graph of a folder, and appends pooling if it returns token states to an embedding.
-func readONNX(f *folder, r *recipe, name string, o Options) (*weights, error) {
-	if o.Precision == FP16 || o.Precision == FP32 {
+func readONNX(f *folder, r *recipe, name string, o Options) (*model, error) {
+	if o.Precision == precisionFP16 || o.Precision == precisionFP32 {
 		return nil, fmt.Errorf("precision %s is for weights in safetensors: the graph %s can only be used "+
-			"as it is or in %s", o.Precision, name, Int8)
+			"as it is or in %s", o.Precision, name, precisionInt8)
 	}
-	w := &weights{file: name, unchanged: true, storage: "as in the file that was imported"}
+	m := &model{file: name, unchanged: true, storage: "as in the file that was imported"}
 	var err error
-	if w.model, err = readModel(f.path(name)); err != nil {
+	if m.proto, err = readProto(f.path(name)); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	if w.sha256, err = sha256Of(f.path(name)); err != nil {
+	if m.sha256, err = sha256Of(f.path(name)); err != nil {
 		return nil, err
 	}
-	for _, t := range w.model.Graph.Initializer {
+	for _, t := range m.proto.Graph.Initializer {
 		for _, fact := range t.ExternalData {
-			if fact.GetKey() == "location" && !slices.Contains(w.external, fact.GetValue()) {
-				w.external = append(w.external, fact.GetValue())
+			if fact.GetKey() == "location" && !slices.Contains(m.external, fact.GetValue()) {
+				m.external = append(m.external, fact.GetValue())
 			}
 		}
 	}
-	for _, file := range w.external {
+	for _, file := range m.external {
 		if !filepath.IsLocal(file) {
 			return nil, fmt.Errorf("%s: external data in %q, which is outside the folder", name, file)
 		}
 	}
-	if err = checkInputs(w.model.Graph); err == nil {
-		if o.API == Ranking {
-			err = checkLogits(w.model.Graph)
+	if err = checkInputs(m.proto.Graph); err == nil {
+		if o.API == apiRanking {
+			err = checkLogits(m.proto.Graph)
 		} else {
-			err = w.addPooling(r)
+			err = m.addPooling(r)
 		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return w, nil
+	return m, nil
 }
 
 // checkInputs refuses a graph whose inputs are not [batch, tokens] tensors that the gateway sends.
@@ -112,8 +112,8 @@ func checkLogits(g *onnxpb.GraphProto) error {
 
 // addPooling appends pooling to a graph that returns token states. It refuses a graph that returns neither states nor
 // one vector per row.
-func (w *weights) addPooling(r *recipe) error {
-	g := w.model.Graph
+func (m *model) addPooling(r *recipe) error {
+	g := m.proto.Graph
 	if t := findOutput(g, outputVector); t != nil {
 		if d := dims(t); elementType(t) != onnxFloat || len(d) != 2 || d[0] >= 0 {
 			return fmt.Errorf("output %s has element type %d and shape %v, not %d (FLOAT) and [batch, dimensions]",
@@ -135,7 +135,7 @@ func (w *weights) addPooling(r *recipe) error {
 		if err := r.checkPooling(); err != nil {
 			return err
 		}
-		if version := opsetVersion(w.model); version < minPoolingOpset {
+		if version := opsetVersion(m.proto); version < minPoolingOpset {
 			return fmt.Errorf("opset %d is too old to append pooling to output %s: %d is needed",
 				version, name, minPoolingOpset)
 		}
@@ -145,7 +145,7 @@ func (w *weights) addPooling(r *recipe) error {
 			states = appended.cast(states, onnxFloat)
 		}
 		appended.output(appended.pool(states, inputMask, r), outputVector, max(-1, dims(t)[2]))
-		w.unchanged = false
+		m.unchanged = false
 		return nil
 	}
 	return fmt.Errorf("the graph has outputs %v, none of %s, %s",

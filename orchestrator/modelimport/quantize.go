@@ -95,14 +95,14 @@ func (o QuantizeOptions) write(source, dir string, config []byte) error {
 	if err != nil {
 		return err
 	}
-	w := &weights{file: "model.onnx", storage: "as in the source"}
-	if w.model, err = readModel(graph); err != nil {
+	m := &model{file: "model.onnx", storage: "as in the source"}
+	if m.proto, err = readProto(graph); err != nil {
 		return err
 	}
-	if err := w.quantize(); err != nil {
+	if err := m.quantize(); err != nil {
 		return err
 	}
-	if err := w.save(nil, filepath.Join(dir, "1")); err != nil {
+	if err := m.save(nil, filepath.Join(dir, "1")); err != nil {
 		return err
 	}
 	files, err := os.ReadDir(source)
@@ -118,7 +118,7 @@ func (o QuantizeOptions) write(source, dir string, config []byte) error {
 		}
 	}
 	card := fmt.Appendf(nil, quantizedCard,
-		o.Name, o.Source, o.ID, o.Now.UTC().Format(time.DateOnly), o.Source, version, sum, w.storage)
+		o.Name, o.Source, o.ID, o.Now.UTC().Format(time.DateOnly), o.Source, version, sum, m.storage)
 	return errors.Join(
 		os.WriteFile(filepath.Join(dir, "CARD.md"), card, 0o644),
 		os.WriteFile(filepath.Join(dir, "config.pbtxt"), o.config(config), 0o644),

@@ -17,7 +17,7 @@ import (
 // matrix.
 func repositoryToQuantize(t *testing.T) (repository string) {
 	t.Helper()
-	result, err := importTiny(t, newTiny(Embedding).write(t), Options{})
+	result, err := importTiny(t, newTiny(apiEmbedding).write(t), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,7 @@ func readRecipe(f *folder, o Options) (*recipe, error) {
 	if err := r.readLength(f, o); err != nil {
 		return nil, err
 	}
-	if o.API == Ranking {
+	if o.API == apiRanking {
 		return r, nil
 	}
 	return r, errors.Join(r.readModules(f, o), r.readPrompts(f, o))

@@ -1,0 +1,108 @@
+package modelimport
+
+import (
+	"fmt"
+
+	"retort/orchestrator/modelimport/onnxpb"
+)
+
+// model is the ONNX model of an entry, and where it comes from.
+type model struct {
+	proto     *onnxpb.ModelProto
+	file      string       // source, in the folder
+	sha256    string       // of file
+	unchanged bool         // the entry gets a byte-for-byte copy of file
+	external  []string     // files with external data of the graph
+	storage   string       // for the card
+	tensors   *safetensors // of a graph that was built here, else nil
+}
+
+// onnxFiles are the places of a graph in a published folder.
+var onnxFiles = []string{"model.onnx", "onnx/model.onnx"}
+
+// openModel reads the ONNX graph of the folder, or builds one from weights in safetensors. For int8 it quantizes the
+// products.
+func openModel(f *folder, r *recipe, o Options) (*model, error) {
+	if o.API == apiRanking && len(f.Labels) > 1 {
+		return nil, fmt.Errorf("config.json: id2label has %d labels, but a ranker returns one logit", len(f.Labels))
+	}
+	m, err := readOrBuild(f, r, o)
+	if err != nil {
+		return nil, err
+	}
+	if o.Precision == precisionInt8 {
+		if err := m.quantize(); err != nil {
+			m.close()
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+func readOrBuild(f *folder, r *recipe, o Options) (*model, error) {
+	graph := ""
+	for _, name := range onnxFiles {
+		if graph == "" && f.has(name) {
+			graph = name
+		}
+	}
+	hasTensors := f.has(tensorsFile) || f.has(tensorsIndex)
+	switch {
+	case o.Weights == "onnx" && graph == "":
+		return nil, fmt.Errorf("%s has no model.onnx and no onnx/model.onnx", f.dir)
+	case o.Weights == "onnx" || (o.Weights == "" && !hasTensors && graph != ""):
+		return readONNX(f, r, graph, o)
+	}
+	tensors, err := openSafetensors(f)
+	if err != nil {
+		return nil, err
+	}
+	m, err := newModel(f, r, tensors, o)
+	if err != nil {
+		tensors.close()
+		if graph != "" {
+			return nil, fmt.Errorf("%w (--weights onnx uses %s instead)", err, graph)
+		}
+		return nil, err
+	}
+	return m, nil
+}
+
+// newModel builds a model from weights in safetensors.
+func newModel(f *folder, r *recipe, tensors *safetensors, o Options) (*model, error) {
+	m := &model{file: tensorsFile, storage: "fp16, computed in fp32", tensors: tensors}
+	if !f.has(m.file) {
+		m.file = tensorsIndex
+	}
+	if o.Precision == precisionFP32 {
+		m.storage = "fp32"
+	}
+	var err error
+	if m.sha256, err = sha256Of(f.path(m.file)); err != nil {
+		return nil, err
+	}
+	m.proto, err = buildGraph(f, r, tensors, o)
+	return m, err
+}
+
+// quantize makes the matrix products of the graph products of integers.
+func (m *model) quantize() error {
+	if len(m.external) > 0 {
+		return fmt.Errorf("%s: its weights are in other files (%v): products in int8 need them in the same file",
+			m.file, m.external)
+	}
+	products, err := quantizeProducts(m.proto)
+	if err != nil {
+		return fmt.Errorf("%s: %w", m.file, err)
+	}
+	m.unchanged = false
+	m.storage = fmt.Sprintf("%d products of matrices computed in int8 (weights in 7 bits with a scale per column, "+
+		"states in 8 bits with a scale per token, computed at run time); the rest %s", products, m.storage)
+	return nil
+}
+
+func (m *model) close() {
+	if m.tensors != nil {
+		m.tensors.close()
+	}
+}
