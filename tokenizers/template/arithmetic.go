@@ -64,49 +64,39 @@ func concatText(e evaluation, a, b string) string {
 
 // concat returns a + b for two texts, lists or tuples.
 func concat(e evaluation, a, b any) (any, bool) {
-	switch a := a.(type) {
-	case string:
-		if s, ok := b.(string); ok {
-			return concatText(e, a, s), true
-		}
-	case []any:
-		if more, ok := b.([]any); ok {
-			e.charge(len(a) + len(more))
-			return slices.Concat(a, more), true
-		}
-	case tuple:
-		if more, ok := b.(tuple); ok {
-			e.charge(len(a) + len(more))
-			return slices.Concat(a, more), true
-		}
+	s1, ok1 := a.(string)
+	s2, ok2 := b.(string)
+	if ok1 && ok2 {
+		return concatText(e, s1, s2), true
 	}
-	return nil, false
+	l1, l2, ok := sequences(a, b)
+	if !ok {
+		return nil, false
+	}
+	e.charge(len(l1) + len(l2))
+	return sequenceLike(a, slices.Concat(l1, l2)), true
 }
 
 // repeat returns v * n for a text, list or tuple.
 func repeat(e evaluation, v any, n int) (any, bool) {
 	const maxLength = 1 << 24
 	n = max(n, 0)
-	switch v := v.(type) {
-	case string:
-		if len(v) > 0 && n > maxLength/len(v) {
+	if s, ok := v.(string); ok {
+		if len(s) > 0 && n > maxLength/len(s) {
 			e.fail("the repeated string is too long")
 		}
-		e.chargeText(len(v) * n)
-		return strings.Repeat(v, n), true
-	case []any, tuple:
-		items, _ := sequence(v)
-		if len(items) > 0 && n > maxLength/len(items) {
-			e.fail("the repeated %s is too long", typeName(v))
-		}
-		e.charge(len(items) * n)
-		product := slices.Repeat(items, n)
-		if _, ok := v.(tuple); ok {
-			return tuple(product), true
-		}
-		return product, true
+		e.chargeText(len(s) * n)
+		return strings.Repeat(s, n), true
 	}
-	return nil, false
+	items, ok := sequence(v)
+	if !ok {
+		return nil, false
+	}
+	if len(items) > 0 && n > maxLength/len(items) {
+		e.fail("the repeated %s is too long", typeName(v))
+	}
+	e.charge(len(items) * n)
+	return sequenceLike(v, slices.Repeat(items, n)), true
 }
 
 func integerOperation(e evaluation, op string, a, b int) any {

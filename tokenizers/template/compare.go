@@ -77,9 +77,8 @@ func equalAt(e evaluation, a, b any, depth int) bool {
 		_, ok := b.(undefined)
 		return ok
 	case []any, tuple:
-		items, _ := sequence(a)
-		others, ok := sequence(b)
-		if !ok || typeName(a) != typeName(b) || len(items) != len(others) {
+		items, others, ok := sequences(a, b)
+		if !ok || len(items) != len(others) {
 			return false
 		}
 		e.charge(len(items))
@@ -116,9 +115,7 @@ func order(e evaluation, op string, a, b any) int {
 		e.chargeText(min(len(s1), len(s2)))
 		return strings.Compare(s1, s2)
 	}
-	l1, ok1 := sequence(a)
-	l2, ok2 := sequence(b)
-	if ok1 && ok2 && typeName(a) == typeName(b) {
+	if l1, l2, ok := sequences(a, b); ok {
 		for i := range min(len(l1), len(l2)) {
 			e.charge(1)
 			if !equal(e, l1[i], l2[i]) { // equal bounds the depth
@@ -129,17 +126,6 @@ func order(e evaluation, op string, a, b any) int {
 	}
 	e.fail("'%s' not supported between instances of '%s' and '%s'", op, typeName(a), typeName(b))
 	return 0
-}
-
-// sequence returns the elements of a list or tuple.
-func sequence(v any) ([]any, bool) {
-	switch v := v.(type) {
-	case []any:
-		return v, true
-	case tuple:
-		return v, true
-	}
-	return nil, false
 }
 
 // compare returns a op b.

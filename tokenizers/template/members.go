@@ -27,8 +27,8 @@ func attribute(e evaluation, of any, name string) any {
 		if method, ok := stringMethods[name]; ok {
 			return function(func(c *call) any { return method(c, v) })
 		}
-	case []any, tuple:
-		items, _ := sequence(v)
+	}
+	if items, ok := sequence(of); ok {
 		if method := sequenceMethod(items, name); method != nil {
 			return method
 		}
@@ -131,15 +131,15 @@ func sequenceMethod(items []any, name string) any {
 
 // length returns len(v).
 func length(e evaluation, v any) int {
+	if items, ok := sequence(v); ok {
+		return len(items)
+	}
 	switch v := v.(type) {
 	case string:
 		e.chargeText(len(v))
 		return utf8.RuneCountInString(v)
 	case *Dict:
 		return len(v.keys)
-	case []any, tuple:
-		items, _ := sequence(v)
-		return len(items)
 	case undefined:
 		return 0
 	}
@@ -170,10 +170,7 @@ func sliceValue(e evaluation, of, start, stop, step any) any {
 	for i := range picked {
 		picked[i] = items[s.at(i)]
 	}
-	if _, ok := of.(tuple); ok {
-		return tuple(picked)
-	}
-	return picked
+	return sequenceLike(of, picked)
 }
 
 // slice is a Python slice of a sequence: count indices, the first of which is start, step apart.

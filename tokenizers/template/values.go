@@ -101,25 +101,46 @@ func truth(v any) bool {
 		return v != 0
 	case string:
 		return v != ""
-	case []any:
-		return len(v) > 0
-	case tuple:
-		return len(v) > 0
 	case *Dict:
 		return len(v.keys) > 0
 	}
-	return true
+	items, ok := sequence(v)
+	return !ok || len(items) > 0
+}
+
+// sequence returns the items of a list or tuple.
+func sequence(v any) ([]any, bool) {
+	switch v := v.(type) {
+	case []any:
+		return v, true
+	case tuple:
+		return v, true
+	}
+	return nil, false
+}
+
+// sequences returns the items of two lists or of two tuples.
+func sequences(a, b any) (items, others []any, ok bool) {
+	items, ok = sequence(a)
+	others, ok2 := sequence(b)
+	return items, others, ok && ok2 && typeName(a) == typeName(b)
+}
+
+// sequenceLike returns items as a tuple if v is one, else as a list.
+func sequenceLike(v any, items []any) any {
+	if _, ok := v.(tuple); ok {
+		return tuple(items)
+	}
+	return items
 }
 
 // elements returns list(v), the elements that a for statement visits, and charges for them.
 func elements(e evaluation, v any) []any {
+	if items, ok := sequence(v); ok {
+		e.charge(len(items))
+		return items
+	}
 	switch v := v.(type) {
-	case []any:
-		e.charge(len(v))
-		return v
-	case tuple:
-		e.charge(len(v))
-		return v
 	case undefined:
 		return nil
 	case *Dict:
