@@ -177,6 +177,8 @@ type Generated struct {
 	Unfinished *Unfinished `json:"unfinished,omitempty"`
 }
 
+var _ unfinished.Answer = Generated{}
+
 // ExplainUnfinished implements unfinished.Answer.
 func (g Generated) ExplainUnfinished() *unfinished.Explanation {
 	if g.Unfinished == nil {

@@ -80,6 +80,8 @@ type Response struct {
 	Unfinished *unfinished.Explanation `json:"unfinished,omitempty"`
 }
 
+var _ unfinished.Answer = Response{}
+
 // ExplainUnfinished implements unfinished.Answer.
 func (r Response) ExplainUnfinished() *unfinished.Explanation { return r.Unfinished }
 
