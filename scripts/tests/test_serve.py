@@ -77,7 +77,7 @@ def test_a_wrong_setting_is_named(tmp_path):
         timeout=PATIENCE,
     )
     assert ended.returncode == 1
-    assert f"RETORT_{DELAY}=soon: a whole number" in ended.stderr
+    assert f"RETORT_{DELAY}=soon: must be a whole number" in ended.stderr
 
 
 def listening_ports(pids: list[int]) -> dict[int, IPv4Address | IPv6Address]:
