@@ -22,6 +22,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from scripts.release import materials, notices
+from scripts.release.materials import output
 
 ROOT = Path(__file__).resolve().parents[2]
 CHART = ROOT / "scripts/deploy/chart"
@@ -34,7 +35,7 @@ def main() -> None:
     parser.add_argument("--uncommitted", action="store_true", help="allow changes that are not committed")
     parser.add_argument("--without-models", action="store_true", help="leave out the archive of the model repository")
     options = parser.parse_args()
-    changes = output("git", "status", "--porcelain")
+    changes = output("git", "status", "--porcelain", cwd=ROOT)
     if changes and not options.uncommitted:
         sys.exit(f"changes are not committed:\n{changes}")
     shutil.rmtree(options.folder, ignore_errors=True)
@@ -44,7 +45,7 @@ def main() -> None:
 
 def build(folder: Path, tools: Path, with_models: bool) -> None:
     """Writes the files of the release into an empty folder."""
-    version, time = program_version(), int(output("git", "log", "-1", "--format=%ct"))
+    version, time = program_version(), int(output("git", "log", "-1", "--format=%ct", cwd=ROOT))
     os.environ["SOURCE_DATE_EPOCH"] = str(time)  # dpkg-deb, gzip
     architecture = output("dpkg", "--print-architecture")
     with tempfile.TemporaryDirectory() as scratch:
@@ -53,7 +54,7 @@ def build(folder: Path, tools: Path, with_models: bool) -> None:
         found = materials.of(binary, ROOT)
         (folder / "THIRD-PARTY-NOTICES.txt").write_text(notices.text(found))
         bill = folder / f"retort_{version}_{architecture}.cdx.json"
-        bill.write_text(materials.bill(binary, version, found, tools / "release/cyclonedx-gomod"))
+        bill.write_text(materials.bill(binary, ROOT, version, found, tools / "release/cyclonedx-gomod"))
         run(
             "scripts/deploy/package/build.sh",
             str(binary),
@@ -69,7 +70,7 @@ def build(folder: Path, tools: Path, with_models: bool) -> None:
         shutil.unpack_archive(Path(scratch, f"retort-{version}.tgz"), chart)
         pack(folder / f"retort-{version}.tgz", "retort", files_of(chart / "retort"), time)
     if with_models:
-        tracked = output("git", "ls-files", "model_repository").splitlines()
+        tracked = output("git", "ls-files", "model_repository", cwd=ROOT).splitlines()
         models = [(ROOT / name, name.removeprefix("model_repository/")) for name in tracked]
         pack(folder / f"retort-models_{version}.tar.gz", "model_repository", models, time)
     sums = [f"{digest(file)}  {file.name}\n" for file in sorted(folder.iterdir())]
@@ -107,11 +108,6 @@ def digest(file: Path) -> str:
     """The SHA-256 of a file's contents, in hexadecimal."""
     with file.open("rb") as content:
         return hashlib.file_digest(content, "sha256").hexdigest()
-
-
-def output(*command: str) -> str:
-    """What a command prints."""
-    return subprocess.run(command, cwd=ROOT, check=True, text=True, stdout=subprocess.PIPE).stdout.strip()
 
 
 def run(*command: str) -> None:

@@ -43,11 +43,18 @@ def go_modules(binary: Path, root: Path) -> list[Material]:
     toolchain = info["GoVersion"].removeprefix("go")
     goroot = Path(output("go", "env", "GOROOT"))
     found = [Material("Go", toolchain, f"pkg:golang/std@{toolchain}", licence_of(goroot))]
-    for module in sorted(info["Deps"], key=lambda module: module["Path"]):
-        name, version = module["Path"], module["Version"]
-        folder = Path(output("go", "list", "-m", "-f", "{{.Dir}}", f"{name}", cwd=root))
-        found.append(Material(name, version, f"pkg:golang/{name}@{version}", licence_of(folder)))
+    versions = {module["Path"]: module["Version"] for module in info["Deps"]}
+    folders = module_folders(root, *sorted(versions))
+    for name, folder in folders.items():
+        purl = f"pkg:golang/{name}@{versions[name]}"
+        found.append(Material(name, versions[name], purl, licence_of(folder)))
     return found
+
+
+def module_folders(root: Path, *names: str) -> dict[str, Path]:
+    """The folders of Go modules, by name, in the order of the names."""
+    lines = output("go", "list", "-m", "-f", "{{.Path}} {{.Dir}}", *names, cwd=root).splitlines()
+    return {name: Path(folder) for name, folder in (line.split(" ", 1) for line in lines)}
 
 
 def licence_of(folder: Path) -> str:
@@ -82,7 +89,7 @@ def third_party(root: Path) -> list[Material]:
 
 def swagger_ui(root: Path) -> Material:
     """The page for API descriptions: a Go module contains it without its licence."""
-    bundle = Path(output("go", "list", "-m", "-f", "{{.Dir}}", SWAGGER_MODULE, cwd=root), "dist/swagger-ui-bundle.js")
+    bundle = module_folders(root, SWAGGER_MODULE)[SWAGGER_MODULE] / "dist/swagger-ui-bundle.js"
     match = re.search(r'PACKAGE_VERSION:"([^"]+)"', bundle.read_text())
     if not match:
         raise RuntimeError(f"{bundle} has no version")
@@ -106,9 +113,8 @@ def shared_libraries(binary: Path) -> list[tuple[str, str]]:
     return [(name, output("dpkg-query", "--show", "--showformat", "${Version}", name)) for name in sorted(owners)]
 
 
-def bill(binary: Path, version: str, materials: list[Material], gomod: Path) -> str:
+def bill(binary: Path, root: Path, version: str, materials: list[Material], gomod: Path) -> str:
     """The software bill of materials: CycloneDX 1.6, JSON."""
-    root = Path(__file__).resolve().parents[2]
     command = [gomod, "bin", "-json", "-std", "-noserial", "-notimestamp", "-output-version", "1.6"]
     document = json.loads(output(*map(str, command), "-version", f"v{version}", str(binary)))
     components = document["components"]
@@ -152,5 +158,5 @@ def models(root: Path) -> list[dict]:
 
 
 def output(*command: str, cwd: Path | None = None) -> str:
-    """What a command prints."""
+    """What a command prints, without the white space around it."""
     return subprocess.run(command, cwd=cwd, check=True, text=True, stdout=subprocess.PIPE).stdout.strip()
