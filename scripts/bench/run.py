@@ -8,6 +8,8 @@
     make bench UPDATE=1 PART=latent     also write the output into the part's section of SPEED.md
 
 parts:
+  start       what `make run` costs in a new clone: seconds of the first run, with all downloads, and of the second;
+              memory and disk. Some minutes, and a network
   embedding   throughput, latency and mixed lengths of the gateway; against tensors sent directly to the same Triton,
               ONNX Runtime alone (texts sorted by length, in calls of the fastest size) and infinity-emb.
               RETORT_BENCH_PEER=0 leaves out infinity, whose first start installs 5 GB. The local Triton runs graphs
@@ -35,8 +37,8 @@ parts:
               seconds until all know a change. Small servers stand in for the Tritons. 2 minutes on idle cores;
               ARGS="-gateways 10 -seconds 5" is shorter
 
-The parts before tokenizers start a Triton of their own. ARGS go to the program of the only part named. A round in which
-other programs used more than 5 % of the machine is repeated, and no bound is judged if they used more than 10 %.
+The parts from embedding to jobs start a Triton of their own. ARGS go to the program of the only part named. A round in
+which other programs used more than 5 % of the machine is repeated, and no bound is judged if they used more than 10 %.
 """
 
 from __future__ import annotations
@@ -345,6 +347,7 @@ PARTS_WITH_TRITON: dict[str, Callable[[str, list[str]], int]] = {
     "jobs": jobs,
 }
 PARTS: dict[str, Callable[[list[str]], int]] = {
+    "start": lambda extra: run([sys.executable, HERE / "start.py", *extra]),
     **{name: functools.partial(with_triton, name) for name in PARTS_WITH_TRITON},
     "int8": int8,
     "tokenizers": lambda extra: run([bench_python(), HERE / "tokenizers_bench.py", *extra]),

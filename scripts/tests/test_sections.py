@@ -19,7 +19,9 @@ PAGES = {
     served.ENTRY / "DRAWINGS.md": [drawings.SECTION],
     served.ENTRY / "OSRA.md": [osra.SECTION],
     pmo.PAGE: [pmo.SECTION],
+    ROOT / "README.md": ["costs", "quality"],
     ROOT / "scripts/bench/SPEED.md": [
+        "start",
         "embedding",
         "int8",
         "ranking",

@@ -1,0 +1,234 @@
+"""Writes the figures of README.md and its plot of speed. Both come from the pages into which commands write what they
+measure, so no figure is copied by hand.
+
+    python -m scripts.readme            exit status 1 if README.md or the plot is out of date
+    python -m scripts.readme --write    write both
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import re
+import sys
+from pathlib import Path
+
+from scripts import sections
+
+ROOT = Path(__file__).resolve().parents[1]
+README = ROOT / "README.md"
+PLOT = ROOT / "scripts/bench/speed.svg"
+SPEED = "scripts/bench/SPEED.md"
+LATENT = "model_repository/latent_encoder/EVALUATION.md"
+MASKED = "model_repository/masked/EVALUATION.md"
+READER = "model_repository/molecule_reader/EVALUATION.md"
+RETRIEVAL = "model_repository/RETRIEVAL.md"
+
+
+def find(page: str, section: str, pattern: str) -> str:
+    """The first group of a pattern in a generated section of a page. LookupError: it is not there."""
+    start, end = sections.marks(section)
+    text = (ROOT / page).read_text()
+    if start not in text or end not in text:
+        raise LookupError(f"{page} has no section {section}")
+    match = re.search(pattern, text.partition(start)[2].partition(end)[0], re.MULTILINE)
+    if not match:
+        raise LookupError(f"{page}, section {section}: nothing matches {pattern}")
+    return match[1]
+
+
+def embedding_rate(load: str) -> str:
+    return find(SPEED, "embedding", rf"^\| {load}[^|]*\| (\d+) \(")
+
+
+def costs() -> str:
+    """The table of what a start and the service cost."""
+    start = {
+        name: find(SPEED, "start", rf"^\| {pattern}[^|]*\| (\d+) \w+ \|")
+        for name, pattern in {
+            "first": "first `make run`",
+            "second": "second",
+            "gateway": "memory after a call of each API: gateway",
+            "triton": "the same: Triton",
+            "packages": "disk: Python packages",
+            "checkout": "disk: files of the checkout",
+            "history": "disk: history",
+        }.items()
+    }
+    processor = find(SPEED, "start", r"(\d+ cores of [^(]+?) \(")
+    texts = embedding_rate("requests of 32 short texts")
+    pairs = find(SPEED, "ranking", r"^\| a query and 32 passages[^|]*\| (\d+) \(")
+    molecules = find(SPEED, "masked", r"^\| one request for 100 \|.*\| (\d+) \|$")
+    evaluations = find(SPEED, "latent", r"1 at once: (\d+) evaluations/s")
+    token = find(SPEED, "chat", r"^\| whole answer with the SMILES \| ([\d.]+) ms")
+    disk = int(start["checkout"]) + int(start["history"]) + int(start["packages"])
+    rows = [
+        ("hardware of these figures", f"{processor}; no GPU", f"[SPEED.md]({SPEED})"),
+        ("first `make run`, downloads included", f"{start['first']} s", "`make bench PART=start`"),
+        ("second", f"{start['second']} s", "the same"),
+        (
+            "memory with every shipped model loaded",
+            f"{start['gateway']} MB for the gateway, {start['triton']} MB for Triton",
+            "the same",
+        ),
+        ("disk: clone, and the local Triton's packages", f"{disk} MB", "the same"),
+        ("embedding, short texts, 32 a request", f"{texts} texts/s", "`make bench PART=embedding`"),
+        ("ranking, passages of 10 to 120 tokens", f"{pairs} passages/s", "`make bench PART=ranking`"),
+        ("masked molecules, one request for 100", f"{molecules} molecules/s", "`make bench PART=masked`"),
+        ("latent search, one request", f"{evaluations} evaluations/s", "`make bench PART=latent`"),
+        ("chat: a drawing read and answered", f"{token} ms", "`make bench PART=chat`"),
+    ]
+    return table(("what", "cost", "measured by"), rows)
+
+
+def quality() -> str:
+    """One sentence for each model: one figure, its yardstick and the command."""
+    success = find(LATENT, "qed", r"^\| 1,500 \| 100 \| ([\d.]+)%")
+    exact = 100 * float(find(LATENT, "round_trip", r"^\| broad_valid.smi.gz \| 1000 \| \S+ \| ([\d.]+) \|"))
+    drawn = find(MASKED, "eval-masked", r"^\| \*\*Retort, drawn once\*\* \|(?:[^|]*\|){3} ([\d.]+) ±")
+    published = find(MASKED, "eval-masked", r"^\| GenMol V2, published \|(?:[^|]*\|){3} ([\d.]+) \|")
+    clef = find(READER, "eval-drawings", r"^\| CLEF \(scanned patents, held out\) \| 200 \| ([\d.]+)%")
+    osra = find(READER, "eval-osra", r"^\| CLEF \(scanned patents, held out\) \| 200 \| ([\d.]+)%")
+    outside = re.findall(
+        r"^\| mean \| *\| *\| ([\d.]+) \| ([\d.]+) \|.*\| ([\d.]+) \| ([\d.]+) \| [+-][\d.]+ \|$",
+        (ROOT / RETRIEVAL).read_text(),
+        re.MULTILINE,
+    )[1]
+    plain, embedded, before, after = outside
+    rows = [
+        (
+            "latent",
+            f"{exact:.1f} % of 1,000 unseen bioactive molecules and natural products decode back exactly.",
+            f"`make eval-latent` ([all]({LATENT}))",
+        ),
+        (
+            "latent",
+            f"{success} % of 100 starts reach QED 0.9 at similarity 0.4 with 1,500 evaluations "
+            "(MolMIM, published: 94.6 % of 800 starts with up to 50,000).",
+            "`make eval-latent`",
+        ),
+        (
+            "masked",
+            f"{drawn} % of de novo molecules, each drawn once, have QED of at least 0.6 and SA of at most 4 "
+            f"(GenMol V2, published: {published} %).",
+            f"`make eval-masked` ([all]({MASKED}))",
+        ),
+        (
+            "embedding",
+            f"{embedded} points of nDCG@10 on six collections far from its training (all-MiniLM-L6-v2: {plain}).",
+            f"[commands]({RETRIEVAL})",
+        ),
+        (
+            "ranking",
+            f"{after} points on the same, over the embedding's best (the embedding's own order: {before}).",
+            f"[commands]({RETRIEVAL})",
+        ),
+        (
+            "chat",
+            f"{clef} % of 200 scanned drawings of US patents (CLEF, a part without R groups) are read "
+            f"exactly (OSRA on the same 200: {osra} %).",
+            f"[commands]({READER})",
+        ),
+    ]
+    return table(("model", "figure and yardstick", "command"), rows)
+
+
+def table(heading: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    lines = [heading, ("---",) * len(heading), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def ratios() -> list[tuple[str, float]]:
+    """What is compared with what, and how many times as fast Retort is."""
+    peer = r"[^\n]*?\| peer \| [^|]*\| ([\d.]+) \("
+    return [
+        ("embedding, single texts\nagainst infinity-emb", float(find(SPEED, "embedding", "^\\| single short" + peer))),
+        (
+            "embedding, 32 texts a request\nagainst infinity-emb",
+            float(find(SPEED, "embedding", "^\\| requests of 32 short" + peer)),
+        ),
+        (
+            "ranking, 32 passages\nagainst infinity-emb",
+            float(find(SPEED, "ranking", r"^\| a query and 32 passages" + peer)),
+        ),
+        (
+            "latent, decoding 100 states\nagainst PyTorch in fp32 with cache",
+            float(find(SPEED, "latent", r"PyTorch fp32 with cache \d+ ms: ([\d.]+) times")),
+        ),
+        (
+            "masked, 100 molecules\nagainst PyTorch in fp32",
+            float(find(SPEED, "masked", r"against PyTorch in fp32: ([\d.]+) times")),
+        ),
+        (
+            "tokenizer of BERT (WordPiece)\nagainst Hugging Face tokenizers",
+            float(find(SPEED, "tokenizers", r"^wordpiece: .*\n.*\n.*Go is ([\d.]+) times")),
+        ),
+        (
+            "QED, SA, logP and fingerprints\nagainst Python RDKit",
+            float(find(SPEED, "chem", r"^Go / Python +x +[\d.]+ +([\d.]+)")),
+        ),
+        (
+            "CMA-ES in 512 dimensions\nagainst cma",
+            float(find(SPEED, "cmaes", r"^\| 512 \| 1 \|(?:[^|]*\|){2} ([\d.]+) ")),
+        ),
+    ]
+
+
+def plot() -> str:
+    """The plot of the ratios, as SVG with text as text."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    matplotlib.rcParams.update({"svg.hashsalt": "retort", "svg.fonttype": "none", "font.family": "sans-serif"})
+    from matplotlib import pyplot
+
+    names, values = zip(*reversed(ratios()))
+    figure, axes = pyplot.subplots(figsize=(8, 4.2), layout="constrained")
+    axes.barh(names, [value - 1 for value in values], left=1, height=0.6, color="#2a6f97")
+    for row, value in enumerate(values):
+        axes.annotate(f"{value:.1f}", (max(value, 1), row), xytext=(4, 0), textcoords="offset points", va="center")
+    axes.axvline(1, color="black", linewidth=1)
+    axes.set_xscale("log")
+    ticks = [1, 2, 5, 10, 20]
+    axes.set_xticks(ticks, [f"{tick}×" for tick in ticks])
+    axes.minorticks_off()
+    axes.set_xlim(0.9, 24)
+    axes.set_title("How many times as fast on the same two cores (1: equally fast)", fontsize=10)
+    axes.tick_params(axis="y", labelsize=8, length=0)
+    for side in ("top", "right", "left"):
+        axes.spines[side].set_visible(False)
+    out = io.StringIO()
+    figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
+    pyplot.close(figure)
+    return re.sub(r"[ \t]+$", "", out.getvalue(), flags=re.MULTILINE)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m scripts.readme", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--write", action="store_true", help="write instead of checking")
+    options = parser.parse_args()
+    image = plot()
+    found = {"costs": costs(), "quality": quality()}
+    if options.write:
+        for name, text in found.items():
+            sections.write(README, name, text)
+        PLOT.write_text(image)
+        return 0
+    page = README.read_text()
+    stale = [f"README.md, section {name}" for name, text in found.items() if not is_current(page, name, text)]
+    if not PLOT.exists() or PLOT.read_text() != image:
+        stale.append(str(PLOT.relative_to(ROOT)))
+    for name in stale:
+        print(f"{name} is out of date: python -m scripts.readme --write", file=sys.stderr)
+    return 1 if stale else 0
+
+
+def is_current(page: str, name: str, text: str) -> bool:
+    start, end = sections.marks(name)
+    return f"{start}{text}\n{end}" in page
+
+
+if __name__ == "__main__":
+    sys.exit(main())
