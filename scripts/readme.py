@@ -11,6 +11,7 @@ import argparse
 import io
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from scripts import sections
@@ -133,7 +134,7 @@ def quality() -> str:
     return table(("model", "figure and yardstick", "command"), rows)
 
 
-def table(heading: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+def table(heading: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
     lines = [heading, ("---",) * len(heading), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
