@@ -21,7 +21,7 @@ type reference struct {
 // TestReference renders small templates and compares with Jinja2.
 func TestReference(t *testing.T) { compareWithReference(t, "snippets", 100) }
 
-// TestCited renders the templates of orchestrator/decisions/0012-chat-templates.md, on which other Go engines fail.
+// TestCited renders templates on which other Go engines fail: orchestrator/decisions/0012-chat-templates.md.
 func TestCited(t *testing.T) { compareWithReference(t, "cited", 20) }
 
 func compareWithReference(t *testing.T, name string, least int) {
