@@ -4,18 +4,22 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
+	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
-// arrows says which rooms each room may import. Rooms that are absent here may not exist: a new one needs a line.
+// arrows says which packages of this module each package may import. A package that is absent here may not exist.
 var arrows = map[string][]string{
 	"orchestrator":            {"*"},
-	".":                       {},
 	"orchestrator/fault":      {},
 	"orchestrator/wire":       {},
 	"orchestrator/telemetry":  {},
@@ -104,7 +108,7 @@ func textInterface(api string) []string {
 	}
 }
 
-// api is what every documented API may import: the shared rooms, never a sister.
+// api is what every documented API may import: shared packages, never another API.
 func api(more ...string) []string {
 	return append([]string{
 		"orchestrator/fault", "orchestrator/wire", "orchestrator/telemetry", "orchestrator/gateway",
@@ -115,19 +119,49 @@ func api(more ...string) []string {
 }
 
 func TestArrows(t *testing.T) {
-	for room, imports := range roomImports(t) {
-		allowed, known := arrows[room]
+	packages := packageImports(t)
+	for name := range arrows {
+		if _, exists := packages[name]; !exists {
+			t.Errorf("package %s of the table of arrows does not exist", name)
+		}
+	}
+	for name, imports := range packages {
+		allowed, known := arrows[name]
 		if !known {
-			if !strings.HasPrefix(room, "scripts/") {
-				t.Errorf("room %s is not in the table of arrows", room)
+			if !strings.HasPrefix(name, "scripts/") {
+				t.Errorf("package %s is not in the table of arrows", name)
 			}
 			continue
 		}
 		for _, to := range imports {
 			if !slices.Contains(allowed, to) && !slices.Contains(allowed, "*") {
-				t.Errorf("%s imports %s, which the table of arrows does not allow", room, to)
+				t.Errorf("%s imports %s, which the table of arrows does not allow", name, to)
 			}
 		}
+	}
+}
+
+// TestPackagesAreDocumented compares the packages of ARCHITECTURE.md with those of the table of arrows.
+func TestPackagesAreDocumented(t *testing.T) {
+	text, err := os.ReadFile("ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(text), "\n| area | package | contents |\n")
+	table, _, _ := strings.Cut(after, "\n\n")
+	var documented []string
+	for row := range strings.Lines(table) {
+		for _, name := range regexp.MustCompile("`([a-z/]+)`").FindAllStringSubmatch(strings.Split(row, "|")[2], -1) {
+			if _, known := arrows[name[1]]; known {
+				documented = append(documented, name[1])
+			} else {
+				documented = append(documented, "orchestrator/"+name[1])
+			}
+		}
+	}
+	slices.Sort(documented)
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(arrows)), documented); diff != "" {
+		t.Errorf("the packages of ARCHITECTURE.md differ (-arrows +documented):\n%s", diff)
 	}
 }
 
@@ -159,18 +193,19 @@ func TestBorders(t *testing.T) {
 	}
 }
 
-func roomImports(t *testing.T) map[string][]string {
-	rooms := map[string][]string{}
+// packageImports lists the packages of this module that each package imports.
+func packageImports(t *testing.T) map[string][]string {
+	packages := map[string][]string{}
 	for file, imports := range fileImports(t) {
-		room := path.Dir(file)
-		rooms[room] = append(rooms[room], nil...)
+		name := path.Dir(file)
+		packages[name] = append(packages[name], nil...)
 		for _, to := range imports {
-			if own, ok := strings.CutPrefix(to, "retort/"); ok {
-				rooms[room] = append(rooms[room], own)
+			if inModule, ok := strings.CutPrefix(to, "retort/"); ok {
+				packages[name] = append(packages[name], inModule)
 			}
 		}
 	}
-	return rooms
+	return packages
 }
 
 // fileImports lists the imports of every Go file that is not a test.
