@@ -19,7 +19,7 @@ FORM = re.compile(
 STATUS = re.compile(r"accepted|(?:accepted; amended|superseded) by \[(\d{4})\]\((\1-[a-z0-9-]+\.md)\)")
 MAX_WORDS = 400
 
-EXPERIMENTS = set(re.findall(r"\d{4}", INDEX.partition("\nNumbers ")[2]))
+EXPERIMENTS = re.findall(r"^\| (\d{4}) \| \[", INDEX, re.MULTILINE)
 """Numbers of the records that became experiments."""
 DECISIONS = sorted(
     path for path in FOLDER.glob("*.md") if path.name != "README.md" and path.name[:4] not in EXPERIMENTS
@@ -49,4 +49,12 @@ def test_a_decision_has_the_form_and_is_in_the_index(path: Path) -> None:
 def test_every_number_is_one_decision_or_experiment() -> None:
     rows = re.findall(r"^\| \[(\d{4})\]\(", INDEX, re.MULTILINE)
     assert rows == [path.name[:4] for path in DECISIONS]
-    assert sorted(rows + list(EXPERIMENTS)) == [f"{n:04}" for n in range(1, len(rows) + len(EXPERIMENTS) + 1)]
+    assert sorted(rows + EXPERIMENTS) == [f"{n:04}" for n in range(1, len(rows) + len(EXPERIMENTS) + 1)]
+
+
+def test_named_tests_exist() -> None:
+    pages = [*DECISIONS, ROOT / "orchestrator" / "ARCHITECTURE.md"]
+    named = set(re.findall(r"`(Test[A-Z]\w+|test_\w+)(?:\.py)?`", "".join(page.read_text() for page in pages)))
+    files = [*ROOT.glob("orchestrator/**/*_test.go"), *(ROOT / "scripts" / "tests").rglob("test_*.py")]
+    defined = {name for file in files for name in re.findall(r"^(?:func|def) (\w+)\(", file.read_text(), re.MULTILINE)}
+    assert named and named <= defined | {file.stem for file in files}, named - defined
