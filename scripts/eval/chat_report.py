@@ -55,7 +55,7 @@ def text(results: dict) -> str:
         "\n\n".join(
             [
                 f"`{results['model']}`, {results['day']}, `{command}`:",
-                "## Reading",
+                "### Reading",
                 table(
                     [
                         "style",
@@ -68,20 +68,20 @@ def text(results: dict) -> str:
                     ],
                     lines,
                 ),
-                "## Questions",
+                "### Questions",
                 "Right by the molecule that was drawn; in brackets: by the molecule that was read, "
                 "that is, understood and answered rightly.",
                 table(
                     ["question", "asked", *styles],
                     kinds(styles, "questions", lambda rows: [f"{share(rows)} ({share(rows, 'follows')})"]),
                 ),
-                "## Several turns and several drawings",
+                "### Several turns and several drawings",
                 table(
                     ["", "asked", *styles],
                     kinds(styles, "follow-ups", lambda rows: [share(rows)])
                     + kinds(styles, "pairs", lambda rows: [share(rows)]),
                 ),
-                "## Refusals",
+                "### Refusals",
                 table(
                     ["", "asked", "refused"],
                     kinds({"": {"refusals": results["refusals"]}}, "refusals", lambda rows: [share(rows)]),

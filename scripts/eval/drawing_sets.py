@@ -26,7 +26,7 @@ from scripts.train.vision import abbreviations, augmentation, corpus, uneven_lay
 from scripts.train.vision.drawing import has_defined_double_bonds
 
 PROGRAMS = ("indigo", "openbabel", "cdk", "chython", "openchemlib", "smilesdrawer", "pikachu")
-PLAIN = ", nothing set"
+PLAIN = ", default settings"
 """Suffix of a program's name for drawings from SMILES with its default settings."""
 Pictures = list[tuple[str, bytes]]
 TUNED_ON = 200

@@ -7,8 +7,8 @@ scripts.train.vision.other_programs with --molecules; --list FILE writes the lis
 adds scanned patents (drawing_sets.scanned). The figures of a kind are the shares of exact SMILES, of drawings that the
 model says are unreadable, and of wrong SMILES with and without a warning.
 
---write writes the table into its section of the model's DRAWINGS.md. It needs all kinds and at least MIN_COUNT drawings
-of each. scripts.eval.osra measures another program on some of the same drawings.
+--write writes the table into its section of the model's EVALUATION.md. It needs all kinds and at least MIN_COUNT
+drawings of each. scripts.eval.osra measures another program on some of the same drawings.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def main(arguments: list[str] | None = None) -> None:
         "--list", type=Path, help="only write the molecules into this file, for scripts.train.vision.other_programs"
     )
     parser.add_argument("--write", action="store_true", help="write the table into its section of the page")
-    parser.add_argument("--page", type=Path, default=served.ENTRY / "DRAWINGS.md", help="the page of --write")
+    parser.add_argument("--page", type=Path, default=served.ENTRY / "EVALUATION.md", help="the page of --write")
     given = parser.parse_args(arguments)
     if given.write:
         if given.count < MIN_COUNT or not given.drawings or not given.scanned:

@@ -3,8 +3,8 @@
     python -m scripts.eval.osra --scanned FOLDER --drawings FOLDER [--programs openchemlib,pikachu --count 200 --write]
 
 The drawings are scanned patents and drawings by programs with default settings, as in scripts.eval.drawings. OSRA gives
-no warnings. --write writes the table into its section of the model's OSRA.md. It needs the default programs and at
-least MIN_COUNT drawings of each kind.
+no warnings. --write writes the table into its section of the model's EVALUATION.md. It needs the default programs
+and at least MIN_COUNT drawings of each kind.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--count", type=int, default=200, help="drawings of each kind")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--write", action="store_true", help="write the table into its section of the page")
-    parser.add_argument("--page", type=Path, default=served.ENTRY / "OSRA.md", help="the page of --write")
+    parser.add_argument("--page", type=Path, default=served.ENTRY / "EVALUATION.md", help="the page of --write")
     given = parser.parse_args(arguments)
     if given.write:
         if given.programs != PROGRAMS or given.count < MIN_COUNT:

@@ -1,7 +1,8 @@
 """Converts well-known collections, which no model was trained on, to the format of the retrieval data:
 
     python -m scripts.eval.outside_sets --classic DIR --wikiqa DIR --trecqa DIR --to DIR
-    make eval-retrieval ARGS="--data DIR --sets cranfield cisi medline npl wikiqa trecqa"
+    make eval-retrieval ARGS="--data DIR --sets cranfield cisi medline npl wikiqa trecqa --queries 0 --ranked 30 \\
+        --distractors -1"
 
 The four classic collections have queries over abstracts of papers: aerodynamics (Cranfield), library science (CISI),
 medicine (MEDLINE) and electronics (NPL, also called Vaswani). Any passage judged useful, however little, is relevant.

@@ -7,8 +7,9 @@
 For each set it measures plain MiniLM (the baseline), the embedding, queries embedded in the wrong mode, vectors
 truncated to --short dimensions and, for the first --ranked queries, the embedding before and after the ranker has
 sorted its best --top passages. The graded lists are complete lists of candidates, sorted by the embedding and by the
-ranker. --seed selects queries and distractors. It writes OUT.json and the section of OUT.md, and skips sets for which
-OUT.json has figures with the same settings.
+ranker. --seed selects queries and distractors. The default numbers of queries and passages are those of the first table
+of model_repository/RETRIEVAL.md. It writes OUT.json and the section of OUT.md, and skips sets for which OUT.json has
+figures with the same settings.
 """
 
 from __future__ import annotations
@@ -244,9 +245,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--weights", type=Path, help="folder of MiniLM, for run: sources")
     parser.add_argument("--split", default="test", choices=("dev", "test"))
     parser.add_argument("--sets", nargs="*", default=[*SETS, GRADED])
-    parser.add_argument("--queries", type=int, default=400, help="most queries of a set (0: all)")
+    parser.add_argument("--queries", type=int, default=200, help="most queries of a set (0: all)")
     parser.add_argument("--ranked", type=int, default=40, help="most of these queries to rank (0: all)")
-    parser.add_argument("--distractors", type=int, default=800, help="most passages that answer no query (-1: all)")
+    parser.add_argument("--distractors", type=int, default=2000, help="most passages that answer no query (-1: all)")
     parser.add_argument("--top", type=int, default=50, help="passages to rank for each query")
     parser.add_argument("--short", type=int, default=128, help="dimensions of the truncated vectors")
     parser.add_argument("--pair-tokens", type=int, default=512, help="most tokens of a pair for a local ranker")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 from http.server import BaseHTTPRequestHandler
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from servers import serving
+from servers import ROOT, serving
 
 from scripts.eval import retrieval
 from scripts.eval.retrieval import ndcg, reranked
@@ -119,3 +120,17 @@ def test_passages_are_the_relevant_ones_and_a_number_of_others():
 
     assert of(0) == ["p7", "p9"] and of(-1) == list(passages) == of(48)
     assert len(of(10)) == 12 and {"p7", "p9"} <= set(of(10)) and of(10) == of(10)
+
+
+def test_the_defaults_measure_the_published_sets(monkeypatch):
+    """make eval-retrieval measures as many queries and passages as the first command of RETRIEVAL.md."""
+    page = (ROOT / "model_repository/RETRIEVAL.md").read_text().replace("\\\n", " ")
+    published = next(line for line in page.splitlines() if " scripts.eval.retrieval " in line)
+    assert {"--queries", "--ranked", "--distractors"} <= set(shlex.split(published))
+
+    def numbers(*options):
+        monkeypatch.setattr("sys.argv", ["retrieval", *options])
+        args = retrieval.arguments()
+        return args.sets, args.split, args.queries, args.ranked, args.distractors, args.top, args.short, args.seed
+
+    assert numbers() == numbers(*shlex.split(published)[3:])

@@ -15,9 +15,7 @@ from scripts.train import served
 PAGES = {
     masked.PAGE: [masked.SECTION],
     latent.PAGE: [name for names in latent.SECTIONS.values() for name in names],
-    served.ENTRY / "EVALUATION.md": [chat.SECTION],
-    served.ENTRY / "DRAWINGS.md": [drawings.SECTION],
-    served.ENTRY / "OSRA.md": [osra.SECTION],
+    served.ENTRY / "EVALUATION.md": [drawings.SECTION, osra.SECTION, chat.SECTION],
     pmo.PAGE: [pmo.SECTION],
     ROOT / "README.md": ["costs", "quality"],
     ROOT / "scripts/bench/SPEED.md": [

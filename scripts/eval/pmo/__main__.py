@@ -328,7 +328,8 @@ def main(arguments: list[str] | None = None) -> None:
         sections.write(
             args.page,
             SECTION,
-            f'`make eval-pmo UPDATE=1 ARGS="--searches {args.searches} --seeds {args.seeds} --form {args.form}"`, '
+            f'`make eval-pmo UPDATE=1 ARGS="--searches {args.searches} --seeds {args.seeds} --form {args.form} '
+            f'--particles {args.particles} --slack {args.slack}"`, '
             f"{datetime.now(UTC):%Y-%m-%d}:\n\n{table}",
         )
 

@@ -33,7 +33,8 @@ from scripts.train.embedding.bert import Encoder, padding_bias
 SPECIAL = 1000  # Lower ids are special and unused tokens of the BERT vocabulary, which features ignore.
 LEVER = 300.0  # The offset is stored divided by this, so that it learns that much faster at the same learning rate.
 
-# Features and their weights, chosen on the development splits (model_repository/RETRIEVAL.md).
+# Features and their weights, chosen on development splits
+# (scripts/train/experiments/2026-11-22-ranker-evidence-weights.md).
 EVIDENCE = {
     "cosine": 1.0,
     "metric": 17.0,
