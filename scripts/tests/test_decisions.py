@@ -21,9 +21,7 @@ MAX_WORDS = 400
 
 EXPERIMENTS = re.findall(r"^\| (\d{4}) \| \[", INDEX, re.MULTILINE)
 """Numbers of the records that became experiments."""
-DECISIONS = sorted(
-    path for path in FOLDER.glob("*.md") if path.name != "README.md" and path.name[:4] not in EXPERIMENTS
-)
+DECISIONS = sorted(path for path in FOLDER.glob("*.md") if path.name != "README.md")
 
 
 def words(text: str) -> int:
