@@ -12,7 +12,7 @@
 //
 // Terms:
 //
-//	entry   a folder of the model repository, see model_repository/README.md
+//	entry   a folder of the model repository, see orchestrator/docs/operate/MODELS.md
 //	recipe  what the folder says beyond its weights: pooling, prefixes, lengths
 //	states  the hidden states of tokens: [batch, tokens, hidden]
 //	cell    a place of the padded batch [batch, tokens], which holds a token or padding

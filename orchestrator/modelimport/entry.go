@@ -71,7 +71,7 @@ func (e *entry) output() (name string, width int) {
 // a token in rows of 12 tokens, 0.4 in rows of 128 (MiniLM, one core).
 const paddingCost = "0.4"
 
-// parameters returns what the gateway needs to know, see model_repository/README.md.
+// parameters returns what the gateway needs to know, see orchestrator/docs/operate/MODELS.md.
 func (e *entry) parameters() []Parameter {
 	o := e.options
 	r := e.recipe
@@ -165,10 +165,10 @@ func (e *entry) card(tokenizerSize int) []byte {
 		)
 	}
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "# %s\n\n%s Public id `%s`.\n\n| | |\n|---|---|\n", e.name, task, o.ID)
+	fmt.Fprintf(&b, "# %s\n\n%s Public id `%s`.\n\n## Model details\n\n| | |\n|---|---|\n", e.name, task, o.ID)
 	for _, row := range rows {
 		fmt.Fprintf(&b, "| %s | %s |\n", row[0], row[1])
 	}
-	b.WriteString("\n## Figures\n\nNot measured here.\n\n## Limits\n\nSee the model's own card.\n")
+	b.WriteString("\n## Evaluation\n\nNot measured here.\n\n## Limits\n\nSee the model's own card.\n")
 	return b.Bytes()
 }

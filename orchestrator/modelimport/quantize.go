@@ -75,14 +75,14 @@ func Quantize(o QuantizeOptions) (*Result, error) {
 }
 
 const quantizedCard = "# %s\n\n" +
-	"%s in integers. Public id `%s`.\n\n" +
+	"%s in integers. Public id `%s`.\n\n## Model details\n\n" +
 	"| | |\n|---|---|\n" +
 	"| made by | `retort model quantize`, %s |\n" +
 	"| source | entry `%s`, version %s, `model.onnx` with sha256 `%s`; its card has licence, training, limits |\n" +
 	"| arithmetic | %s |\n\n" +
 	"The result of a row does not depend on the other rows of its batch. It differs a little from the result of the " +
 	"source: do not mix vectors of both in one index.\n\n" +
-	"## Figures\n\nNot measured here.\n"
+	"## Evaluation\n\nNot measured here.\n"
 
 // write copies the files of the source except its versions, card and configuration, and creates the new ones.
 func (o QuantizeOptions) write(source, dir string, config []byte) error {

@@ -1,7 +1,7 @@
-"""The generated sections of a CARD.md: sizes, data files, samples, machines and figures.
+"""The generated sections of a CARD.md: network, data files, samples, machines and figures.
 
-The author writes the rest: sources and licences of the data, the licence of the weights, and limits. A new card says
-"not stated" there.
+The author writes the rest: what the model is and is for, sources and licences of the data, limits, and the licence of
+the weights. A new card says "not stated" there. scripts.lint.cards writes the section card-details.
 """
 
 from __future__ import annotations
@@ -10,37 +10,67 @@ from pathlib import Path
 from typing import Any
 
 from scripts import sections
+from scripts.lint import cards
 from scripts.train import provenance
 
 SECTIONS = ("card-model", "card-data", "card-training", "card-figures")
-SKELETON = """{model}
-## Data
-{data}
-Sources and licences of these files: not stated.
+SKELETON = """---
+license: unknown
+library_name: onnx
+pipeline_tag: {task}
+tags:
+- chemistry
+---
 
-## Licence of the weights
+# {entry}
+
+What the model is: not stated.
+
+## Model details
+
+{card_model}
+{card_details}
+## Intended use
+
 Not stated.
 
+## Out of scope
+
+Not stated.
+
+## Data
+
+{card_data}
+Sources and licences of these files: not stated.
+
 ## Training
-{training}
-## Figures
-{figures}
+
+{card_training}
+## Evaluation
+
+{card_figures}
 ## Limits
+
+Not stated.
+
+## Licence of the weights
+
 Not stated.
 """
 
 
-def write(page: Path, model: str, run: Path, training: dict[str, Any], figures: str) -> None:
+def write(page: Path, task: str, model: str, run: Path, training: dict[str, Any], figures: str) -> None:
     """Updates the sections of a card, or writes a new card.
 
+    task: the pipeline tag of a new card (https://huggingface.co/docs/hub/model-cards).
     training: the key of that name in the run's figures.json.
     """
     if not page.exists():
-        empty = {name.removeprefix("card-"): "".join(sections.marks(name)) for name in SECTIONS}
+        empty = {name.replace("-", "_"): "".join(sections.marks(name)) for name in (*SECTIONS, cards.SECTION)}
         page.parent.mkdir(parents=True, exist_ok=True)
-        page.write_text(SKELETON.format(**empty))
+        page.write_text(SKELETON.format(task=task, entry=page.parent.name, **empty))
     origin = provenance.read(run)
-    sections.check(page, *SECTIONS)
+    sections.check(page, *SECTIONS, cards.SECTION)
     for name, text in zip(
         SECTIONS, (model, data_table(origin), describe_training(origin, training), figures), strict=True
     ):

@@ -8,7 +8,7 @@ import sys
 import pytest
 from rdkit import Chem
 
-from scripts.lint import manifest
+from scripts.lint import cards, manifest
 from scripts.train import card, checkpoint, entry, provenance, training
 from scripts.train.embedding import export as embedding_export
 from scripts.train.latent import __main__ as latent
@@ -96,16 +96,18 @@ def masked_run(data, tmp_path, monkeypatch):
 def check(text, run, data, model_id, files):
     """A card describes its run, and claims nothing about another."""
     state = checkpoint.load(run / "checkpoint.pt")
-    assert f"# {model_id}\n" in text
+    assert f"| public id | `{model_id}` |" in text and cards.find_heading_problems(text) == []
     assert f"32 samples in {state['step']} steps of 8" in text and "seed 5, fp32" in text and ", 1 thread; " in text
     assert "    python -m program --data DATA " in text and str(data) not in text and str(run.parent) not in text
     for name in files:
         held = (data / name).read_bytes()
         assert f"| `{name}` | {len(MOLECULES)} | `{hashlib.sha256(held).hexdigest()}` |" in text
-    assert text.count("SHA-256") == 1 and sum(line.startswith("| `") for line in text.splitlines()) == len(files)
+    table = text.partition("<!-- card-data -->\n")[2].partition("<!-- end of card-data -->\n")[0]
+    assert sum(line.startswith("| `") for line in table.splitlines()) == len(files)
     assert not [words for words in SHIPPED_FACTS if words in text]
     assert (
-        "## Licence of the weights\nNot stated." in text and "Sources and licences of these files: not stated." in text
+        "## Licence of the weights\n\nNot stated." in text
+        and "Sources and licences of these files: not stated." in text
     )
 
 
@@ -119,8 +121,8 @@ def export_again(export, run, repository, page, monkeypatch):
     monkeypatch.setattr(provenance, "read", lambda folder: {"commands": [], "machines": [], "data": {}})
     export(["--run", str(run), "--repository", str(repository), "--id", "house/second-v2"])
     text = page.read_text()
-    assert text.count("By the author.") == 2 and "my own molecules, CC0" in text
-    assert "# house/second-v2" in text and "house/first" not in text and "4,096 samples" in text
+    assert text.count("By the author.") == 4 and "my own molecules, CC0" in text
+    assert "`house/second-v2`" in text and "house/first" not in text and "4,096 samples" in text
     assert "On a machine that was not recorded." in text and "The data files of the run were not recorded." in text
 
 
@@ -190,7 +192,7 @@ def test_a_card_without_its_sections_is_left_alone(tmp_path):
     page = tmp_path / "CARD.md"
     page.write_text("# All by hand\n")
     with pytest.raises(LookupError, match="card-model"):
-        card.write(page, "# Model", tmp_path, {}, "")
+        card.write(page, "fill-mask", "A network.", tmp_path, {}, "")
     assert page.read_text() == "# All by hand\n"
 
 

@@ -12,7 +12,8 @@ latent_decoder_beam  hiddens float [B, 1, 512], beam_size int64 [B, 1]
 Each decoder graph contains the complete loop with its key/value cache and ends when all rows have finished. The
 linear maps inside the loop are computed in integers (scripts.train.quantise), with ranges observed on training
 molecules; --float keeps them in fp32. hiddens are the numbers inside the model divided by the report's --unit. The
-sections of scripts.train.card go into the CARD.md of the encoder, which is the card of all three.
+sections of scripts.train.card and scripts.lint.cards go into the CARD.md of the encoder, which is the card of all
+three.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from pathlib import Path
 
 import torch
 
+from scripts.lint import cards
 from scripts.train import card, checkpoint, entry, quantise
 from scripts.train.entry import Entry, Tensor
 from scripts.train.graph import Ranges
@@ -32,13 +34,11 @@ from scripts.train.latent.model import Model, Shape, Similarity
 from scripts.train.latent.report import load, training_molecules
 from scripts.train.latent.tokens import BOS, SPECIALS, Vocabulary, split
 
-MODEL = """# {model_id}
-
-{parameters:.1f} M parameters: encoder {encoder_layers} layers, decoder {decoder_layers} layers, width {width},
-{slots} memory vectors from a latent vector of {latent} numbers. {vocabulary:,} tokens: {simple} SMILES tokens (atoms,
-bonds, branches, ring numbers) and {merges} merges of them; a molecule of the data has {tokens:.0f} tokens on average.
-The root mean square of the latent vector is 1 inside the model and {rms:.3f} in the tensors of the entries: noise of
-standard deviation 1 on them is noise of {unit:g} inside the model. {rows:,} rows a pass."""
+MODEL = """{parameters:.1f} M parameters: encoder {encoder_layers} layers, decoder {decoder_layers} layers, width
+{width}, {slots} memory vectors from a latent vector of {latent} numbers. {vocabulary:,} tokens: {simple} SMILES tokens
+(atoms, bonds, branches, ring numbers) and {merges} merges of them; a molecule of the data has {tokens:.0f} tokens on
+average. The root mean square of the latent vector is 1 inside the model and {rms:.3f} in the tensors of the entries:
+noise of standard deviation 1 on them is noise of {unit:g} inside the model. {rows:,} rows a pass."""
 FIGURES = """Measured by `python -m scripts.train.latent.report --data DATA` in floating point.
 
 | reconstruction | molecules | exact | ignoring chirality | valid |
@@ -56,7 +56,7 @@ ROW = "| {name} | {molecules:,} | {exact:.2%} | {exact_no_stereo:.2%} | {valid:.
 AROUND = "| {name} | {radius} | {validity:.1%} | {uniqueness:.1%} | {non_identical:.1%} |"
 
 
-def card_sections(run: Path, model_id: str, shape: Shape, parameters: int, vocabulary: Vocabulary) -> tuple[str, str]:
+def card_sections(run: Path, shape: Shape, parameters: int, vocabulary: Vocabulary) -> tuple[str, str]:
     """Returns the sections card-model and card-figures, from the files of the report."""
     figures = json.loads((run / "figures.json").read_text())
     sets = figures["sets"]
@@ -64,7 +64,6 @@ def card_sections(run: Path, model_id: str, shape: Shape, parameters: int, vocab
     rows = Corpus.load(run / "corpus.npz")
     model = MODEL.format(
         **vars(shape),
-        model_id=model_id,
         parameters=parameters / 1e6,
         simple=simple,
         merges=len(vocabulary) - len(SPECIALS) - simple,
@@ -186,15 +185,21 @@ def main(arguments: list[str] | None = None) -> None:
     head = similarity(given.run, model.shape)
     encoder, decoder, beam = entries(given.id, model.shape, entry.creation_day(given.run), head is not None)
     model_section, figures_section = card_sections(
-        given.run, given.id, model.shape, sum(p.numel() for p in model.parameters()), words
+        given.run, model.shape, sum(p.numel() for p in model.parameters()), words
     )
     card.write(
-        given.repository / encoder.name / "CARD.md", model_section, given.run, figures["training"], figures_section
+        given.repository / encoder.name / "CARD.md",
+        "feature-extraction",
+        model_section,
+        given.run,
+        figures["training"],
+        figures_section,
     )
     space = {**vocabulary, "latent.json": (given.run / "latent.json").read_text()}
     encoder_graph.write(model.encoder, encoder.write(given.repository, space), unit, head)
     decoder_graph.write(model.decoder, decoder.write(given.repository, vocabulary), ranges, unit)
     decoder_graph.write_beam(model.decoder, beam.write(given.repository, vocabulary), ranges, unit)
+    cards.write(given.repository, [encoder.name, decoder.name, beam.name])
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ masked   input_ids int64 [B, L]; temperature, noise, gamma float [B, 1]; step_si
 The graph contains the complete unmasking loop. The entry also has vocab.txt and lengths.txt, from which lengths of
 new molecules are drawn (the columns of data.count_lengths). Linear maps are computed in integers
 (scripts.train.quantise) with ranges observed on the strings of the run; --float keeps them in fp32. The sections of
-scripts.train.card go into CARD.md.
+scripts.train.card and scripts.lint.cards go into CARD.md.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
+from scripts.lint import cards
 from scripts.train import card, entry
 from scripts.train.entry import Entry, Tensor
 from scripts.train.masked import broad, structure, unmask_graph
@@ -26,11 +27,9 @@ from scripts.train.masked.data import read
 from scripts.train.masked.model import Shape
 from scripts.train.masked.report import load, observe_ranges
 
-MODEL = """# {model_id}
-
-{parameters:.1f} M parameters: {layers} layers, width {width}, {heads} heads. {tokens:,} tokens; a string of the data
-has {mean:.1f} tokens on average, {published:.0f} in the tokenisation of published SAFE models. {strings:,} strings,
-{good:.0%} with quality."""
+MODEL = """{parameters:.1f} M parameters: {layers} layers, width {width}, {heads} heads. {tokens:,} tokens; a string of
+the data has {mean:.1f} tokens on average, {published:.0f} in the tokenisation of published SAFE models. {strings:,}
+strings, {good:.0%} with quality."""
 FIGURES = """De novo, {count:,} samples, one token a round, each row drawn once and nothing drawn again, measured by
 `python -m scripts.train.masked.report --data DATA`: validity after dropping invalid pieces (lenient) and of the
 complete string (strict), uniqueness, quality (distinct with QED >= 0.6 and SA <= 4, over requested), diversity.
@@ -43,9 +42,7 @@ complete string (strict), uniqueness, quality (distinct with QED >= 0.6 and SA <
 ROW = "| {name} | {validity:.1%} | {strict:.1%} | {uniqueness:.1%} | {quality:.1%} | {diversity:.3f} |"
 
 
-def card_sections(
-    run: Path, model_id: str, shape: Shape, parameters: int, length_counts: np.ndarray
-) -> tuple[str, str]:
+def card_sections(run: Path, shape: Shape, parameters: int, length_counts: np.ndarray) -> tuple[str, str]:
     """Returns the sections card-model and card-figures; length_counts: from data.count_lengths."""
     figures = json.loads((run / "figures.json").read_text())
     rows = [
@@ -61,7 +58,6 @@ def card_sections(
     mean, published = length_counts[:, 2] @ length_counts[:, :2] / strings
     model = MODEL.format(
         **vars(shape),
-        model_id=model_id,
         parameters=parameters / 1e6,
         tokens=shape.vocabulary,
         mean=mean,
@@ -111,13 +107,15 @@ def main(arguments: list[str] | None = None) -> None:
     tokens_ratio = broad.published_tokens_per_token(read(given.run / "strings.npz").ids, vocabulary)
     masked_entry = describe_entry(given.id, model.shape, entry.creation_day(given.run), tokens_ratio)
     model_section, figures_section = card_sections(
-        given.run, given.id, model.shape, sum(p.numel() for p in model.parameters()), length_counts
+        given.run, model.shape, sum(p.numel() for p in model.parameters()), length_counts
     )
     training = json.loads((given.run / "figures.json").read_text())["training"]
-    card.write(given.repository / masked_entry.name / "CARD.md", model_section, given.run, training, figures_section)
+    page = given.repository / masked_entry.name / "CARD.md"
+    card.write(page, "fill-mask", model_section, given.run, training, figures_section)
     unmask_graph.write(
         model, masked_entry.write(given.repository, files), ranges, structure.balance_table(vocabulary.tokens)
     )
+    cards.write(given.repository, [masked_entry.name])
 
 
 if __name__ == "__main__":
