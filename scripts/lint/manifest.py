@@ -4,10 +4,10 @@
     python -m scripts.lint.manifest --write                                  record entries whose id is new
     python -m scripts.lint.manifest --write masked --same-outputs REASON     record changed files under the old id
 
-An id stands for outputs (decision 0029): entries with different outputs have different ids. Any file of an entry may
-affect the outputs, except pages (*.md) and hidden files. So a changed file needs a new model_id in config.pbtxt or, if
-the outputs are the same (a refactoring, another number of instances), a reason. A retired id stays in the manifest and
-is never reused.
+An id stands for outputs (orchestrator/docs/operate/MODELS.md): entries with different outputs have different ids. Any
+file of an entry may affect the outputs, except pages (*.md) and hidden files. So a changed file needs a new model_id in
+config.pbtxt or, if the outputs are the same (a refactoring, another number of instances), a reason. A retired id stays
+in the manifest and is never reused.
 
 manifest.json:
 entries     the current id of each entry, and the SHA-256 of each of its files
