@@ -24,7 +24,7 @@ import (
 // API is the value of the parameter retort_api of an oracle.
 const API = "oracle"
 
-// The tensors of an oracle: model_repository/README.md.
+// The tensors of an oracle: see the package comment.
 const (
 	tensorSMILES      = "smiles"      // BYTES [rows] or [rows, 1]
 	tensorFingerprint = "fingerprint" // FP32 [rows, 2048]: each bit as 0 or 1
