@@ -167,10 +167,13 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 	}
 }
 
-// TestSettingsTable checks that the table in SETTINGS.md matches the code.
+// settingsPage is the operators' page with the table of all settings.
+const settingsPage = "docs/operate/SETTINGS.md"
+
+// TestSettingsTable checks that the table in settingsPage matches the code.
 func TestSettingsTable(t *testing.T) {
 	table := settingsTable(t)
-	text, err := os.ReadFile("SETTINGS.md")
+	text, err := os.ReadFile(settingsPage)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +185,7 @@ func TestSettingsTable(t *testing.T) {
 	}
 	want := head + begin + table + end + tail
 	if *update {
-		if err := os.WriteFile("SETTINGS.md", []byte(want), 0o644); err != nil {
+		if err := os.WriteFile(settingsPage, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	} else if want != string(text) {

@@ -11,7 +11,8 @@ from servers import APIS, ROOT
 from waiting import PATIENCE
 
 DEPLOY = ROOT / "scripts/deploy"
-SETTINGS = (ROOT / "orchestrator/SETTINGS.md").read_text()
+PAGES = ROOT / "orchestrator/docs/operate"
+SETTINGS = (PAGES / "SETTINGS.md").read_text()
 
 
 def test_metrics_of_dashboard_and_alerts_exist() -> None:
@@ -22,17 +23,15 @@ def test_metrics_of_dashboard_and_alerts_exist() -> None:
         assert used and used <= registered, f"{name}: {used - registered}"
 
 
-def test_settings_of_chart_image_and_package_exist() -> None:
+def test_settings_of_chart_image_package_and_pages_exist() -> None:
     used: dict[str, set[str]] = {}
-    for path in DEPLOY.rglob("*"):
+    for path in [*DEPLOY.rglob("*"), *PAGES.glob("*.md")]:
         if path.is_file() and path.suffix in ("", ".yaml", ".tpl", ".service", ".md"):
             used[path.name] = set(re.findall(r"\bRETORT_[A-Z_]+[A-Z](?!\w)", path.read_text()))
     assert used["_gateway.tpl"] and used["Dockerfile"]
-    beyond = {
-        "RETORT_URL",
-        "RETORT_API_KEY",
-        "RETORT_TRITON_CONTROL_KEY",
-    }  # of the command line: COMMANDS.md; of the local Triton
+    commands = {"RETORT_URL", "RETORT_API_KEY"}  # settings of the other commands: COMMANDS.md
+    local_triton = set(re.findall(r"\bRETORT_[A-Z_]+[A-Z]", (ROOT / "scripts/triton/serve.py").read_text()))
+    beyond = commands | local_triton
     for name, variables in used.items():
         assert not {v for v in variables if f"`{v}`" not in SETTINGS} - beyond, name
     for key in yaml.safe_load((DEPLOY / "package/retort.yaml").read_text()):
@@ -64,7 +63,7 @@ def pins(path: str) -> set[str]:
 
 
 OLDEST_TRITON = (26, 6)
-"""The first release without a published vulnerability (orchestrator/SECURITY.md)."""
+"""The first release without a published vulnerability (orchestrator/docs/operate/SECURITY.md)."""
 
 
 def test_no_default_triton_has_published_vulnerabilities() -> None:
@@ -119,7 +118,7 @@ def test_helm_test_asks_what_the_program_answers(stack) -> None:
 
 def test_tests_that_the_security_page_names_exist() -> None:
     """The table has a row for each known CVE, and the tests that its rows name exist."""
-    page = (ROOT / "orchestrator/SECURITY.md").read_text().partition("\n## Triton\n")[2].partition("\n## ")[0]
+    page = (PAGES / "SECURITY.md").read_text().partition("\n## Triton\n")[2].partition("\n## ")[0]
     for cve in ("2025-23310", "2025-23311", "2025-23316", "2025-23319", "2025-23320", "2025-23334"):
         assert cve in page, cve
     there = "\n".join(path.read_text() for path in (ROOT / "scripts/tests").rglob("test_*.py"))

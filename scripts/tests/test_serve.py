@@ -101,7 +101,7 @@ def listening_ports(pids: list[int]) -> dict[int, IPv4Address | IPv6Address]:
     return found
 
 
-PAGE = "orchestrator/SECURITY.md#triton"
+PAGE = "orchestrator/docs/operate/SECURITY.md#triton"
 
 
 def test_only_this_machine_reaches_the_local_server(triton, tmp_path):

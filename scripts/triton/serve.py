@@ -20,7 +20,8 @@ environment:
   RETORT_TRITON_GRPC_PORT, RETORT_TRITON_HTTP_PORT, RETORT_TRITON_METRICS_PORT
                                   ports; default 8701, 8700, 8702; 0: a free one
   RETORT_TRITON_HOST              address to listen on; default 127.0.0.1. Addresses that other machines reach give a
-                                  warning: this release has published vulnerabilities (orchestrator/SECURITY.md)
+                                  warning: this release has published vulnerabilities
+                                  (orchestrator/docs/operate/SECURITY.md)
   RETORT_TRITON_REPOSITORY        model folder; default model_repository/ of the checkout
   RETORT_TRITON_CONTROL_KEY       key in the header X-Retort-Control, which HTTP requests to load, unload or list models
                                   need; without it, only the launcher can send them. gRPC needs no key
@@ -127,7 +128,7 @@ def listen(args: argparse.Namespace, folder: Path, control: str) -> Options:
         say(
             f"WARNING: RETORT_TRITON_HOST={host}: other machines can reach this Triton, which requires no key. "
             "Release 24.10 has published vulnerabilities with which any client can run code: "
-            "orchestrator/SECURITY.md#triton"
+            "orchestrator/docs/operate/SECURITY.md#triton"
         )
     return Options(
         folder,

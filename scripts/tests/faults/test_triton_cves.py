@@ -1,5 +1,5 @@
 """Attacks on the published vulnerabilities of the local Triton, release 24.10, through the gateway: the table of
-orchestrator/SECURITY.md.
+orchestrator/docs/operate/SECURITY.md.
 
 Requests that crash this Triton at its own port are sent to every port of the gateway. The Triton process must survive,
 the answer must be a documented one, and input of a client may reach Triton only as tensors.
