@@ -193,24 +193,52 @@ func TestSettingsTable(t *testing.T) {
 	}
 }
 
-// settingsTable returns the table of all settings, in Markdown.
+// settingsTable returns a table of the settings for each part of the program, in Markdown.
 func settingsTable(t *testing.T) string {
 	t.Helper()
 	parser, err := newParser(&commandLine{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var b strings.Builder
-	b.WriteString("| flag | environment | default | meaning |\n| --- | --- | --- | --- |\n")
+	rows := map[string]string{}
 	for _, flag := range settings.Flags(parser.Model) {
 		value := flag.Default
 		if value != "" {
 			value = "`" + value + "`"
 		}
-		fmt.Fprintf(&b, "| `--%s` | `%s` | %s | %s |\n",
+		rows[settingsPart(flag.Name)] += fmt.Sprintf("| `--%s` | `%s` | %s | %s |\n",
 			flag.Name, strings.Join(flag.Envs, "`, `"), value, strings.ReplaceAll(flag.Help, "|", `\|`))
 	}
+	var b strings.Builder
+	for _, part := range append([]string{generalPart, "jobs"}, serviceNames()...) {
+		fmt.Fprintf(&b, "## %s\n| flag | environment | default | meaning |\n| --- | --- | --- | --- |\n%s\n",
+			strings.ToUpper(part[:1])+part[1:], rows[part])
+	}
 	return b.String()
+}
+
+// generalPart is the part of the settings that belong to no API and not to jobs.
+const generalPart = "general"
+
+// settingsPart returns the part of the program that a setting belongs to: an API, "jobs", or generalPart.
+func settingsPart(flag string) string {
+	prefix, _, _ := strings.Cut(flag, "-")
+	switch {
+	case prefix == "nats":
+		return "jobs"
+	case prefix == "jobs", slices.Contains(serviceNames(), prefix):
+		return prefix
+	}
+	return generalPart
+}
+
+// serviceNames returns the names of the APIs.
+func serviceNames() []string {
+	var names []string
+	for _, s := range services {
+		names = append(names, s.name)
+	}
+	return names
 }
 
 func TestVersionAndHelp(t *testing.T) {

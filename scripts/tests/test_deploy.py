@@ -23,6 +23,15 @@ def test_metrics_of_dashboard_and_alerts_exist() -> None:
         assert used and used <= registered, f"{name}: {used - registered}"
 
 
+def test_the_page_for_operators_names_every_metric_and_alert() -> None:
+    page = (PAGES / "OPERATING.md").read_text()
+    registered = re.findall(r'"(retort_\w+)"', (ROOT / "orchestrator/telemetry/metrics.go").read_text())
+    alerts = re.findall(r"alert: (\w+?)(?:Burn\w+)?$", (DEPLOY / "chart/files/rules.yaml").read_text(), re.MULTILINE)
+    assert "RetortGone" in alerts and "retort_triton_up" in registered
+    for name in {*registered, *alerts}:
+        assert re.search(rf"^\|.*`{name}(Burn…)?`", page, re.MULTILINE), name
+
+
 def test_settings_of_chart_image_package_and_pages_exist() -> None:
     used: dict[str, set[str]] = {}
     for path in [*DEPLOY.rglob("*"), *PAGES.glob("*.md")]:
