@@ -55,7 +55,7 @@ type Config struct {
 
 	MCP bool `name:"mcp" default:"true" negatable:"" help:"Serve the APIs as tools of the Model Context Protocol, at /mcp of the main port."`
 
-	Jobs         bool                `default:"true" negatable:"" help:"Accept files, batches and other jobs that outlast a request (JOBS.md)."`
+	Jobs         bool                `default:"true" negatable:"" help:"Accept files, batches and other jobs that outlast a request."`
 	JobsData     string              `type:"path" placeholder:"DIR" help:"Folder that stores jobs, unless a NATS cluster does; by default $XDG_STATE_HOME/retort/jobs or ~/.local/state/retort/jobs."`
 	JobsMaxBytes int64               `default:"0" placeholder:"BYTES" help:"Stored bytes at which new files and jobs are refused. Accepted jobs continue: answers are stored up to 1.5 times this limit, results and records up to twice. 0: 10 GiB, or a quarter of the disk space that is free or used by jobs, if that is less. A 20th of the disk, at most 256 MiB, always stays free."`
 	JobsKeyBytes int64               `name:"jobs-key-bytes" default:"0" placeholder:"BYTES" help:"Most bytes that the files of one key may take, and as many again for its searches. Without keys-file there is no such limit. 0: a quarter of jobs-max-bytes."`

@@ -13,7 +13,7 @@ type fillCommand struct {
 	rowFlags     `embed:""`
 	serviceFlags `embed:"" group:"Service"`
 
-	Objective   string  `env:"-" default:"QED" placeholder:"WHAT" help:"How to score the molecules: by a name, several names separated by commas, JSON, or a JSON file. ORACLES.md and /masked/docs describe objectives."`
+	Objective   string  `env:"-" default:"QED" placeholder:"WHAT" help:"How to score the molecules: by a name, several names separated by commas, JSON, or a JSON file. /masked/docs describes objectives."`
 	Count       int     `short:"n" env:"-" default:"10" help:"Molecules to generate for each template."`
 	Rounds      int     `env:"-" default:"0" help:"Rounds that improve the best molecules after the first generation."`
 	Temperature float64 `env:"-" default:"1" help:"Sampling temperature: higher is more varied."`

@@ -14,7 +14,7 @@ type optimizeCommand struct {
 	rowFlags     `embed:""`
 	serviceFlags `embed:"" group:"Service"`
 
-	Objective     string   `env:"-" default:"QED" placeholder:"WHAT" help:"What to optimize: a name (QED, plogP, SA, an oracle), several names separated by commas, JSON, or a JSON file. ORACLES.md and /latent/docs describe objectives."`
+	Objective     string   `env:"-" default:"QED" placeholder:"WHAT" help:"What to optimize: a name (QED, plogP, SA, an oracle), several names separated by commas, JSON, or a JSON file. /latent/docs describes objectives."`
 	Minimize      bool     `env:"-" help:"Search for low values instead of high ones."`
 	Count         int      `short:"n" env:"-" default:"10" help:"Molecules to return for each search, best first."`
 	MinSimilarity *float64 `env:"-" placeholder:"0…1" help:"Lowest Tanimoto similarity to the starting molecule; by default 0.7, as in the API."`

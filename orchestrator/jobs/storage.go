@@ -1,6 +1,6 @@
 // Package jobs has what all kinds of jobs share: ids and owners, the stores of a kind, storage faults, quotas, pages of
-// lists, sweeps and the detection of a cancellation. The kinds are jobs/batch and jobs/optimization;
-// where they keep their data is jobs/queue. JOBS.md is the documentation for users and operators.
+// lists, sweeps and the detection of a cancellation. The kinds are jobs/batch and jobs/optimization; where they keep
+// their data is jobs/queue. For users: docs/use/JOBS.md; for operators: docs/operate/JOBS.md.
 //
 // Terms:
 //

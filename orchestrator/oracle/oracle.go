@@ -4,7 +4,7 @@
 //
 // The input is smiles BYTES, canonical SMILES in UTF-8, or fingerprint FP32 [2048], the bits of the Morgan fingerprint
 // with radius 2 and without chirality as 0 or 1. Every FP32 output with one number per molecule is an output of the
-// oracle. The first is score if there is one with this name. orchestrator/ORACLES.md shows how to make an oracle.
+// oracle. The first is score if there is one with this name. docs/use/ORACLES.md shows how to make an oracle.
 package oracle
 
 import (

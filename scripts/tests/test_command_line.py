@@ -68,21 +68,34 @@ def test_from_a_file_of_smiles_to_an_sdf(stack, tmp_path: Path) -> None:
     assert [row["smiles"] for row in back] == [Chem.MolToSmiles(molecule) for molecule in found]
 
 
-def test_the_commands_of_the_readme(stack, tmp_path: Path) -> None:
-    (block,) = re.findall(r"^```\n(bin/retort .*?)^```", (ROOT / "README.md").read_text(), re.DOTALL | re.MULTILINE)
+def commands_of(page: str) -> list[str]:
+    """The examples of a page that call the program."""
+    return re.findall(r"^```(?:bash)?\n(bin/retort .*?)^```", (ROOT / page).read_text(), re.DOTALL | re.MULTILINE)
+
+
+def run_commands(stack, block: str, folder: Path) -> list[str]:
+    """The lines that an example prints."""
     ended = subprocess.run(
-        ["bash", "-euc", block.replace("bin/retort", f"'{RETORT}'")],
-        cwd=tmp_path,
+        ["bash", "-euo", "pipefail", "-c", block.replace("bin/retort", f"'{RETORT}'")],
+        cwd=folder,
         capture_output=True,
         text=True,
         timeout=PATIENCE,
         env=environment(stack),
     )
     assert ended.returncode == 0, ended.stderr
-    assert (
-        len(list(Chem.SDMolSupplier(str(tmp_path / "better.sdf")))) == 10
-        and len(ended.stdout.splitlines()) == 1 + 50 + 10
-    )
+    return ended.stdout.splitlines()
+
+
+def test_the_commands_of_the_page(stack, tmp_path: Path) -> None:
+    (block,) = commands_of("orchestrator/docs/use/COMMANDS.md")
+    assert len(run_commands(stack, block, tmp_path)) == 1 + 50 + 1 + 2
+    assert len(list(Chem.SDMolSupplier(str(tmp_path / "better.sdf")))) == 10
+
+
+@pytest.mark.parametrize("block", commands_of("README.md"))
+def test_the_commands_of_the_readme(stack, tmp_path: Path, block: str) -> None:
+    assert run_commands(stack, block, tmp_path)
 
 
 def test_goals_as_text_and_as_a_file(stack, tmp_path: Path) -> None:

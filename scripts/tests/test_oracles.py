@@ -1,10 +1,12 @@
-"""Custom oracles in both molecule APIs: the example of orchestrator/ORACLES.md, loaded into a running Triton."""
+"""Custom oracles in both molecule APIs: the example of docs/use/ORACLES.md, loaded into a running Triton."""
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from scripts.eval.pmo import __main__ as pmo  # noqa: E402
 from scripts.eval.pmo import oracles, tasks  # noqa: E402
 
 EXAMPLE = ROOT / "scripts/tests/testdata/oracles/toy_docking"
+PAGE = ROOT / "orchestrator/docs/use/ORACLES.md"
 NEEDED = ("latent_encoder", "latent_decoder", "masked")
 
 
@@ -53,8 +56,38 @@ def served(tmp_path_factory):
         yield Served(gateway, repository)
 
 
-def test_the_example_of_the_page_is_optimised_by_both_apis(served: Served) -> None:
+@pytest.fixture(scope="module")
+def docking(served: Served) -> Served:
+    """The gateway, with the example of the page."""
     served.add(EXAMPLE, "toy_docking")
+    return served
+
+
+def block(language: str, start: str) -> str:
+    """The code block of the page that has a language and begins with start."""
+    blocks = re.findall(rf"^```{language}\n(.*?)^```", PAGE.read_text(), re.DOTALL | re.MULTILINE)
+    (found,) = [code for code in blocks if code.startswith(start)]
+    return found
+
+
+def test_the_page_shows_the_files_of_the_example() -> None:
+    config = (EXAMPLE / "config.pbtxt").read_text()
+    assert block("", "backend:") == re.sub(r"^#.*\n", "", config)
+    assert block("python", "class ") in (EXAMPLE / "1" / "model.py").read_text()
+
+
+def test_the_commands_of_the_page(docking: Served) -> None:
+    script = block("bash", "curl ")
+    for port, api in ((8001, "latent"), (8002, "masked")):
+        script = script.replace(f"localhost:{port}", docking.gateway.urls[api].removeprefix("http://"))
+    latent, masked = [
+        json.loads(subprocess.run(["bash", "-c", call], capture_output=True, text=True, timeout=PATIENCE).stdout)
+        for call in re.split(r"\n(?=curl )", script)
+    ]
+    assert len(latent["generated"]) == 10 and latent["evaluated"] and len(masked["molecules"]) == 20
+
+
+def test_the_example_of_the_page_is_optimised_by_both_apis(docking: Served) -> None:
     both = {
         "combine": "geometric_mean",
         "terms": [
@@ -63,7 +96,7 @@ def test_the_example_of_the_page_is_optimised_by_both_apis(served: Served) -> No
             {"name": "toy-docking", "output": "affinity", "modifier": {"type": "clipped", "lower": -4, "upper": -9}},
         ],
     }
-    answer = served.post(
+    answer = docking.post(
         "latent",
         {
             "smi": [],
@@ -83,7 +116,7 @@ def test_the_example_of_the_page_is_optimised_by_both_apis(served: Served) -> No
     )
     # The other API continues from the molecules found, and gives them the same scores.
     starts = {m["smiles"]: m["score"] for m in found}
-    answer = served.post(
+    answer = docking.post(
         "masked",
         {"smi": list(starts), "rounds": 2, "num_molecules": 8, "objective": both, "evaluated": True, "seed": 5},
     )

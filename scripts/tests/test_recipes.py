@@ -1,63 +1,129 @@
-"""The cells of orchestrator/NOTEBOOK.md, run unchanged but for the addresses of the running stack."""
+"""The examples of the pages in orchestrator/docs/use, run unchanged but for the addresses of the running stack."""
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from rdkit import Chem
 from servers import APIS, ROOT, Gateway
 from waiting import PATIENCE
 
-CELLS = re.findall(
-    r"^## ([^\n]*)\n.*?^```python\n(.*?)^```", (ROOT / "orchestrator/NOTEBOOK.md").read_text(), re.DOTALL | re.MULTILINE
-)
+USE = ROOT / "orchestrator/docs/use"
+BLOCK = re.compile(r"^```(python|bash)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+TESTED_ELSEWHERE = {"ORACLES.md": "test_oracles.py", "COMMANDS.md": "test_command_line.py"}
 
 
-def ran(stack: Gateway, about: str) -> list[str]:
-    (cell,) = [cell for title, cell in CELLS if about in title]
-    addresses = {"localhost:8000": stack.url, "localhost:8701": stack.triton}
-    addresses |= {f"localhost:{port}": stack.urls[api] for port, api in enumerate(APIS, 8001)}
+def blocks(page: str, language: str) -> list[str]:
+    """The code of a page that is marked with a language, in its order."""
+    return [code for marked, code in BLOCK.findall((USE / page).read_text()) if marked == language]
+
+
+def run(gateway: Gateway, command: list[str], code: str, folder: Path = ROOT) -> list[str]:
+    """The lines that an example prints."""
+    addresses = {"localhost:8000": gateway.url, "localhost:8701": gateway.triton}
+    addresses |= {f"localhost:{port}": gateway.urls[api] for port, api in enumerate(APIS, 8001)}
     for written, real in addresses.items():
-        cell = cell.replace(written, real.removeprefix("http://"))
-    ended = subprocess.run([sys.executable, "-c", cell], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
+        code = code.replace(written, real.removeprefix("http://"))
+    ended = subprocess.run([*command, code], cwd=folder, capture_output=True, text=True, timeout=PATIENCE)
     assert ended.returncode == 0, ended.stderr
     return ended.stdout.splitlines()
 
 
-def test_requests(stack) -> None:
-    rows = [line.split() for line in ran(stack, "`requests`")]
+def ran(stack: Gateway, library: str) -> list[str]:
+    """The lines that the recipe of a library prints."""
+    recipes = re.split(r"^## ", (USE / "RECIPES.md").read_text(), flags=re.MULTILINE)
+    (recipe,) = [text for text in recipes if f"with `{library}`\n" in text]
+    ((_, code),) = BLOCK.findall(recipe)
+    return run(stack, [sys.executable, "-c"], code)
+
+
+def test_requests(stack: Gateway) -> None:
+    rows = [line.split() for line in ran(stack, "requests")]
     assert len(rows) == 10 and all(
         float(similarity) >= 0.3 and Chem.MolFromSmiles(smiles) for _, similarity, smiles in rows
     )
     assert [score for score, _, _ in rows] == sorted((score for score, _, _ in rows), reverse=True)
 
 
-def test_openai(stack) -> None:
-    sizes, answer = ran(stack, "`openai`")
+def test_openai(stack: Gateway) -> None:
+    sizes, answer = ran(stack, "openai")
     assert sizes == "2 384" and "Cn1c(=O)c2c(ncn2C)n(C)c1=O" in answer
 
 
-def test_langchain(stack) -> None:
-    sizes, ranked = ran(stack, "`langchain-nvidia-ai-endpoints`")
+def test_langchain(stack: Gateway) -> None:
+    sizes, ranked = ran(stack, "langchain-nvidia-ai-endpoints")
     assert sizes == "3 384" and ranked.startswith("['Aspirin is an analgesic.'")
 
 
-def test_tritonclient(stack) -> None:
-    assert ran(stack, "`tritonclient`") == ["(1, 384)"]
+def test_tritonclient(stack: Gateway) -> None:
+    assert ran(stack, "tritonclient") == ["(1, 384)"]
 
 
-def test_cma(stack) -> None:
-    rows = [line.split() for line in ran(stack, "`cma`")]
+def test_cma(stack: Gateway) -> None:
+    rows = [line.split() for line in ran(stack, "cma")]
     scores = [float(score) for _, score, _ in rows]
     assert len(rows) == 10 and scores == sorted(scores) and Chem.MolFromSmiles(rows[-1][2])
     assert scores[-1] > 0.56, "no better than aspirin itself"
 
 
-@pytest.mark.parametrize("title", [title for title, _ in CELLS])
-def test_no_cell_is_left_out(title: str) -> None:
-    assert any(
-        f"`{name}`" in title for name in ("requests", "openai", "langchain-nvidia-ai-endpoints", "tritonclient", "cma")
-    )
+@pytest.fixture(scope="module")
+def jobs_gateway(stack: Gateway, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    """A gateway with jobs, in front of the Triton of the stack."""
+    data = str(tmp_path_factory.mktemp("jobs"))
+    with Gateway(stack.triton, stack.repository, RETORT_JOBS="true", RETORT_JOBS_DATA=data) as gateway:
+        gateway.wait_ready("latent", "embedding")
+        yield gateway
+
+
+def test_a_batch(jobs_gateway: Gateway, tmp_path: Path) -> None:
+    batch, _ = blocks("JOBS.md", "python")
+    assert run(jobs_gateway, [sys.executable, "-c"], batch, tmp_path) == ["text-0 384", "text-1 384"]
+
+
+def test_a_search_as_a_job(jobs_gateway: Gateway) -> None:
+    _, search = blocks("JOBS.md", "python")
+    *events, found = run(jobs_gateway, [sys.executable, "-c"], search)
+    states = [json.loads(event.removeprefix("data: ")) for event in events if event.startswith("data: ")]
+    assert states[-1]["status"] == "completed" and states[-1]["progress"]["iteration"] == 20
+    assert found.startswith("['") and found.count(",") == 9
+
+
+def test_the_first_requests(stack: Gateway) -> None:
+    """The README: a stream with an id, and a refusal that names the field."""
+    (block,) = blocks("README.md", "bash")
+    output = "\n".join(run(stack, ["bash", "-euo", "pipefail", "-c"], block))
+    assert re.search(r"^X-Request-Id: try-1\s*$", output, re.MULTILINE)
+    assert output.count('data: {"seed":0,"iteration":') == 3 and 'data: {"generated":["' in output
+    assert '"param":"input[1]","code":"invalid_type"' in output
+
+
+@pytest.mark.parametrize("page", sorted(path.name for path in USE.glob("*.md")))
+def test_every_example_is_run(page: str) -> None:
+    """Each page has as many examples as tests of it know, so that a new one needs a test."""
+    known = {"README.md": 1, "RECIPES.md": 5, "JOBS.md": 2}
+    if page in TESTED_ELSEWHERE:
+        assert page in (ROOT / "scripts/tests" / TESTED_ELSEWHERE[page]).read_text()
+    else:
+        assert len(BLOCK.findall((USE / page).read_text())) == known.get(page, 0)
+
+
+def test_versions_of_clients_are_the_pinned_ones() -> None:
+    """Every version in the second column of CLIENTS.md is in a file that pins the environments of the tests."""
+    tests = ROOT / "scripts/tests"
+    pins = [
+        *tests.glob("requirements*.txt"),
+        tests / "engine/requirements.txt",
+        ROOT / "scripts/triton/requirements.txt",
+    ]
+    pins += [tests / "javascript/package.json", tests / "go_clients/go.mod"]
+    pinned = "\n".join(path.read_text() for path in pins)
+    rows = re.findall(r"^\| [^|]+ \| ([^|]+) \|", (USE / "CLIENTS.md").read_text(), re.MULTILINE)
+    versions = {version for row in rows for version in re.findall(r"\d+\.\d+\.\d+", row)}
+    assert len(versions) > 20
+    assert [version for version in sorted(versions) if version not in pinned] == []

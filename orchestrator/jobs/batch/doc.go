@@ -12,8 +12,8 @@
 //	finalizing    the answers are gathered into an output and an error file, in the order of the lines
 //	completed     or expired, cancelled or failed
 //
-// Requests of clients go before lines: see admission.BackgroundGate. JOBS.md is the documentation for users and
-// operators.
+// Requests of clients go before lines: see admission.BackgroundGate. For users: docs/use/JOBS.md; for operators:
+// docs/operate/JOBS.md.
 //
 // Terms:
 //
