@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import requests
 from rdkit import Chem
 from servers import APIS, ROOT, Gateway
 from waiting import PATIENCE
@@ -101,6 +102,13 @@ def test_the_first_requests(stack: Gateway) -> None:
     assert re.search(r"^X-Request-Id: try-1\s*$", output, re.MULTILINE)
     assert output.count('data: {"seed":0,"iteration":') == 3 and 'data: {"generated":["' in output
     assert '"param":"input[1]","code":"invalid_type"' in output
+
+
+def test_the_shipped_models(stack: Gateway) -> None:
+    page = (USE / "README.md").read_text()
+    table = page[page.index("## Which API?") : page.index("## Which address")]
+    served = requests.get(f"{stack.url}/v1/models", timeout=PATIENCE).json()["data"]
+    assert set(re.findall(r"`([\w-]+/[\w.-]+)`", table)) == {model["id"] for model in served}
 
 
 @pytest.mark.parametrize("page", sorted(path.name for path in USE.glob("*.md")))
