@@ -36,38 +36,50 @@ def run(gateway: Gateway, command: list[str], code: str, folder: Path = ROOT) ->
     return ended.stdout.splitlines()
 
 
-def ran(stack: Gateway, library: str) -> list[str]:
-    """The lines that the recipe of a library prints."""
+def ran(stack: Gateway, title: str) -> list[str]:
+    """The lines that a recipe prints; title is the start of its heading."""
     recipes = re.split(r"^## ", (USE / "RECIPES.md").read_text(), flags=re.MULTILINE)
-    (recipe,) = [text for text in recipes if f"with `{library}`\n" in text]
+    (recipe,) = [text for text in recipes if text.startswith(title)]
     ((_, code),) = BLOCK.findall(recipe)
     return run(stack, [sys.executable, "-c"], code)
 
 
 def test_requests(stack: Gateway) -> None:
-    rows = [line.split() for line in ran(stack, "requests")]
+    rows = [line.split() for line in ran(stack, "Better molecules")]
     assert len(rows) == 10 and all(
         float(similarity) >= 0.3 and Chem.MolFromSmiles(smiles) for _, similarity, smiles in rows
     )
     assert [score for score, _, _ in rows] == sorted((score for score, _, _ in rows), reverse=True)
 
 
+def test_fragments(stack: Gateway) -> None:
+    rows = [line.split() for line in ran(stack, "Molecules that contain fragments")]
+    assert len(rows) == 5 and [score for score, _ in rows] == sorted((score for score, _ in rows), reverse=True)
+    sulfone = Chem.MolFromSmarts("CCS(=O)(=O)N")
+    assert all(Chem.MolFromSmiles(smiles).HasSubstructMatch(sulfone) for _, smiles in rows)
+
+
+def test_ranking(stack: Gateway) -> None:
+    first, *others = ran(stack, "Ranked passages")
+    assert first.endswith("Aspirin is an analgesic.") and len(others) == 2
+
+
 def test_openai(stack: Gateway) -> None:
-    sizes, answer = ran(stack, "openai")
+    sizes, answer = ran(stack, "Vectors")
     assert sizes == "2 384" and "Cn1c(=O)c2c(ncn2C)n(C)c1=O" in answer
 
 
 def test_langchain(stack: Gateway) -> None:
-    sizes, ranked = ran(stack, "langchain-nvidia-ai-endpoints")
+    sizes, ranked = ran(stack, "Retrieval")
     assert sizes == "3 384" and ranked.startswith("['Aspirin is an analgesic.'")
 
 
 def test_tritonclient(stack: Gateway) -> None:
-    assert ran(stack, "tritonclient") == ["(1, 384)"]
+    assert ran(stack, "Raw tensors") == ["(1, 384)"]
 
 
 def test_cma(stack: Gateway) -> None:
-    rows = [line.split() for line in ran(stack, "cma")]
+    rows = [line.split() for line in ran(stack, "A score")]
     scores = [float(score) for _, score, _ in rows]
     assert len(rows) == 10 and scores == sorted(scores) and Chem.MolFromSmiles(rows[-1][2])
     assert scores[-1] > 0.56, "no better than aspirin itself"
@@ -114,7 +126,7 @@ def test_the_shipped_models(stack: Gateway) -> None:
 @pytest.mark.parametrize("page", sorted(path.name for path in USE.glob("*.md")))
 def test_every_example_is_run(page: str) -> None:
     """Each page has as many examples as tests of it know, so that a new one needs a test."""
-    known = {"README.md": 1, "RECIPES.md": 5, "JOBS.md": 2}
+    known = {"README.md": 1, "RECIPES.md": 7, "JOBS.md": 2}
     if page in TESTED_ELSEWHERE:
         assert page in (ROOT / "scripts/tests" / TESTED_ELSEWHERE[page]).read_text()
     else:
