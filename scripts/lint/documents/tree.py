@@ -1,0 +1,61 @@
+"""The tree of a checkout, as git sees it, and what a check reports about it."""
+
+from __future__ import annotations
+
+import functools
+import subprocess
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+
+class Problem(NamedTuple):
+    page: str
+    line: int
+    """The first is 1."""
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.page}:{self.line}: {self.text}"
+
+
+class Tree:
+    """The files of a checkout that git does not ignore. Paths are relative to its root, with slashes."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        listed = run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], root).stdout.split("\0")
+        self.files = {path for path in listed if path and (root / path).is_file()}
+        self.folders = {str(parent) for path in self.files for parent in PurePosixPath(path).parents}
+        self.top = {path.partition("/")[0] for path in self.files if "/" in path}
+        self.pages = sorted(path for path in self.files if path.endswith(".md"))
+
+    @functools.cache  # noqa: B019 (a tree lives as long as the program)
+    def read(self, path: str) -> str:
+        """Returns the text of a file, "" for a binary one."""
+        try:
+            return (self.root / path).read_text()
+        except UnicodeDecodeError:
+            return ""
+
+    def exists(self, path: str) -> bool:
+        """Reports whether a file or folder is there. A pattern with * exists if it matches a file."""
+        path = normal(path)
+        if "*" in path:
+            return any(PurePosixPath(file).match(path) for file in self.files)
+        return path in self.files or path in self.folders
+
+
+def normal(path: str) -> str:
+    """Returns a path without `.`, `..` and a slash at its end; one above the root begins with `..`."""
+    parts: list[str] = []
+    for part in path.split("/"):
+        if part == ".." and parts and parts[-1] != "..":
+            parts.pop()
+        elif part not in ("", "."):
+            parts.append(part)
+    return "/".join(parts) or "."
+
+
+def run(command: list[str], folder: Path, **options) -> subprocess.CompletedProcess[str]:
+    """Runs a command that only answers questions."""
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, **options)
