@@ -100,7 +100,7 @@ test-deploy: bin/retort .venv-tests/stamp .venv-deploy/stamp $(DEPLOY_TOOLS) ## 
 
 .PHONY: deb
 deb: bin/retort ## make build/retort_VERSION_ARCHITECTURE.deb
-	@mkdir -p build && scripts/deploy/package/build.sh bin/retort $$(bin/retort version | cut -d ' ' -f 2) build
+	@mkdir -p build && scripts/deploy/package/build.sh bin/retort $$(bin/retort version | sed -n 's/^retort //p') build
 
 .PHONY: release
 release: deps tools .cache/cluster/helm .cache/release/cyclonedx-gomod ## make what a release publishes in build/release: program, package, models, chart, bill of materials, notices, checksums

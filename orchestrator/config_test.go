@@ -242,7 +242,7 @@ func serviceNames() []string {
 }
 
 func TestVersionAndHelp(t *testing.T) {
-	for arg, want := range map[string]string{"version": "retort " + version, "--help": "serve"} {
+	for arg, want := range map[string]string{"version": "retort " + version + "\n", "--help": "serve"} {
 		var out bytes.Buffer
 		if err := run(t.Context(), []string{arg}, &out); err != nil || !strings.Contains(out.String(), want) {
 			t.Errorf("%s: %v %q", arg, err, out.String())

@@ -65,6 +65,7 @@ var arrows = map[string][]string{
 	"orchestrator/mcp":       {"chem", "orchestrator/fault", "orchestrator/gateway"},
 	"orchestrator/page": {"chem", "chem/safe", "orchestrator/fault", "orchestrator/gateway",
 		"orchestrator/gateway/bind"},
+	"orchestrator/manifest":           {"orchestrator/triton"},
 	"orchestrator/modelimport":        {"orchestrator/modelimport/onnxpb", "orchestrator/triton", "tokenizers"},
 	"orchestrator/modelimport/onnxpb": {},
 	"orchestrator/objective":          {"chem", "orchestrator/fault", "orchestrator/wire"},

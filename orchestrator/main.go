@@ -13,7 +13,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -23,8 +22,11 @@ import (
 	"retort/orchestrator/settings"
 )
 
-// version is set by the linker: -X main.version=….
-var version = "0.1.0"
+// version can be set by the linker: -X main.version=….
+var version = "1.0.0"
+
+// commit is set by the linker in releases: -X main.commit=…. For other builds see commitOf.
+var commit string
 
 const description = "Retort serves five inference APIs for molecules, texts and images " +
 	"in front of a Triton Inference Server. " +
@@ -41,7 +43,7 @@ type commandLine struct {
 	Serve       serveCommand       `cmd:"" default:"withargs" help:"Serve the APIs (the default)."`
 	Model       command.Model      `cmd:"" help:"Add entries to the model repository."`
 	Jobs        command.Jobs       `cmd:"" help:"List, show and cancel batches and searches."`
-	Version     versionCommand     `cmd:"" help:"Print the version."`
+	Version     versionCommand     `cmd:"" help:"Print version, commit and Go version, and the SHA-256 of each entry of --model-repository."`
 	CheckConfig checkConfigCommand `cmd:"" help:"Check the settings and print them."`
 	Healthcheck healthcheckCommand `cmd:"" help:"Exit with 0 if the gateway on this machine is ready; for container probes."`
 
@@ -94,15 +96,4 @@ func newParser(line *commandLine) (*kong.Kong, error) {
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 110}),
 		kong.Help(command.PrintHelp),
 	)
-}
-
-type versionCommand struct{}
-
-func (versionCommand) Run(p *command.Process) error {
-	goVersion := "unknown"
-	if info, ok := debug.ReadBuildInfo(); ok {
-		goVersion = info.GoVersion
-	}
-	_, err := fmt.Fprintf(p.Stdout, "retort %s (%s)\n", version, goVersion)
-	return err
 }
