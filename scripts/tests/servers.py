@@ -170,10 +170,11 @@ APIS = ("latent", "masked", "embedding", "ranking", "chat")
 
 
 class Gateway(Process):
-    """The program of this checkout on free ports, in front of a Triton."""
+    """The program on free ports, in front of a Triton."""
 
     before: tuple[str, ...] = ()
     """A command that starts the program, such as one that limits it."""
+    program = ROOT / "bin/retort"
 
     def __init__(self, triton: str, repository: Path, **variables: str) -> None:
         main, *api_ports = free_ports(1 + len(APIS))
@@ -183,7 +184,7 @@ class Gateway(Process):
         self.urls = {api: f"http://127.0.0.1:{port}" for api, port in zip(APIS, api_ports)}
         ports = {f"RETORT_{api.upper()}_PORT": str(port) for api, port in zip(APIS, api_ports)}
         super().__init__(
-            [*self.before, str(ROOT / "bin/retort"), "serve"],
+            [*self.before, str(self.program), "serve"],
             {
                 "RETORT_HOST": "127.0.0.1",
                 "RETORT_PORT": str(main),
