@@ -87,15 +87,17 @@ test-cluster: bin/retort .cache/cluster/controlplane .cache/cluster/helm ## the 
 	@GOBIN=$(CURDIR)/.cache/cluster $(GO) install -trimpath -ldflags='-s -w' helm.sh/helm/v3/cmd/helm@$(HELM_VERSION)
 
 DEPLOY_PACKAGES := prometheus mmdebstrap bubblewrap
-DEPLOY_TOOLS := .cache/cluster/helm .cache/deploy/kube-score .cache/deploy/compose
+DEPLOY_TOOLS := .cache/cluster/helm .cache/deploy/kube-score .cache/deploy/compose .cache/release/cyclonedx-gomod
 
 .PHONY: test-chart
-test-chart: tools .venv-tests/stamp .venv-deploy/stamp $(DEPLOY_TOOLS) ## the part of test-deploy without servers: chart, Dockerfile, compose file, locked packages (a minute; two more to build its tools once)
-	@$(PYTEST) -q scripts/tests/deploy/test_chart.py scripts/tests/deploy/test_images.py
+test-chart: deps tools .venv-tests/stamp .venv-deploy/stamp $(DEPLOY_TOOLS) ## the part of test-deploy without servers: chart, Dockerfile, compose file, locked packages, two equal builds of the release (some minutes; more to build its tools once)
+	@$(TRITON) --prepare
+	@$(PYTEST) -q scripts/tests/deploy/test_chart.py scripts/tests/deploy/test_images.py scripts/tests/deploy/test_release.py
 
 .PHONY: test-deploy
 test-deploy: bin/retort .venv-tests/stamp .venv-deploy/stamp $(DEPLOY_TOOLS) ## chart, images, package, dashboard and alerts of scripts/deploy, with their own tools (built once); no part of `make test`
 	@$(MAKE) deps PACKAGES='$(DEPLOY_PACKAGES)'
+	@$(TRITON) --prepare
 	@$(PYTEST) -q scripts/tests/deploy
 
 .PHONY: deb
@@ -104,7 +106,8 @@ deb: bin/retort ## make build/retort_VERSION_ARCHITECTURE.deb
 
 .PHONY: release
 release: deps tools .cache/cluster/helm .cache/release/cyclonedx-gomod ## make what a release publishes in build/release: program, package, models, chart, bill of materials, notices, checksums
-	@$(PYTHON) -m scripts.release --tools .cache $(ARGS) build/release
+	@$(TRITON) --prepare
+	@$(PYTHON) -m scripts.release --tools .cache --python-packages .venv-triton $(ARGS) build/release
 
 .cache/release/cyclonedx-gomod: | tools
 	@echo 'building cyclonedx-gomod (once)'

@@ -1,10 +1,10 @@
 """Builds what a release publishes, for the architecture of this machine: `make release`.
 
-    python -m scripts.release --tools .cache FOLDER
+    python -m scripts.release --tools .cache --python-packages .venv-triton FOLDER
 
 FOLDER receives the program, its Debian package, the model repository, the Helm chart, a software bill of materials
 (CycloneDX), the third-party notices, and SHA256SUMS. The same commit gives the same bytes in every folder of a machine
-with the same packages: times are the commit's, and paths are trimmed.
+with the same packages: times are the commit's, and paths are trimmed. `names` lists the files.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from scripts.release import materials, notices
+from scripts.release import bill, materials, notices
 from scripts.release.materials import output
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,49 +32,60 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="is replaced")
     parser.add_argument("--tools", type=Path, required=True, help="the folder with helm and cyclonedx-gomod")
+    parser.add_argument(
+        "--python-packages", type=Path, required=True, help="the virtual environment of the local Triton"
+    )
     parser.add_argument("--uncommitted", action="store_true", help="allow changes that are not committed")
-    parser.add_argument("--without-models", action="store_true", help="leave out the archive of the model repository")
     options = parser.parse_args()
     changes = output("git", "status", "--porcelain", cwd=ROOT)
     if changes and not options.uncommitted:
         sys.exit(f"changes are not committed:\n{changes}")
     shutil.rmtree(options.folder, ignore_errors=True)
     options.folder.mkdir(parents=True)
-    build(options.folder.resolve(), options.tools.resolve(), not options.without_models)
+    (site,) = options.python_packages.resolve().glob("lib/python3*/site-packages")
+    build(options.folder.resolve(), options.tools.resolve(), site)
 
 
-def build(folder: Path, tools: Path, with_models: bool) -> None:
-    """Writes the files of the release into an empty folder."""
+def names(version: str, architecture: str) -> dict[str, str]:
+    """The names of the published files, by what they are. RELEASING.md has the same table."""
+    return {
+        "program": f"retort_{version}_linux_{architecture}.tar.gz",
+        "package": f"retort_{version}_{architecture}.deb",
+        "models": f"retort-models_{version}.tar.gz",
+        "chart": f"retort-{version}.tgz",
+        "bill": f"retort_{version}_{architecture}.cdx.json",
+        "notices": "THIRD-PARTY-NOTICES.txt",
+        "sums": "SHA256SUMS",
+    }
+
+
+def build(folder: Path, tools: Path, site: Path) -> None:
+    """Writes the files of the release into an empty folder. site: the installed Python packages of the local Triton."""
     version, time = program_version(), int(output("git", "log", "-1", "--format=%ct", cwd=ROOT))
-    os.environ["SOURCE_DATE_EPOCH"] = str(time)  # dpkg-deb, gzip
+    os.environ["SOURCE_DATE_EPOCH"] = str(time)  # build.sh, dpkg-deb
     architecture = output("dpkg", "--print-architecture")
+    file = {kind: folder / name for kind, name in names(version, architecture).items()}
+    licence = (ROOT / "LICENSE", "LICENSE")
     with tempfile.TemporaryDirectory() as scratch:
         binary = Path(scratch, "retort")
-        run("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", str(binary), "./orchestrator")
-        found = materials.of(binary, ROOT)
-        (folder / "THIRD-PARTY-NOTICES.txt").write_text(notices.text(found))
-        bill = folder / f"retort_{version}_{architecture}.cdx.json"
-        bill.write_text(materials.bill(binary, ROOT, version, found, tools / "release/cyclonedx-gomod"))
-        run(
-            "scripts/deploy/package/build.sh",
-            str(binary),
-            version,
-            str(folder),
-            str(folder / "THIRD-PARTY-NOTICES.txt"),
+        run("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", str(binary), "./orchestrator")
+        contained = materials.of(binary, ROOT)
+        file["notices"].write_text(notices.text(contained))
+        file["bill"].write_text(
+            bill.text(binary, ROOT, version, contained, tools / "release/cyclonedx-gomod", site),
         )
-        program = [(binary, "retort"), (ROOT / "LICENSE", "LICENSE")]
-        program.append((folder / "THIRD-PARTY-NOTICES.txt", "THIRD-PARTY-NOTICES.txt"))
-        pack(folder / f"retort_{version}_linux_{architecture}.tar.gz", f"retort-{version}", program, time)
+        run("scripts/deploy/package/build.sh", str(binary), version, str(folder), str(file["notices"]))
+        program = [(binary, "retort"), licence, (file["notices"], file["notices"].name)]
+        pack(file["program"], f"retort-{version}", program, time)
         run(str(tools / "cluster/helm"), "package", str(CHART), "--destination", scratch)
         chart = Path(scratch, "chart")
         shutil.unpack_archive(Path(scratch, f"retort-{version}.tgz"), chart)
-        pack(folder / f"retort-{version}.tgz", "retort", files_of(chart / "retort"), time)
-    if with_models:
-        tracked = output("git", "ls-files", "model_repository", cwd=ROOT).splitlines()
-        models = [(ROOT / name, name.removeprefix("model_repository/")) for name in tracked]
-        pack(folder / f"retort-models_{version}.tar.gz", "model_repository", models, time)
-    sums = [f"{digest(file)}  {file.name}\n" for file in sorted(folder.iterdir())]
-    (folder / "SHA256SUMS").write_text("".join(sums))
+        pack(file["chart"], "retort", files_of(chart / "retort"), time)
+    tracked = output("git", "ls-files", "model_repository", cwd=ROOT).splitlines()
+    models = [(ROOT / name, name.removeprefix("model_repository/")) for name in tracked]
+    pack(file["models"], "model_repository", [*models, licence], time)
+    sums = [f"{digest(path)}  {path.name}\n" for path in sorted(folder.iterdir())]
+    file["sums"].write_text("".join(sums))
 
 
 def program_version() -> str:

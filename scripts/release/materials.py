@@ -1,40 +1,64 @@
-"""Finds the works of others that a release contains, and describes them in CycloneDX.
+"""Finds the works of others that the program contains: what THIRD-PARTY-NOTICES.txt must name.
 
-The program contains Go modules, Go's standard library, C++ code from Debian packages (headers and static libraries),
-JavaScript and copied files; it loads shared libraries of Debian packages. The images contain Python packages. The
-model repository contains models.
+The program contains Go modules, Go's standard library, C++ code from Debian packages (headers and a static library),
+JavaScript and copied files. A work without a licence text or a known licence is an error.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
-LICENCE_FILES = re.compile(r"(?i)^(LICEN[CS]E|COPYING|NOTICE|COPYRIGHT)([-._].*)?$")
+LICENCES = Path(__file__).with_name("licences")
+LICENCE_FILES = re.compile(r"(?i)^(LICEN[CS]E|COPYING|NOTICE|COPYRIGHT|PATENTS)([-._].*)?$")
 DEBIAN_BUILD = ("librdkit-dev", "libboost1.74-dev", "libgoogle-perftools-dev")
 """Debian packages with code that the compiler or the linker copies into the program."""
 
 SWAGGER_MODULE = "github.com/swaggo/files/v2"
+JAVASCRIPT_LICENCES = {"openchemlib": "BSD-3-Clause", "uplot": "MIT", "swagger-ui-dist": "Apache-2.0"}
+
+DEBIAN_LICENCES = {
+    "libc6": "LGPL-2.1-or-later",
+    "libcairo2": "LGPL-2.1-only OR MPL-1.1",
+    "libfontconfig1": "HPND-sell-variant",
+    "libgcc-s1": "GPL-3.0-or-later WITH GCC-exception-3.1",
+    "libpixman-1-0": "MIT",
+    "libstdc++6": "GPL-3.0-or-later WITH GCC-exception-3.1",
+    "libx11-6": "MIT AND X11",
+    "libxau6": "MIT-open-group",
+    "libxcb-render0": "X11",
+    "libxcb-shm0": "X11",
+    "libxcb1": "X11",
+    "libxdmcp6": "MIT-open-group",
+    "libxext6": "MIT AND MIT-open-group",
+    "libxrender1": "HPND-sell-variant",
+}
+"""SPDX expressions of Debian packages whose copyright file is prose."""
 
 
 @dataclass(frozen=True)
 class Material:
-    """A work that the program contains."""
+    """A work of others."""
 
     name: str
     version: str
     purl: str
-    """Its package URL."""
-    licence_text: str
+    """Its package URL, or "" if it has none."""
+    text: str
+    """The texts of its licences and notices."""
+    licence: str = ""
+    """An SPDX expression, or "": cyclonedx-gomod states that of a Go module, `debian_licences` that of a package."""
+    debian_licences: tuple[str, ...] = ()
+    """The names that Debian gives to its licences."""
 
 
 def of(binary: Path, root: Path) -> list[Material]:
-    """The works that the program contains, sorted by kind and name. RuntimeError: one of them has no licence file."""
-    return [*go_modules(binary, root), *debian_packages(DEBIAN_BUILD), *third_party(root), swagger_ui(root)]
+    """The works that the program contains, sorted by kind and name. RuntimeError: one of them has no licence."""
+    return [*go_modules(binary, root), *debian_packages(DEBIAN_BUILD), *javascript(root), copied_files(root)]
 
 
 def go_modules(binary: Path, root: Path) -> list[Material]:
@@ -42,12 +66,12 @@ def go_modules(binary: Path, root: Path) -> list[Material]:
     info = json.loads(output("go", "version", "-m", "-json", str(binary)))
     toolchain = info["GoVersion"].removeprefix("go")
     goroot = Path(output("go", "env", "GOROOT"))
-    found = [Material("Go", toolchain, f"pkg:golang/std@{toolchain}", licence_of(goroot))]
+    found = [Material("Go", toolchain, f"pkg:golang/std@{toolchain}", licence_text([goroot]))]
     versions = {module["Path"]: module["Version"] for module in info["Deps"]}
-    folders = module_folders(root, *sorted(versions))
-    for name, folder in folders.items():
-        purl = f"pkg:golang/{name}@{versions[name]}"
-        found.append(Material(name, versions[name], purl, licence_of(folder)))
+    packages = package_folders(root)
+    for name, folder in module_folders(root, *sorted(versions)).items():
+        text = licence_text([folder, *sorted(packages.get(name, set()) - {folder})])
+        found.append(Material(name, versions[name], f"pkg:golang/{name}@{versions[name]}", text))
     return found
 
 
@@ -57,104 +81,82 @@ def module_folders(root: Path, *names: str) -> dict[str, Path]:
     return {name: Path(folder) for name, folder in (line.split(" ", 1) for line in lines)}
 
 
-def licence_of(folder: Path) -> str:
-    """The texts of the licence files in a folder. RuntimeError: it has none."""
-    files = sorted(file for file in folder.iterdir() if file.is_file() and LICENCE_FILES.match(file.name))
-    if not files:
-        raise RuntimeError(f"{folder} has no licence file")
-    return "\n\n".join(file.read_text(errors="replace").strip() for file in files)
+def package_folders(root: Path) -> dict[str, set[Path]]:
+    """By module, the folders of its packages in the program, and the folders between them and the module's own."""
+    form = "{{with .Module}}{{.Path}}\t{{.Dir}}{{end}}\t{{.Dir}}"
+    folders: dict[str, set[Path]] = {}
+    for line in output("go", "list", "-deps", "-f", form, "./orchestrator", cwd=root).splitlines():
+        if line.count("\t") == 2:  # not of the standard library
+            module, top, folder = line.split("\t")
+            path = Path(folder)
+            chain = {path, *path.parents} - set(Path(top).parents)
+            folders.setdefault(module, set()).update(chain)
+    return folders
+
+
+def licence_text(folders: list[Path]) -> str:
+    """The texts of the licence files in folders. RuntimeError: the first folder has none."""
+    texts: dict[str, None] = {}
+    for folder in folders:
+        files = sorted(file for file in folder.iterdir() if file.is_file() and LICENCE_FILES.match(file.name))
+        texts |= {file.read_text(errors="replace").strip(): None for file in files if file.suffix != ".go"}
+        if not texts:
+            raise RuntimeError(f"{folder} has no licence file")
+    return "\n\n".join(texts)
 
 
 def debian_packages(names: tuple[str, ...]) -> list[Material]:
     """Installed Debian packages."""
-    found = []
-    for name in names:
-        version = output("dpkg-query", "--show", "--showformat", "${Version}", name)
-        copyright = Path("/usr/share/doc", name, "copyright").read_text(errors="replace")
-        found.append(Material(name, version, f"pkg:deb/debian/{name}@{version}", copyright))
-    return found
+    return [debian_package(name) for name in names]
 
 
-def third_party(root: Path) -> list[Material]:
-    """JavaScript of the page, and files copied from other works."""
+def debian_package(name: str) -> Material:
+    """An installed Debian package. RuntimeError: its licence is unknown."""
+    version, architecture = output("dpkg-query", "--show", "--showformat", "${Version} ${Architecture}", name).split()
+    text = Path("/usr/share/doc", name, "copyright").read_text(errors="replace")
+    names = set(re.findall(r"^License: *(\S.*?) *$", text, re.MULTILINE))
+    if name not in DEBIAN_LICENCES and not names:
+        raise RuntimeError(f"/usr/share/doc/{name}/copyright names no licence: add the package to DEBIAN_LICENCES")
+    purl = f"pkg:deb/debian/{quote(name, safe='')}@{quote(version, safe='')}?arch={architecture}"
+    return Material(name, version, purl, text, DEBIAN_LICENCES.get(name, ""), tuple(sorted(names)))
+
+
+def javascript(root: Path) -> list[Material]:
+    """JavaScript of the page and of the pages that show API descriptions."""
     folder = root / "orchestrator/page/assets/third_party"
     packages = json.loads((folder / "package.json").read_text())["dependencies"]
-    found = []
-    for name, version in packages.items():
-        licence = (folder / f"{name}.LICENSE.txt").read_text()
-        found.append(Material(name, version, f"pkg:npm/{name}@{version}", licence))
-    found.append(Material("files of others in chem", "", "", (root / "chem/NOTICE").read_text()))
-    return found
+    texts = {name: (folder / f"{name}.LICENSE.txt").read_text() for name in packages}
+    version = swagger_version(root)
+    packages["swagger-ui-dist"] = version
+    texts["swagger-ui-dist"] = swagger_licences(version).read_text()
+    return [
+        Material(name, version, f"pkg:npm/{name}@{version}", texts[name], JAVASCRIPT_LICENCES[name])
+        for name, version in packages.items()
+    ]
 
 
-def swagger_ui(root: Path) -> Material:
-    """The page for API descriptions: a Go module contains it without its licence."""
-    bundle = module_folders(root, SWAGGER_MODULE)[SWAGGER_MODULE] / "dist/swagger-ui-bundle.js"
+def swagger_folder(root: Path) -> Path:
+    """The folder of Swagger UI's files, in a Go module that contains them without their licences."""
+    return module_folders(root, SWAGGER_MODULE)[SWAGGER_MODULE] / "dist"
+
+
+def swagger_version(root: Path) -> str:
+    """The version of Swagger UI."""
+    bundle = swagger_folder(root) / "swagger-ui-bundle.js"
     match = re.search(r'PACKAGE_VERSION:"([^"]+)"', bundle.read_text())
     if not match:
         raise RuntimeError(f"{bundle} has no version")
-    licence = f"Copyright 2020-2021 SmartBear Software Inc.\n\n{(root / 'LICENSE').read_text()}"
-    return Material("swagger-ui-dist", match[1], f"pkg:npm/swagger-ui-dist@{match[1]}", licence)
+    return match[1]
 
 
-def shared_libraries(binary: Path) -> list[tuple[str, str]]:
-    """Name and version of the Debian packages whose libraries the program loads."""
-    paths = re.findall(r"=> (/\S+)", output("ldd", str(binary)))
-    owners = set()
-    for path in paths:
-        # Packages know the path before or after /lib became a link to /usr/lib.
-        for spelling in (path, path.removeprefix("/usr"), f"/usr{path}"):
-            search = subprocess.run(["dpkg", "--search", spelling], text=True, capture_output=True)
-            if search.returncode == 0:
-                owners.add(search.stdout.split(":")[0])
-                break
-        else:
-            raise RuntimeError(f"{path} belongs to no Debian package")
-    return [(name, output("dpkg-query", "--show", "--showformat", "${Version}", name)) for name in sorted(owners)]
+def swagger_licences(version: str) -> Path:
+    """The file that scripts.release.swagger makes for a version."""
+    return LICENCES / f"swagger-ui-dist-{version}.txt"
 
 
-def bill(binary: Path, root: Path, version: str, materials: list[Material], gomod: Path) -> str:
-    """The software bill of materials: CycloneDX 1.6, JSON."""
-    command = [gomod, "bin", "-json", "-std", "-noserial", "-notimestamp", "-output-version", "1.6"]
-    document = json.loads(output(*map(str, command), "-version", f"v{version}", str(binary)))
-    components = document["components"]
-    known = {component["purl"].partition("?")[0] for component in components}
-    for material in materials:
-        if material.purl and not material.purl.startswith("pkg:golang/") and material.purl not in known:
-            components.append(component("library", material.name, material.version, material.purl))
-    for name, package_version in shared_libraries(binary):
-        purl = f"pkg:deb/debian/{name}@{package_version}"
-        components.append(component("library", name, package_version, purl))
-    requirements = (root / "scripts/deploy/triton-requirements.txt").read_text()
-    for name, package_version in re.findall(r"^([A-Za-z0-9._-]+)==([^ ;\\]+)", requirements, re.MULTILINE):
-        components.append(component("library", name, package_version, f"pkg:pypi/{name}@{package_version}"))
-    components += models(root)
-    return json.dumps(document, indent=1, sort_keys=True) + "\n"
-
-
-def component(kind: str, name: str, version: str, purl: str) -> dict:
-    """A CycloneDX component."""
-    return {"type": kind, "bom-ref": purl, "name": name, "version": version, "purl": purl}
-
-
-def models(root: Path) -> list[dict]:
-    """The entries of the model repository, by the digests of their files."""
-    manifest = json.loads((root / "model_repository/manifest.json").read_text())
-    found = []
-    for name, entry in sorted(manifest["entries"].items()):
-        lines = "".join(f"{digest}  {file}\n" for file, digest in sorted(entry["files"].items()))
-        found.append(
-            {
-                "type": "machine-learning-model",
-                "bom-ref": f"model/{name}",
-                "name": name,
-                "version": entry["id"].rpartition("/")[2],
-                "description": f"Model id {entry['id']}. The hash is of the lines `SHA256  FILE` of its files.",
-                "hashes": [{"alg": "SHA-256", "content": hashlib.sha256(lines.encode()).hexdigest()}],
-                "licenses": [{"license": {"id": "Apache-2.0"}}],
-            }
-        )
-    return found
+def copied_files(root: Path) -> Material:
+    """Files in chem that are made from the works of others."""
+    return Material("files of others in chem", "", "", (root / "chem/NOTICE").read_text())
 
 
 def output(*command: str, cwd: Path | None = None) -> str:

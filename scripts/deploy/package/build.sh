@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # Makes a Debian package from a gateway binary: build.sh BINARY VERSION FOLDER [NOTICES]. Prints the path of the package.
-# NOTICES is a file with the licences of the works of others that the program contains.
+# NOTICES is a file with the licences of the works of others that the program contains. SOURCE_DATE_EPOCH is the time of
+# all files, so that equal binaries give equal packages.
 set -euo pipefail
+umask 022
 binary=$(realpath "$1")
 version=$2
 target=$(realpath "$3")
@@ -18,6 +20,9 @@ install -D -m 644 "$here/retort.yaml" "$root/etc/retort/retort.yaml"
 install -D -m 644 "$here/../../../LICENSE" "$root/usr/share/doc/retort/copyright"
 if [ -n "${4:-}" ]; then install -m 644 "$4" "$root/usr/share/doc/retort/THIRD-PARTY-NOTICES.txt"; fi
 "$binary" man --folder "$root/usr/share/man/man1" >&2
+# The pages have today's date; a rebuild on another day must have the same bytes.
+day=$(date --utc --date "@${SOURCE_DATE_EPOCH:-$(date +%s)}" +%F)
+sed -i -E "1s/ \"[0-9]{4}-[0-9]{2}-[0-9]{2}\" / \"$day\" /" "$root"/usr/share/man/man1/*
 gzip -9n "$root"/usr/share/man/man1/*
 install -d "$root/usr/share/bash-completion/completions"
 (cd "$root/usr/bin" && PATH="$PWD:$PATH" retort completion -c bash) | sed "s:$root::" > "$root/usr/share/bash-completion/completions/retort"
@@ -33,7 +38,7 @@ Architecture: $architecture
 Section: science
 Priority: optional
 Maintainer: Retort <retort@localhost>
-Installed-Size: $(du -sk "$root/usr" | cut -f 1)
+Installed-Size: $(du -sk --apparent-size "$root/usr" | cut -f 1)
 Depends: libc6 (>= 2.36), libstdc++6 (>= 12), libcairo2, librdkit1 (= $rdkit), fonts-dejavu-core, ca-certificates
 Description: inference APIs in front of Triton Inference Server
  Molecule generators, text embedding, passage ranking and vision-language chat

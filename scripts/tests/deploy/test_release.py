@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
-import os
+import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -11,10 +13,13 @@ from pathlib import Path
 
 import pytest
 import yaml
-from servers import ROOT
+from releases import ROOT, build, copy_checkout, run
+from test_images import DOCKERFILE, build_context
 
-SLOW = 40 * 60
-"""Seconds that a build without a cache may take on a busy machine."""
+sys.path.insert(0, str(ROOT))
+from scripts.release import materials, python, swagger  # noqa: E402
+from scripts.release.__main__ import names, program_version  # noqa: E402
+
 VALIDATION = """
 import sys
 from cyclonedx.schema import SchemaVersion
@@ -24,25 +29,10 @@ sys.exit(error and str(error))
 """
 """A program that validates the bill of materials on its command line."""
 
-
-def run(*command: object, folder: Path = ROOT, **variables: str) -> str:
-    done = subprocess.run(
-        [str(word) for word in command],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=SLOW,
-        env={**os.environ, **variables},
-    )
-    assert done.returncode == 0, f"{command}:\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}"
-    return done.stdout
-
-
-def build(checkout: Path, folder: Path, **variables: str) -> Path:
-    """Builds a release from a checkout into a folder, without the models."""
-    options = ("--tools", ROOT / ".cache", "--without-models", "--uncommitted")
-    run(sys.executable, "-m", "scripts.release", *options, folder, folder=checkout, **variables)
-    return folder
+COMPILER = {"libc6-dev", "libstdc++-12-dev", "libgcc-12-dev", "linux-libc-dev"}
+"""Debian packages with headers of the C and C++ standard libraries, whose licences need no notice in programs."""
+MANIFEST = json.loads((ROOT / "model_repository/manifest.json").read_text())
+SITE = next((ROOT / ".venv-triton").glob("lib/python3*/site-packages"))
 
 
 @pytest.fixture(scope="module")
@@ -50,25 +40,34 @@ def release(tmp_path_factory) -> Path:
     return build(ROOT, tmp_path_factory.mktemp("release") / "files")
 
 
-def test_two_builds_are_equal(tmp_path):
-    """One with the build cache of this machine, one with an empty cache and in a folder with a longer name."""
-    sums = []
-    for folder, variables in (("a", {}), ("another/folder", {"GOCACHE": str(tmp_path / "cache")})):
-        checkout = tmp_path / folder
-        run("git", "clone", "--quiet", ROOT, checkout)
-        sums.append((build(checkout, checkout / "build", **variables) / "SHA256SUMS").read_text())
-    assert sums[0] == sums[1]
+@pytest.fixture(scope="module")
+def file(release: Path) -> dict[str, Path]:
+    """The files of the release, by what they are."""
+    architecture = run("dpkg", "--print-architecture").strip()
+    return {kind: release / name for kind, name in names(program_version(), architecture).items()}
 
 
-def test_checksums_name_every_file(release):
-    run("sha256sum", "--check", "--strict", "SHA256SUMS", folder=release)
-    names = {line.split()[1] for line in (release / "SHA256SUMS").read_text().splitlines()}
-    assert names == {file.name for file in release.iterdir()} - {"SHA256SUMS"}
-
-
-def test_program_of_the_archive_says_its_version(release, tmp_path):
-    (archive,) = release.glob("retort_*_linux_*.tar.gz")
+def members(archive: Path) -> dict[str, tarfile.TarInfo]:
     with tarfile.open(archive) as tar:
+        return {member.name: member for member in tar.getmembers()}
+
+
+def test_two_builds_are_equal(release, tmp_path):
+    """A build in a folder with a longer name, for another user's umask, time zone and language, has the same bytes."""
+    checkout = copy_checkout(tmp_path / "another/folder")
+    other = build(checkout, checkout / "build", umask=0o077, TZ="Asia/Kathmandu", LC_ALL="C", LANG="C")
+    assert (other / "SHA256SUMS").read_text() == (release / "SHA256SUMS").read_text()
+
+
+def test_checksums_name_every_file(release, file):
+    run("sha256sum", "--check", "--strict", "SHA256SUMS", folder=release)
+    listed = {line.split()[1] for line in file["sums"].read_text().splitlines()}
+    assert listed == {path.name for path in file.values()} - {"SHA256SUMS"}
+    assert {path.name for path in release.iterdir()} == listed | {"SHA256SUMS"}
+
+
+def test_program_of_the_archive_says_its_version(file, tmp_path):
+    with tarfile.open(file["program"]) as tar:
         tar.extractall(tmp_path)
     (program,) = tmp_path.glob("retort-*/retort")
     version = run(program, "version").split()[1]
@@ -79,28 +78,127 @@ def test_program_of_the_archive_says_its_version(release, tmp_path):
         assert (program.parent / name).stat().st_size > 10_000
 
 
-def test_notices_name_every_module_of_the_program(release):
-    lines = set((release / "THIRD-PARTY-NOTICES.txt").read_text().splitlines())
-    modules = [line.split() for line in run("go", "version", "-m", ROOT / "bin/retort").splitlines()]
+def test_packages_of_another_day_are_equal(file, tmp_path):
+    """Manual pages and file times have the day of SOURCE_DATE_EPOCH, not today's."""
+    with tarfile.open(file["program"]) as tar:
+        tar.extractall(tmp_path)
+    (program,) = tmp_path.glob("retort-*/retort")
+    package = run("scripts/deploy/package/build.sh", program, "1", tmp_path, SOURCE_DATE_EPOCH="86400").strip()
+    run("dpkg-deb", "--extract", package, tmp_path / "root")
+    for page in (tmp_path / "root/usr/share/man/man1").iterdir():
+        assert b' "1970-01-02" ' in gzip.decompress(page.read_bytes()).splitlines()[0], page
+
+
+def test_package_has_readable_files_and_notices(file, tmp_path):
+    lines = run("dpkg-deb", "--contents", file["package"]).splitlines()
+    modes = {line.split()[5]: line.split()[0] for line in lines}
+    assert all(mode[4:].startswith("r") and mode[7:].startswith("r") for mode in modes.values()), modes
+    run("dpkg-deb", "--extract", file["package"], tmp_path)
+    assert (tmp_path / "usr/share/doc/retort/THIRD-PARTY-NOTICES.txt").read_text() == file["notices"].read_text()
+
+
+def test_models_archive_has_every_entry_with_card_and_licences(file):
+    wanted = {
+        f"{entry}/{name}" for entry, found in MANIFEST["entries"].items() for name in (*found["files"], "CARD.md")
+    }
+    wanted |= {"LICENSE", "THIRD-PARTY-NOTICES.txt", "manifest.json"}
+    assert {f"model_repository/{name}" for name in wanted} <= set(members(file["models"]))
+
+
+def test_models_notices_name_every_entry():
+    text = (ROOT / "model_repository/THIRD-PARTY-NOTICES.txt").read_text()
+    assert [name for name in MANIFEST["entries"] if not re.search(rf"^(.*, )?{name}(, .*)?$", text, re.MULTILINE)] == []
+
+
+def test_notices_name_every_work_in_the_program(file, tmp_path):
+    lines = set(file["notices"].read_text().splitlines())
+    with tarfile.open(file["program"]) as tar:
+        tar.extractall(tmp_path)
+    (program,) = tmp_path.glob("retort-*/retort")
+    modules = [line.split() for line in run("go", "version", "-m", program).splitlines()]
     wanted = {f"{words[1]} {words[2]}" for words in modules if words[:1] == ["dep"]}
     assert len(wanted) > 50 and wanted <= lines
-    for name in (
-        "librdkit-dev",
-        "libboost1.74-dev",
-        "libgoogle-perftools-dev",
-        "openchemlib",
-        "uplot",
-        "swagger-ui-dist",
-    ):
+    scripts = {path.name.split(".")[0] for path in (ROOT / "orchestrator/page/assets/third_party").glob("*.js.gz")}
+    for name in (*materials.DEBIAN_BUILD, *scripts, "swagger-ui-dist"):
         assert any(line.startswith(f"{name} ") for line in lines), name
 
 
-def test_bill_of_materials_is_valid_and_complete(release, tmp_path):
-    (bill,) = release.glob("*.cdx.json")
-    run(ROOT / ".venv-deploy/bin/python", "-c", VALIDATION, bill)
-    components = json.loads(bill.read_text())["components"]
+def test_every_package_in_swagger_ui_has_a_notice():
+    text = materials.swagger_licences(materials.swagger_version(ROOT)).read_text().splitlines()
+    bundled = swagger.bundled(materials.swagger_folder(ROOT))
+    assert len(bundled) > 50 and [name for name in bundled if name not in text] == []
+
+
+def test_every_header_belongs_to_a_package_with_a_notice():
+    """What g++ includes for chem/rdkit comes from DEBIAN_BUILD, from the compiler, or from this repository."""
+    folder = ROOT / "chem/rdkit"
+    flags = ("-std=c++17", "-isystem", "/usr/include/rdkit", f"-I{folder}/cairo")
+    rules = run("g++", "-M", *flags, *sorted(folder.glob("*.cc")))
+    headers = {str(Path(word).resolve()) for word in re.findall(r"/\S+", rules) if not word.startswith(str(folder))}
+    found = subprocess.run(["dpkg", "--search", *sorted(headers)], capture_output=True, text=True)
+    assert "no path found" not in found.stderr, found.stderr
+    packages = {line.split(":")[0] for line in found.stdout.splitlines()}
+    assert packages - COMPILER <= set(materials.DEBIAN_BUILD), packages
+
+
+def test_a_work_without_a_licence_is_refused(tmp_path):
+    with pytest.raises(RuntimeError, match="no licence file"):
+        materials.licence_text([tmp_path])
+    with pytest.raises(RuntimeError, match="no flatbuffers 0"):
+        python.package("flatbuffers", "0", SITE)
+
+
+def test_the_image_makes_the_same_notices_from_its_build_context(file, tmp_path):
+    """The command of the Dockerfile, in a folder with only what .dockerignore admits."""
+    for name in build_context():
+        if not name.startswith("model_repository/"):
+            target = tmp_path / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, target)
+    command = re.search(r"^RUN python3 (-m scripts\.release\.notices) /retort > /THIRD", DOCKERFILE, re.MULTILINE)
+    with tarfile.open(file["program"]) as tar:
+        tar.extractall(tmp_path / "program")
+    (program,) = (tmp_path / "program").glob("retort-*/retort")
+    assert run(sys.executable, *command[1].split(), program, folder=tmp_path) == file["notices"].read_text()
+
+
+def test_every_python_package_of_the_image_contains_its_licence():
+    """flatbuffers contains none: the image has LICENSE beside the packages."""
+    packages = python.packages(ROOT / "scripts/deploy/triton-requirements.txt", SITE)
+    assert [package.name for package in packages if not package.text] == ["flatbuffers"]
+    assert "COPY LICENSE /opt/retort/LICENSE\n" in DOCKERFILE
+
+
+def test_bill_of_materials_is_valid_and_complete(file):
+    run(ROOT / ".venv-deploy/bin/python", "-c", VALIDATION, file["bill"])
+    bill = json.loads(file["bill"].read_text())
+    components = bill["components"]
     assert len({component["bom-ref"] for component in components}) == len(components)
-    models = {c["name"] for c in components if c["type"] == "machine-learning-model"}
-    assert models == set(json.loads((ROOT / "model_repository/manifest.json").read_text())["entries"])
-    names = {component["name"] for component in components}
-    assert {"std", "librdkit1", "libstdc++6", "libc6", "openchemlib", "swagger-ui-dist", "onnxruntime"} <= names
+    assert [component["name"] for component in components if not component.get("licenses")] == []
+    models = {c["name"]: c for c in components if c["type"] == "machine-learning-model"}
+    assert set(models) == set(MANIFEST["entries"])
+    for name, entry in MANIFEST["entries"].items():
+        files = {c["name"]: c["hashes"][0]["content"] for c in models[name]["components"]}
+        assert files == entry["files"], name
+        for reference in models[name]["externalReferences"]:
+            assert (ROOT / reference["url"]).is_file(), reference
+    known = {component["name"] for component in components}
+    for requirements in ("scripts/deploy/triton-requirements.txt", "scripts/triton/requirements.txt"):
+        assert set(python.pins(ROOT / requirements)) <= known
+    assert {"std", "librdkit1", "libstdc++6", "libc6", "openchemlib", "uplot", "swagger-ui-dist"} <= known
+    assert set(materials.DEBIAN_BUILD) <= known
+
+
+def test_every_component_is_reached_from_the_program(file):
+    bill = json.loads(file["bill"].read_text())
+    edges = {entry["ref"]: entry.get("dependsOn", []) for entry in bill["dependencies"]}
+    reached: set[str] = set()
+    pending = [bill["metadata"]["component"]["bom-ref"]]
+    while pending:
+        reference = pending.pop()
+        if reference not in reached:
+            reached.add(reference)
+            pending += edges[reference]
+    assert reached == {component["bom-ref"] for component in bill["components"]} | {
+        bill["metadata"]["component"]["bom-ref"]
+    }

@@ -1,0 +1,28 @@
+"""Prints what the changelog says of a version: the notes of its release.
+
+python -m scripts.release.changelog VERSION
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+CHANGELOG = Path(__file__).resolve().parents[2] / "orchestrator/CHANGELOG.md"
+
+
+def section(text: str, version: str) -> str:
+    """The text under the heading of a version, `## [X.Y.Z] - DATE` or `## X.Y.Z`. ValueError: there is none."""
+    parts = re.split(r"^## (.*)$", text, flags=re.MULTILINE)
+    for heading, body in zip(parts[1::2], parts[2::2]):
+        if re.match(rf"\[?v?{re.escape(version)}(?![\w.-])", heading) and body.strip():
+            return body.strip() + "\n"
+    raise ValueError(f"the changelog says nothing of {version}")
+
+
+if __name__ == "__main__":
+    try:
+        print(section(CHANGELOG.read_text(), sys.argv[1]), end="")
+    except ValueError as error:
+        sys.exit(str(error))
