@@ -68,7 +68,8 @@ def build(folder: Path, tools: Path, site: Path) -> None:
     licence = (ROOT / "LICENSE", "LICENSE")
     with tempfile.TemporaryDirectory() as scratch:
         binary = Path(scratch, "retort")
-        run("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", str(binary), "./orchestrator")
+        link = f"-s -w -X main.commit={program_commit()}"
+        run("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", link, "-o", str(binary), "./orchestrator")
         contained = materials.of(binary, ROOT)
         file["notices"].write_text(notices.text(contained))
         file["bill"].write_text(
@@ -93,6 +94,12 @@ def program_version() -> str:
     match = re.search(r'^var version = "(.+)"$', (ROOT / "orchestrator/main.go").read_text(), re.MULTILINE)
     assert match, "orchestrator/main.go has no version"
     return match[1]
+
+
+def program_commit() -> str:
+    """The commit of the checkout, marked if there are uncommitted changes. Go does not find it in a git worktree."""
+    changes = output("git", "status", "--porcelain", cwd=ROOT)
+    return output("git", "rev-parse", "HEAD", cwd=ROOT) + ("+changes" if changes else "")
 
 
 def files_of(folder: Path) -> list[tuple[Path, str]]:

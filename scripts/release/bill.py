@@ -11,13 +11,13 @@ The root component is the program. It depends on
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
+from scripts.lint.manifest import digest
 from scripts.release import python
 from scripts.release.materials import Material, debian_package, output
 
@@ -141,11 +141,10 @@ def models(root: Path) -> list[dict]:
     manifest = json.loads((root / "model_repository/manifest.json").read_text())
     found = []
     for name, entry in sorted(manifest["entries"].items()):
-        lines = "".join(f"{digest}  {file}\n" for file, digest in sorted(entry["files"].items()))
         model = component("machine-learning-model", name, entry["id"].rpartition("/")[2], f"model/{name}")
         model |= licensed("Apache-2.0") | {
             "description": f"Model id {entry['id']}. The hash is of the lines `SHA256  FILE` of its files.",
-            "hashes": sha256(hashlib.sha256(lines.encode()).hexdigest()),
+            "hashes": sha256(digest(entry["files"])),
             "externalReferences": [
                 {
                     "type": "model-card",
@@ -154,14 +153,14 @@ def models(root: Path) -> list[dict]:
                 }
             ],
             "components": [
-                {"type": "file", "bom-ref": f"model/{name}/{file}", "name": file, "hashes": sha256(digest)}
-                for file, digest in sorted(entry["files"].items())
+                {"type": "file", "bom-ref": f"model/{name}/{file}", "name": file, "hashes": sha256(content)}
+                for file, content in sorted(entry["files"].items())
             ],
         }
         found.append(model)
     return found
 
 
-def sha256(digest: str) -> list[dict]:
+def sha256(content: str) -> list[dict]:
     """The hashes of a component."""
-    return [{"alg": "SHA-256", "content": digest}]
+    return [{"alg": "SHA-256", "content": content}]

@@ -195,6 +195,11 @@ def test_release_notes_are_the_section_of_the_version() -> None:
             changelog.section(text, version)
 
 
+def test_the_maintainers_page_names_every_file_of_a_release() -> None:
+    page = (ROOT / ".github/RELEASING.md").read_text()
+    assert [name for name in names("X.Y.Z", "ARCH").values() if f"| `{name}` |" not in page] == []
+
+
 def test_dependabot_watches_folders_that_have_dependencies() -> None:
     files = {"gomod": "go.mod", "npm": "package.json", "docker": "Dockerfile", "github-actions": ".github/workflows"}
     for update in yaml.safe_load((ROOT / ".github/dependabot.yml").read_text())["updates"]:

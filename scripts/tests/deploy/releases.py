@@ -34,9 +34,9 @@ def copy_checkout(target: Path) -> Path:
     run("git", "clone", "--quiet", "--no-checkout", "--shared", ROOT, target)
     run("git", "reset", "--quiet", folder=target)
     for name in run("git", "ls-files", "--cached", "--others", "--exclude-standard").splitlines():
-        if (ROOT / name).is_file():  # not deleted, and no link to a folder
-            (target / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, target / name)
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        if (ROOT / name).is_symlink() or (ROOT / name).exists():  # not deleted
+            shutil.copy(ROOT / name, target / name, follow_symlinks=False)
     return target
 
 
