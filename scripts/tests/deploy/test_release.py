@@ -53,7 +53,7 @@ def members(archive: Path) -> dict[str, tarfile.TarInfo]:
 
 
 def test_two_builds_are_equal(release, tmp_path):
-    """A build without a cache, in a folder with a longer name, for another umask, time zone and language is the same."""
+    """A build without a cache, in another folder, with another umask, time zone and language has the same bytes."""
     checkout = copy_checkout(tmp_path / "another/folder")
     surroundings = {"GOCACHE": str(tmp_path / "cache"), "TZ": "Asia/Kathmandu", "LC_ALL": "C", "LANG": "C"}
     other = build(checkout, checkout / "build", umask=0o077, **surroundings)
