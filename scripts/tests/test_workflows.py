@@ -195,6 +195,20 @@ def test_release_notes_are_the_section_of_the_version() -> None:
             changelog.section(text, version)
 
 
+@pytest.mark.parametrize(
+    "path, form",
+    {
+        "scripts/deploy/chart/Chart.yaml": r"^(?:version|appVersion): \"?([\w.-]+)",
+        "scripts/deploy/chart/README.md": r"\$REGISTRY/retort(?:-triton)?:([\w.-]+)",
+        "scripts/deploy/Dockerfile": r"^ARG VERSION=(.*)$",
+        "orchestrator/gateway/description/service.yaml": r"(?:version|release|api): (\d+\.\d+\.\d+)",
+    }.items(),
+)
+def test_the_version_is_the_same_everywhere(path: str, form: str) -> None:
+    found = re.findall(form, (ROOT / path).read_text(), re.MULTILINE)
+    assert found and set(found) == {program_version()}, found
+
+
 def test_the_maintainers_page_names_every_file_of_a_release() -> None:
     page = (ROOT / ".github/RELEASING.md").read_text()
     assert [name for name in names("X.Y.Z", "ARCH").values() if f"| `{name}` |" not in page] == []
