@@ -111,7 +111,7 @@ RIGHT = (WORKFLOWS / "release.yml").read_text()
         ("ubuntu-24.04", "ubuntu-latest", "build: ubuntu-latest"),
         ("make release", "make releases", "make releases"),
         ("scripts.release.changelog", "scripts.release.changes", "python3 -m scripts.release.changes"),
-        ("orchestrator/main.go", "orchestrator/version.go", "orchestrator/version.go"),
+        ("orchestrator/main.go", "orchestrator/release.go", "orchestrator/release.go"),
         (r"release/\*\.deb", "release/*.rpm", "not written: build/release/*.rpm"),
         ("release/SHA256SUMS", "release/sums.txt", "not written: build/release/sums.txt"),
         ("    timeout-minutes: 60\n", "", "build: timeout"),
@@ -212,6 +212,10 @@ def test_the_version_is_the_same_everywhere(path: str, form: str) -> None:
 def test_the_maintainers_page_names_every_file_of_a_release() -> None:
     page = (ROOT / ".github/RELEASING.md").read_text()
     assert [name for name in names("X.Y.Z", "ARCH").values() if f"| `{name}` |" not in page] == []
+
+
+def test_the_changelog_describes_the_version() -> None:
+    assert changelog.section(changelog.CHANGELOG.read_text(), program_version())
 
 
 def test_dependabot_watches_folders_that_have_dependencies() -> None:

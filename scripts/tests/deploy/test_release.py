@@ -71,8 +71,11 @@ def test_program_of_the_archive_says_its_version(file, tmp_path):
     with tarfile.open(file["program"]) as tar:
         tar.extractall(tmp_path)
     (program,) = tmp_path.glob("retort-*/retort")
-    version = run(program, "version").split()[1]
+    said = json.loads(run(program, "version", "--json"))
+    version = said["version"]
     assert program.parent.name == f"retort-{version}"
+    changes = "+changes" if run("git", "status", "--porcelain") else ""
+    assert said["commit"] == run("git", "rev-parse", "HEAD").strip() + changes
     chart = yaml.safe_load((ROOT / "scripts/deploy/chart/Chart.yaml").read_text())
     assert (chart["version"], chart["appVersion"]) == (version, version)
     for name in ("LICENSE", "THIRD-PARTY-NOTICES.txt"):
@@ -170,7 +173,7 @@ def test_every_python_package_of_the_image_contains_its_licence():
     assert "COPY LICENSE /opt/retort/LICENSE\n" in DOCKERFILE
 
 
-def test_bill_of_materials_is_valid_and_complete(file):
+def test_bill_of_materials_is_valid_and_complete(file, tmp_path):
     run(ROOT / ".venv-deploy/bin/python", "-c", VALIDATION, file["bill"])
     bill = json.loads(file["bill"].read_text())
     components = bill["components"]
@@ -178,6 +181,13 @@ def test_bill_of_materials_is_valid_and_complete(file):
     assert [component["name"] for component in components if not component.get("licenses")] == []
     models = {c["name"]: c for c in components if c["type"] == "machine-learning-model"}
     assert set(models) == set(MANIFEST["entries"])
+    with tarfile.open(file["program"]) as tar:
+        tar.extractall(tmp_path)
+    (program,) = tmp_path.glob("retort-*/retort")
+    said = json.loads(run(program, "version", "--json"))["models"]
+    assert {name: models[name]["hashes"][0]["content"] for name in models}.items() <= {
+        model["name"]: model["sha256"] for model in said
+    }.items()
     for name, entry in MANIFEST["entries"].items():
         files = {c["name"]: c["hashes"][0]["content"] for c in models[name]["components"]}
         assert files == entry["files"], name
