@@ -90,7 +90,7 @@ DEPLOY_PACKAGES := prometheus mmdebstrap bubblewrap
 DEPLOY_TOOLS := .cache/cluster/helm .cache/deploy/kube-score .cache/deploy/compose .cache/release/cyclonedx-gomod
 
 .PHONY: test-chart
-test-chart: deps tools .venv-tests/stamp .venv-deploy/stamp $(DEPLOY_TOOLS) ## the part of test-deploy without servers: chart, Dockerfile, compose file, locked packages, two equal builds of the release (4 minutes; more to build its tools once)
+test-chart: deps tools .venv-tests/stamp .venv-deploy/stamp $(DEPLOY_TOOLS) ## the part of test-deploy without servers: chart, Dockerfile, compose file, locked packages, two equal builds of the release (6 minutes; more to build its tools once)
 	@$(TRITON) --prepare
 	@$(PYTEST) -q scripts/tests/deploy/test_chart.py scripts/tests/deploy/test_images.py scripts/tests/deploy/test_release.py
 
