@@ -48,7 +48,8 @@ build: bin/retort ## build bin/retort
 
 .PHONY: bin/retort
 bin/retort: deps tools
-	@$(GO) build -trimpath -o $@ ./orchestrator
+	@commit=$$(git describe --always --abbrev=40 --exclude='*' --dirty=+changes 2>/dev/null || true); \
+	$(GO) build -trimpath -ldflags="-X main.commit=$$commit" -o $@ ./orchestrator
 
 .PHONY: test
 test: test-deps tools .venv-tests/stamp $(CLIENTS) $(JAVASCRIPT) $(PYTHONS) ## run every test, with a real Triton of its own
