@@ -66,17 +66,17 @@ def costs() -> str:
     rows = [
         ("hardware of these figures", f"{processor}; no GPU", f"[SPEED.md]({SPEED})"),
         ("first `make run`, downloads included", f"{start['first']} s", "`make bench PART=start`"),
-        ("second", f"{start['second']} s", "the same"),
+        ("later `make run`", f"{start['second']} s", "the same"),
         (
-            "memory with every shipped model loaded",
+            "memory with every included model loaded",
             f"{start['gateway']} MB for the gateway, {start['triton']} MB for Triton",
             "the same",
         ),
         ("disk: clone, and the local Triton's packages", f"{disk} MB", "the same"),
-        ("embedding, short texts, 32 a request", f"{texts} texts/s", "`make bench PART=embedding`"),
-        ("ranking, passages of 10 to 120 tokens", f"{pairs} passages/s", "`make bench PART=ranking`"),
-        ("masked molecules, one request for 100", f"{molecules} molecules/s", "`make bench PART=masked`"),
-        ("latent search, one request", f"{evaluations} evaluations/s", "`make bench PART=latent`"),
+        ("embedding, requests of 32 short texts", f"{texts} texts/s", "`make bench PART=embedding`"),
+        ("ranking, requests of 32 passages", f"{pairs} passages/s", "`make bench PART=ranking`"),
+        ("masked, one request for 100 molecules", f"{molecules} molecules/s", "`make bench PART=masked`"),
+        ("latent, one search", f"{evaluations} evaluations/s", "`make bench PART=latent`"),
         ("chat: a drawing read and answered", f"{token} ms", "`make bench PART=chat`"),
     ]
     return table(("what", "cost", "measured by"), rows)
@@ -104,8 +104,8 @@ def quality() -> str:
         ),
         (
             "latent",
-            f"{success} % of 100 starts reach QED 0.9 at similarity 0.4 with 1,500 evaluations "
-            "(MolMIM, published: 94.6 % of 800 starts with up to 50,000).",
+            f"{success} % of 100 searches reach a QED of 0.9 at a similarity of 0.4 within 1,500 evaluations "
+            "(MolMIM, published: 94.6 % of 800 searches within 50,000).",
             "`make eval-latent`",
         ),
         (
@@ -116,18 +116,19 @@ def quality() -> str:
         ),
         (
             "embedding",
-            f"{embedded} points of nDCG@10 on six collections far from its training (all-MiniLM-L6-v2: {plain}).",
+            f"nDCG@10 of {embedded} on six collections unlike its training data (all-MiniLM-L6-v2: {plain}).",
             f"[commands]({RETRIEVAL})",
         ),
         (
             "ranking",
-            f"{after} points on the same, over the embedding's best (the embedding's own order: {before}).",
+            f"nDCG@10 of {after} after ranking the best passages of the embedding model (before: {before}); the same "
+            "collections, at most 30 queries of four of them.",
             f"[commands]({RETRIEVAL})",
         ),
         (
             "chat",
-            f"{clef} % of 200 scanned drawings of US patents (CLEF, a part without R groups) are read "
-            f"exactly (OSRA on the same 200: {osra} %).",
+            f"{clef} % of 200 scanned drawings of US patents (from CLEF, without placeholder groups) are read "
+            f"exactly (OSRA: {osra} %).",
             f"[commands]({READER})",
         ),
     ]
