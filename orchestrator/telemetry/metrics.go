@@ -70,7 +70,7 @@ func NewMetrics() *Metrics {
 		own: histogram(seconds, "retort_http_own_seconds",
 			"The part of a request's time spent in the gateway itself.", "api", "route"),
 		inFlight: gauge("retort_http_in_flight", "Requests being served.", "api"),
-		waiting:  gauge("retort_http_waiting", "Requests waiting for a permit.", "api"),
+		waiting:  gauge("retort_http_waiting", "Requests waiting until fewer are being served.", "api"),
 		refused:  counter("retort_http_refused_total", "Requests refused because of load.", "api"),
 		unfinished: counter("retort_http_unfinished_total",
 			"Answers with what had been found when something ended the work, by reason.", "api", "reason"),
@@ -83,7 +83,7 @@ func NewMetrics() *Metrics {
 		oracle: counter("retort_oracle_molecules_total",
 			"Molecules sent to an oracle, by oracle and outcome: scored, none (no score) or failed.",
 			"oracle", "outcome"),
-		models:   gauge("retort_models_ready", "Models that an API can serve now.", "api"),
+		models:   gauge("retort_models_ready", "Models that an API can use; unchanged while no Triton answers.", "api"),
 		tritonUp: gauge("retort_triton_up", "1 while Triton's repository index can be read.").WithLabelValues(),
 		batchLines: counter("retort_batch_lines_total",
 			"Lines of batches that were answered, by API and outcome: ok or failed.", "api", "outcome"),
@@ -186,6 +186,6 @@ func (m *Metrics) SetBatchTasks(api string, tasks int) {
 func (m *Metrics) RegisterBackgroundLevel(level func() float64) {
 	m.Registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "retort_background_level",
-		Help: "Places for background work; below 1, the share of time in which one is taken.",
+		Help: "Lines of batches that may be sent at once; below 1, the share of time in which one may be.",
 	}, level))
 }

@@ -55,6 +55,15 @@ def test_ports_are_the_programs_own() -> None:
         assert re.search(rf"^\| `--{flag}` .*\| `{port}` \|", SETTINGS, re.MULTILINE), name
 
 
+def test_gateway_and_triton_of_the_package_fit_on_one_machine() -> None:
+    """The package's Triton has the port that compose.yaml publishes, and the gateway needs another one for each API."""
+    address = yaml.safe_load((DEPLOY / "package/retort.yaml").read_text())["triton-url"]
+    published = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]["triton"]["ports"]
+    assert f"{address}:8001" in published
+    gateway = yaml.safe_load((DEPLOY / "chart/values.yaml").read_text())["gateway"]["service"]["ports"].values()
+    assert int(address.rpartition(":")[2]) not in gateway
+
+
 def test_image_installs_what_the_makefile_does() -> None:
     wanted = re.search(r"^PACKAGES := (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE).group(1).split()
     text = (DEPLOY / "Dockerfile").read_text()
