@@ -7,15 +7,18 @@ import json
 import math
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 
 import numpy as np
 import onnxruntime
 import pytest
 import torch
 
+from scripts.eval import retrieval, retrieval_models
 from scripts.train.checkpoint import blend
 from scripts.train.embedding import bert, bm25, rotation, start, twomode, vectors
 from scripts.train.embedding.__main__ import Sampler
+from scripts.train.embedding.corpora import Collection, Query
 from scripts.train.embedding.examples import Mined
 from scripts.train.embedding.export import INPUTS, graph
 from scripts.train.ranking import cached_encoder, intent_projection, pairs, ranker, short
@@ -547,3 +550,22 @@ def test_an_encoder_loads_from_published_names(tmp_path: Path):
     (tmp_path / "config.json").write_text('{"vocab_size": 2048, "num_hidden_layers": 2, "intermediate_size": 64}')
     again = bert.load_encoder(tmp_path)
     assert torch.equal(again.layers[1].down.weight, encoder.layers[1].down.weight)
+
+
+def test_the_shipped_entries_are_measured_without_a_server():
+    """The commands of model_repository/RETRIEVAL.md run in this environment: nDCG, torch and ONNX Runtime together."""
+    repository = Path(__file__).parents[3] / "model_repository"
+    embedding = retrieval_models.embedder(f"onnx:{repository}/minilm_embed_qa", None, 1)
+    ranking = retrieval_models.scorer(f"onnx:{repository}/minilm_rank_qa", None, 1, 512)
+    passages = {
+        "benzene": "Benzene is an aromatic hydrocarbon with six carbon atoms.",
+        "paris": "Paris is the capital and largest city of France.",
+        "retort": "A retort is a glass vessel in which liquids are distilled.",
+    }
+    queries = [
+        Query("1", "What is the capital of France?", frozenset(["paris"])),
+        Query("2", "Which vessel is used to distil liquids?", frozenset(["retort"])),
+    ]
+    args = SimpleNamespace(seed=1, queries=0, ranked=0, top=3, distractors=-1, short=128)
+    found = retrieval.retrieval_set(Collection("made", passages, queries), None, embedding, ranking, args)
+    assert (found["queries"], found["passages"], found["embedding"], found["ranked"]) == (2, 3, 1.0, 1.0)
