@@ -86,7 +86,7 @@ def quality() -> str:
     """One sentence for each model: one figure, its yardstick and the command."""
     success = find(LATENT, "qed", r"^\| 1,500 \| 100 \| ([\d.]+)%")
     exact = 100 * float(find(LATENT, "round_trip", r"^\| broad_valid.smi.gz \| 1000 \| \S+ \| ([\d.]+) \|"))
-    drawn = find(MASKED, "eval-masked", r"^\| \*\*Retort, drawn once\*\* \|(?:[^|]*\|){3} ([\d.]+) ±")
+    sampled = find(MASKED, "eval-masked", r"^\| \*\*Retort, one attempt\*\* \|(?:[^|]*\|){3} ([\d.]+) ±")
     published = find(MASKED, "eval-masked", r"^\| GenMol V2, published \|(?:[^|]*\|){3} ([\d.]+) \|")
     clef = find(READER, "eval-drawings", r"^\| CLEF \(scanned patents, held out\) \| 200 \| ([\d.]+)%")
     osra = find(READER, "eval-osra", r"^\| CLEF \(scanned patents, held out\) \| 200 \| ([\d.]+)%")
@@ -110,7 +110,7 @@ def quality() -> str:
         ),
         (
             "masked",
-            f"{drawn} % of de novo molecules, each drawn once, have QED of at least 0.6 and SA of at most 4 "
+            f"{sampled} % of de novo molecules, each sampled once, have QED of at least 0.6 and SA of at most 4 "
             f"(GenMol V2, published: {published} %).",
             f"`make eval-masked` ([all]({MASKED}))",
         ),

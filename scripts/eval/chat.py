@@ -164,7 +164,7 @@ def refusals(api: API, count: int, url: str, seed: int) -> list[dict]:
     def picture(other: str) -> dict:
         answer = api.talk(("Which molecule is this?", [other]))
         return {
-            "kind": "pictures that are no molecules",
+            "kind": "pictures without a molecule",
             "answer": answer,
             "right": any(n in answer for n in NO_MOLECULE),
         }
@@ -173,7 +173,7 @@ def refusals(api: API, count: int, url: str, seed: int) -> list[dict]:
         kind, text = item
         answer = api.talk((text, [url]))
         return {
-            "kind": f"questions beyond a drawing, {kind}",
+            "kind": f"out-of-scope questions, {kind}",
             "asked": text,
             "answer": answer,
             "right": OUT_OF_SCOPE in answer,

@@ -61,29 +61,29 @@ def text(results: dict) -> str:
                         "style",
                         "drawings",
                         "exact SMILES",
-                        "exact without stereo",
-                        "Tanimoto",
-                        "exact where it is sure",
-                        "exact where it says that it is not",
+                        "exact without stereochemistry",
+                        "mean Tanimoto similarity",
+                        "exact, of answers without a warning",
+                        "exact, of the other answers",
                     ],
                     lines,
                 ),
                 "### Questions",
-                "Right by the molecule that was drawn; in brackets: by the molecule that was read, "
-                "that is, understood and answered rightly.",
+                "Share of answers that are right for the molecule drawn; in brackets, right for the molecule that the "
+                "model read, that is, the\nquestion was understood and answered rightly.",
                 table(
-                    ["question", "asked", *styles],
+                    ["question", "number", *styles],
                     kinds(styles, "questions", lambda rows: [f"{share(rows)} ({share(rows, 'follows')})"]),
                 ),
                 "### Several turns and several drawings",
                 table(
-                    ["", "asked", *styles],
+                    ["conversation", "number", *styles],
                     kinds(styles, "follow-ups", lambda rows: [share(rows)])
                     + kinds(styles, "pairs", lambda rows: [share(rows)]),
                 ),
                 "### Refusals",
                 table(
-                    ["", "asked", "refused"],
+                    ["request", "number", "refused"],
                     kinds({"": {"refusals": results["refusals"]}}, "refusals", lambda rows: [share(rows)]),
                 ),
             ]

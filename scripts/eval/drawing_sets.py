@@ -493,8 +493,8 @@ def sets(data: Path, count: int, seed: int, folder: Path | None) -> dict[str, Pi
     for kind, make in KINDS.items():
         images = ((s, make(s, Random(f"{seed} {kind} {s}"))) for s in chosen)
         out[kind] = [(s, file(image)) for s, image in images if image is not None]
-    out["each abbreviation that it knows"] = each_group(chosen, seed)
-    out["each that joins two lines"] = each_link(chosen, seed)
+    out["every known abbreviation"] = each_group(chosen, seed)
+    out["every known group with two bonds"] = each_link(chosen, seed)
     out["JPEG at quality 30"] = [(s, file(default(s, Random(f"{seed} JPEG {s}")), "JPEG")) for s in chosen]
     out["hard structures"] = [
         (Chem.CanonSmiles(s), file(default(s, Random(f"{seed} hard {s}")))) for s in HARD.values()
@@ -503,10 +503,10 @@ def sets(data: Path, count: int, seed: int, folder: Path | None) -> dict[str, Pi
         (Chem.CanonSmiles(s), file(default(s, Random(f"{seed} reagent {s}")))) for s in REAGENTS.values()
     ]
     out["salts"] = [(Chem.CanonSmiles(s), file(default(s, Random(f"{seed} salt {s}")))) for s in SALTS.values()]
-    out["beyond what it knows"] = [
+    out["unknown labels, first set"] = [
         (Chem.CanonSmiles(s), file(default(s, Random(f"{seed} strange {s}")))) for s in UNKNOWN
     ]
-    out["beyond what it knows, second set"] = [
+    out["unknown labels, second set"] = [
         (Chem.CanonSmiles(s.split()[0]), file(with_labels(s, Random(f"{seed} strange {s}")))) for s in UNKNOWN_HELD_OUT
     ]
     for path in sorted(folder.glob("*.jsonl")) if folder else []:

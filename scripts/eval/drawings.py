@@ -56,7 +56,7 @@ def measure(api: API, pictures: drawing_sets.Pictures) -> dict[str, float]:
 
 def table(rows: dict[str, tuple[int, dict[str, float]]]) -> str:
     head = (
-        "| drawings | number | exact SMILES | said to be unreadable | wrong with a warning | wrong without |\n"
+        "| drawings | number | exact SMILES | reported unreadable | wrong with a warning | wrong without a warning |\n"
         "| --- | --- | --- | --- | --- | --- |\n"
     )
 

@@ -88,11 +88,11 @@ def tables(results: dict) -> dict[str, tuple[str, list[str]]]:
                 f"Reconstruction: exact {row['exact']:.2%}, ignoring chirality {row['exact_no_stereo']:.2%}, "
                 f"valid {row['valid']:.2%}.",
                 "",
-                "| radius | validity | uniqueness | non-identical |",
+                "| noise | validity | uniqueness | non-identical |",
                 "| --- | --- | --- | --- |",
                 *(f"| {r['radius']} | {shares(r)} |" for r in row["radii"]),
                 "",
-                "As `/sampling` serves them, which draws again where a draw is no molecule, the seed or a repeat:",
+                "Molecules that `/sampling` returns. It replaces invalid texts, the seed and duplicates:",
                 "",
                 "| scaled_radius | validity | uniqueness | non-identical |",
                 "| --- | --- | --- | --- |",
@@ -106,23 +106,33 @@ def tables(results: dict) -> dict[str, tuple[str, list[str]]]:
 
 DRUGS = {
     "round_trip": "Round trip through /hidden and /decode",
-    "defaults": "/generate with nothing but smi",
-    "unguided": "/generate with the algorithm none, 30 particles",
-    "sampled": "/sampling, ten molecules a seed",
+    "defaults": "/generate with only `smi`",
+    "unguided": "/generate with the algorithm `none`, 30 particles",
+    "sampled": "/sampling, ten molecules per seed",
     "scale": "Points around imatinib, normal noise on its hidden state",
     "interpolated": "Points between two drugs",
     "embedding": "/embedding: cosine beside Tanimoto similarity",
 }
 """Headings of the tables of scripts.eval.latent_drugs."""
 
+COLUMNS = {
+    "read": "encoded",
+    "exact_no_stereo": "exact without stereochemistry",
+    "asked": "requested per seed",
+    "good": "accepted",
+    "full_answers": "complete answers",
+    "similarity_median": "median similarity",
+    "to_first": "correlation with first",
+    "to_last": "correlation with last",
+}
+"""Headings of their columns, where they are not the names of the figures."""
+
 
 def table(rows: list[dict]) -> list[str]:
     """Returns the table of rows with the same names, one column per name."""
+    heads = [COLUMNS.get(name, name.replace("_", " ")) for name in rows[0]]
     cells = [[f"{value:.4g}" if isinstance(value, float) else str(value) for value in row.values()] for row in rows]
-    return [
-        "| " + " | ".join(line) + " |"
-        for line in ([name.replace("_", " ") for name in rows[0]], ["---"] * len(rows[0]), *cells)
-    ]
+    return ["| " + " | ".join(line) + " |" for line in (heads, ["---"] * len(heads), *cells)]
 
 
 def shares(row: dict[str, float]) -> str:

@@ -16,12 +16,12 @@ uniqueness  distinct over returned
 quality     distinct with QED >= 0.6 and SA <= 4, over requested
 diversity   mean pairwise Tanimoto distance of the distinct (Morgan radius 2, 1024 bits)
 distance    mean Tanimoto distance to the drug
-draws       rows that the model filled over requested
+rows        rows that the model filled over molecules requested
 
 Figures with fragments are means over the drugs. Python RDKit computes all figures; each is a mean over --seeds, with
-its standard deviation. Each task runs in three ways: "drawn once", each row sampled once (attempts 1), as in published
-figures; "as served", unique molecules, with the API's default attempts to replace missing ones; and "drawn once of any
-quality", the first without a request for quality. --set changes a setting, as in --set de_novo.temperature=0.8. It
+its standard deviation. Each task runs in three ways: "one attempt", each row sampled once (attempts 1), as in published
+figures; "as served", unique molecules, with the API's default attempts to replace missing ones; and "one attempt of
+any quality", the first without a request for quality. --set changes a setting, as in --set de_novo.temperature=0.8. It
 writes OUT/masked.json and OUT/masked.md. --write also updates the section of the page, after complete evaluations only.
 """
 
@@ -74,16 +74,16 @@ DRUG_COLUMNS = {
 """Column of the fragments in genmol_fragments_dev.csv by task."""
 
 WAYS: dict[str, dict[str, float]] = {
-    "drawn once": {"attempts": 1},
+    "one attempt": {"attempts": 1},
     "as served": {"unique": True},
-    "drawn once of any quality": {"attempts": 1, "quality": False},
+    "one attempt of any quality": {"attempts": 1, "quality": False},
 }
 """Settings of each way to run a task."""
 
 DE_NOVO = ("de_novo", "documented_defaults")
 """Tasks without given fragments."""
 
-FIGURES = ("validity", "strict", "uniqueness", "quality", "diversity", "distance", "draws")
+FIGURES = ("validity", "strict", "uniqueness", "quality", "diversity", "distance", "rows")
 
 PUBLISHED: dict[str, dict[str, tuple[float | None, ...]]] = {
     "de_novo": {
@@ -189,7 +189,7 @@ def figures(
         "quality": 100 * sum(map(is_good, molecules)) / requested,
         "diversity": diversity(prints),
         "distance": None,
-        "draws": drawn / requested,
+        "rows": drawn / requested,
     }
     if drug and prints:
         origin = MORGAN.GetFingerprint(Chem.MolFromSmiles(drug))
@@ -251,7 +251,7 @@ def table(
     """Returns Markdown with the settings, figures and published figures of each task."""
     lines = []
     for task, ways in results.items():
-        given = ", ".join(f"{k} {v:g}" for k, v in settings[task].items()) or "nothing but how many molecules"
+        given = ", ".join(f"{k} {v:g}" for k, v in settings[task].items()) or "default settings"
         lines += [
             "",
             f"### {task.replace('_', ' ')}",
@@ -280,7 +280,7 @@ def format_mean(figure: str, values: list[float | None]) -> str:
     known = [v for v in values if v is not None]
     if not known:
         return ""
-    places = {"diversity": 3, "distance": 3, "draws": 2}.get(figure, 1)
+    places = {"diversity": 3, "distance": 3, "rows": 2}.get(figure, 1)
     text = f"{statistics.fmean(known):.{places}f}"
     return f"{text} ± {statistics.stdev(known):.{places}f}" if len(known) > 1 else text
 

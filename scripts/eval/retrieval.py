@@ -4,7 +4,7 @@
     make eval-retrieval ARGS="--queries 100 --ranked 20"     # faster
     python -m scripts.eval.retrieval --embedding run:runs/embedding@1 --ranker run:runs/ranking@1 --weights DIR
 
-For each set it measures plain MiniLM (the baseline), the embedding, queries embedded in the wrong mode, vectors
+For each set it measures MiniLM (the baseline), the embedding, queries embedded in the wrong mode, vectors
 truncated to --short dimensions and, for the first --ranked queries, the embedding before and after the ranker has
 sorted its best --top passages. The graded lists are complete lists of candidates, sorted by the embedding and by the
 ranker. --seed selects queries and distractors. The default numbers of queries and passages are those of the first table
@@ -156,16 +156,16 @@ def reranked(scores: np.ndarray, asked: list[str], texts: list[str], ranker, top
 
 GAINS = ("over_baseline", "gain")
 COLUMNS = {
-    "baseline": "plain MiniLM",
+    "baseline": "MiniLM",
     "embedding": "embedding",
     "over_baseline": "gain over MiniLM",
-    "wrong_mode": "query in passage mode",
-    "short": "{short} numbers",
-    "kept": "{short} keep",
+    "wrong_mode": "queries in passage mode",
+    "short": "{short} dimensions",
+    "kept": "share kept",
     "ranked_queries": "queries ranked",
-    "before": "before",
-    "ranked": "after",
-    "gain": "gain of ranking",
+    "before": "before ranking",
+    "ranked": "after ranking",
+    "gain": "gain by ranking",
 }
 
 
@@ -214,14 +214,15 @@ def report(figures: dict[str, dict[str, float]], args: argparse.Namespace) -> st
     return f"""# How well the retrieval models find
 
 nDCG@10 in points, on the {args.split} split of each set (`scripts/eval/retrieval.py`): {count(args.queries, 0)} of its
-queries, over the passages that answer them and {count(args.distractors, -1)} of the set's other passages. *Before* and
-*after*: for {count(args.ranked, 0)} of these queries, the order of the embedding, and that of the ranker over the best
-{args.top} of the embedding; the gain has its standard error. `{GRADED}` has complete candidate lists with graded
-answers, all of them ranked. No model was trained on {", ".join(f"`{s}`" for s in (*corpora.MEASURE_SETS, GRADED))}.
+queries, over the passages that answer them and {count(args.distractors, -1)} of the set's other passages. *Before*
+and *after ranking*: for {count(args.ranked, 0)} of these queries, the order of the embedding, and the order of the
+ranker over the embedding's best {args.top}; the gain has its standard error. `{GRADED}` has complete candidate lists
+with graded answers, and all of them are ranked. No model was trained on
+{", ".join(f"`{s}`" for s in (*corpora.MEASURE_SETS, GRADED))}.
 
 | what | source |
 |---|---|
-| plain MiniLM | `{args.baseline}` |
+| MiniLM | `{args.baseline}` |
 | embedding | `{args.embedding}` |
 | ranker | `{args.ranker}` |
 

@@ -89,17 +89,17 @@ def test_figures(service: str, data: Path) -> None:
     assert {a["seed"] for a in Service.received} == {1_000_000, 2_000_000} and {
         a["temperature"] for a in Service.received
     } == {0.7}
-    row = json.loads((data / "out/masked.json").read_text())["results"]["de_novo"]["drawn once"][0]
+    row = json.loads((data / "out/masked.json").read_text())["results"]["de_novo"]["one attempt"][0]
     assert (
         row["validity"] == 75
         and row["strict"] == 50
         and row["uniqueness"] == pytest.approx(200 / 3)
         and row["quality"] == 25
     )
-    assert 0.5 < row["diversity"] <= 1 and row["distance"] is None and row["draws"] == 1.25
+    assert 0.5 < row["diversity"] <= 1 and row["distance"] is None and row["rows"] == 1.25
     text = (data / "out/masked.md").read_text()
     assert (
-        "| **Retort, drawn once** | 75.0 ± 0.0 | 50.0 ± 0.0 |" in text
+        "| **Retort, one attempt** | 75.0 ± 0.0 | 50.0 ± 0.0 |" in text
         and "GenMol V2, published" in text
         and "ZINC250k's own molecules" in text
     )

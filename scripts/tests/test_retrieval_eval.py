@@ -97,7 +97,7 @@ def test_the_gain_counts_only_ranked_queries():
     assert (
         "| made | 4 | 2 |" in table
         and "+36.9 ± 0.0" in table
-        and "| 1 numbers | 1 keep |" in table
+        and "| 1 dimensions | share kept |" in table
         and "over MiniLM" not in table
     )
     beside = retrieval.retrieval_set(Collection("made", passages, queries), flat, flat, None, args)

@@ -27,12 +27,13 @@ from scripts.train.masked.data import read
 from scripts.train.masked.model import Shape
 from scripts.train.masked.report import load, observe_ranges
 
-MODEL = """{parameters:.1f} M parameters: {layers} layers, width {width}, {heads} heads. {tokens:,} tokens; a string of
-the data has {mean:.1f} tokens on average, {published:.0f} in the tokenisation of published SAFE models. {strings:,}
-strings, {good:.0%} with quality."""
-FIGURES = """De novo, {count:,} samples, one token a round, each row drawn once and nothing drawn again, measured by
-`python -m scripts.train.masked.report --data DATA`: validity after dropping invalid pieces (lenient) and of the
-complete string (strict), uniqueness, quality (distinct with QED >= 0.6 and SA <= 4, over requested), diversity.
+MODEL = """{parameters:.1f} M parameters: {layers} layers, width {width}, {heads} heads. {tokens:,} tokens; a
+training string has {mean:.1f} tokens on average ({published:.0f} in the tokenisation of published SAFE models).
+{strings:,} training strings, {good:.0%} of them with quality."""
+FIGURES = """{count:,} de novo molecules, one token unmasked per step, each row sampled once, measured by
+`python -m scripts.train.masked.report --data DATA`. *lenient*: share of valid molecules, after invalid fragments are
+dropped; *strict*: share of strings that are one valid molecule as written; *uniqueness*: distinct over valid;
+*quality*: distinct with QED >= 0.6 and SA <= 4, over requested; *diversity*: mean Tanimoto distance.
 
 | | lenient | strict | uniqueness | quality | diversity |
 |---|---|---|---|---|---|
