@@ -27,7 +27,7 @@ from scripts.eval import retrieval_models as models
 from scripts.train.embedding import corpora
 
 SHORT_PAIRS = Path(__file__).with_name("short_pairs.txt")
-COLUMNS = ("queries", "right above 0", "near below 0", "other below 0", "best threshold", "right and near there")
+COLUMNS = ("queries", "right above 0", "near below 0", "other below 0", "best threshold", "mean at it")
 
 Triple = tuple[str, str, str]
 """A right passage, a near one and another one."""
