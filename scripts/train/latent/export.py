@@ -35,18 +35,19 @@ from scripts.train.latent.report import load, training_molecules
 from scripts.train.latent.tokens import BOS, SPECIALS, Vocabulary, split
 
 MODEL = """{parameters:.1f} M parameters: encoder {encoder_layers} layers, decoder {decoder_layers} layers, width
-{width}, {slots} memory vectors from a latent vector of {latent} numbers. {vocabulary:,} tokens: {simple} SMILES tokens
-(atoms, bonds, branches, ring numbers) and {merges} merges of them; a molecule of the data has {tokens:.0f} tokens on
-average. The root mean square of the latent vector is 1 inside the model and {rms:.3f} in the tensors of the entries:
-noise of standard deviation 1 on them is noise of {unit:g} inside the model. {rows:,} rows a pass."""
-FIGURES = """Measured by `python -m scripts.train.latent.report --data DATA` in floating point.
+{width}. The decoder attends to {slots} memory vectors, which are computed from the latent vector of {latent} numbers.
+{vocabulary:,} tokens: {simple} SMILES tokens (atoms, bonds, branches, ring numbers) and {merges} merges of them; a
+molecule of the data has {tokens:.0f} tokens on average. The root mean square of the latent vector is 1 inside the model
+and {rms:.3f} in the tensors of the entries: noise of standard deviation 1 on them is noise of {unit:g} inside the
+model. An epoch has {rows:,} rows."""
+FIGURES = """Measured by `python -m scripts.train.latent.report --data DATA` in FP32, before quantisation.
 
 | reconstruction | molecules | exact | ignoring chirality | valid |
 |---|---|---|---|---|
 {sets}
 
-Samples around {seeds} molecules of each set, 5 each: the hidden state plus normal noise of this standard deviation,
-decoded greedily.
+Samples around {seeds} molecules of each set, 5 each: the latent vector plus normal noise of this standard deviation,
+decoded greedily. *uniqueness*: distinct over valid; *non-identical*: not the molecule itself, over valid.
 
 | set | noise | validity | uniqueness | non-identical |
 |---|---|---|---|---|
