@@ -70,7 +70,7 @@ def text(results: dict) -> str:
                 ),
                 "### Questions",
                 "Share of answers that are right for the molecule drawn; in brackets, right for the molecule that the "
-                "model read, that is, the\nquestion was understood and answered rightly.",
+                "model read\n(the question was understood and answered rightly).",
                 table(
                     ["question", "number", *styles],
                     kinds(styles, "questions", lambda rows: [f"{share(rows)} ({share(rows, 'follows')})"]),
