@@ -39,7 +39,7 @@ def test_a_decision_has_the_form_and_is_in_the_index(path: Path) -> None:
     status = STATUS.fullmatch(found["status"])
     assert status, found["status"]
     assert status[2] is None or (FOLDER / status[2]).is_file(), found["status"]
-    row = "| [{number}]({name}) | {title} | {date} | {status} | ".format(name=path.name, **found.groupdict())
+    row = "| [{number}]({name}) | {title} | {date} | {status} |\n".format(name=path.name, **found.groupdict())
     assert INDEX.count(row) == 1, f"not in the index: {row}"
     assert words(text) <= MAX_WORDS
 
