@@ -31,24 +31,24 @@ type Config struct {
 	Config kong.ConfigFlag `placeholder:"FILE" env:"RETORT_CONFIG" help:"YAML file with settings."`
 
 	Host            string        `default:"0.0.0.0" help:"Address on which the ports listen."`
-	Port            int           `env:"RETORT_PORT,NIM_HTTP_API_PORT" default:"8000" help:"Main port (-1: any free one). It serves the web page, and every API under its name."`
-	TritonURL       []string      `name:"triton-url" env:"RETORT_TRITON_URL" default:"127.0.0.1:8701" placeholder:"HOST:PORT" help:"gRPC addresses of Triton. Requests are balanced over all of them, and over all addresses of a DNS name."`
+	Port            int           `env:"RETORT_PORT,NIM_HTTP_API_PORT" default:"8000" help:"Main port, with the web page and every API under its name (-1: any free one)."`
+	TritonURL       []string      `name:"triton-url" env:"RETORT_TRITON_URL" default:"127.0.0.1:8701" placeholder:"HOST:PORT" help:"gRPC addresses of Triton, over which calls are balanced."`
 	TritonTLS       bool          `name:"triton-tls" help:"Use TLS for Triton. Addresses that begin with grpcs:// always do."`
 	TritonCA        string        `name:"triton-ca" type:"path" placeholder:"FILE" help:"Certificate authorities (PEM) to trust for Triton; by default the system's."`
-	QueueDelay      *uint32       `name:"triton-queue-delay" env:"RETORT_TRITON_DYNAMIC_BATCHING_MAX_QUEUE_DELAY_MICROSECONDS,NIM_TRITON_DYNAMIC_BATCHING_MAX_QUEUE_DELAY_MICROSECONDS" placeholder:"MICROSECONDS" help:"Longest time that Triton holds a request so that others can join its batch, in microseconds, for all models with dynamic_batching. The gateway loads these models again with it, which requires Triton's --model-control-mode=explicit. By default the value in each config.pbtxt (100 in the included ones)."`
-	ModelRepository string        `default:"model_repository" type:"path" help:"Folder with Triton's model repository. The gateway reads the files beside each config.pbtxt (tokenizer.json, …)."`
-	ServedModelName []string      `env:"RETORT_SERVED_MODEL_NAME,NIM_SERVED_MODEL_NAME" placeholder:"NAME" help:"Aliases of embedding, ranking and chat models: NAME=ID for the model with that public id, NAME alone for the first model of each API. Model lists show only the ids."`
+	QueueDelay      *uint32       `name:"triton-queue-delay" env:"RETORT_TRITON_DYNAMIC_BATCHING_MAX_QUEUE_DELAY_MICROSECONDS,NIM_TRITON_DYNAMIC_BATCHING_MAX_QUEUE_DELAY_MICROSECONDS" placeholder:"MICROSECONDS" help:"Longest time in microseconds that Triton holds a request so that others can join its batch; by default as each config.pbtxt says. Requires Triton's --model-control-mode=explicit."`
+	ModelRepository string        `default:"model_repository" type:"path" help:"Folder with Triton's model repository, for the tokenizers and templates in it."`
+	ServedModelName []string      `env:"RETORT_SERVED_MODEL_NAME,NIM_SERVED_MODEL_NAME" placeholder:"NAME" help:"Aliases of embedding, ranking and chat models: NAME=ID, or NAME alone for the first model of each API."`
 	Welcome         bool          `help:"Print the addresses of all APIs and pages once the ports listen."`
 	Discovery       time.Duration `default:"1s" help:"How often the gateway asks Triton which models are loaded."`
 
-	BatchTokens      int `default:"512" help:"Most tokens in one call to Triton. A padding token counts as much as the padding_cost of the model says. About 512 for a CPU, thousands for a GPU."`
-	BatchConcurrency int `default:"2" help:"Most calls to Triton in flight at once for one model."`
+	BatchTokens      int `default:"512" help:"Most tokens in one call to Triton: about 512 for a CPU, thousands for a GPU."`
+	BatchConcurrency int `default:"2" help:"Most calls to Triton at once for one model."`
 
-	MemoryBudget   int64         `default:"0" placeholder:"BYTES" help:"Memory for the bodies and images of all requests together, in bytes. Requests beyond it wait, then are refused. 0: an eighth of the memory of the machine or container, between 256 MiB and 2 GiB."`
-	MaxConnections int           `default:"4096" help:"Most open connections of a port. At the limit, the connection that has waited longest for its client is closed."`
-	MaxWatches     int           `default:"256" help:"Most event streams of jobs (…/jobs/{id}/events) open at once, for each API; more are refused with 429 and Retry-After. 0: no limit."`
-	ClientWatches  int           `default:"32" help:"Most event streams that one client may have open at once, for each API. A client is a key or, without keys, an address, which all clients behind a reverse proxy share. 0: no limit."`
-	ConnectionAge  time.Duration `default:"0s" help:"Age at which a connection is closed after its next answer, so that clients behind a load balancer that balances connections also reach new gateways. 0: never."`
+	MemoryBudget   int64         `default:"0" placeholder:"BYTES" help:"Bytes for the bodies and images of all requests together; others wait. 0: an eighth of the memory of the machine or container, between 256 MiB and 2 GiB."`
+	MaxConnections int           `default:"4096" help:"Most open connections of a port."`
+	MaxWatches     int           `default:"256" help:"Most event streams of jobs (…/jobs/{id}/events) open at once, for each API. 0: no limit."`
+	ClientWatches  int           `default:"32" help:"Most event streams of one client, that is, a key or, without keys, an address, for each API. 0: no limit."`
+	ConnectionAge  time.Duration `default:"0s" help:"Age at which a connection is closed after its next answer, so that clients reach new gateways. 0: never."`
 	WriteTimeout   time.Duration `default:"30s" help:"Longest time for a client to read 256 KiB of an answer."`
 
 	Oracle oracle.Config `embed:"" prefix:"oracle-" group:"Oracles of the molecule APIs"`
@@ -57,23 +57,23 @@ type Config struct {
 
 	Jobs         bool                `default:"true" negatable:"" help:"Accept files, batches and other jobs that outlast a request."`
 	JobsData     string              `type:"path" placeholder:"DIR" help:"Folder that stores jobs, unless nats-url is set; by default $XDG_STATE_HOME/retort/jobs or ~/.local/state/retort/jobs."`
-	JobsMaxBytes int64               `default:"0" placeholder:"BYTES" help:"Stored bytes at which new files and jobs are refused. Accepted jobs continue: answers are stored up to 1.5 times this limit, results and records up to twice. 0: 10 GiB, or a quarter of the disk space that is free or used by jobs, if that is less. A 20th of the disk, at most 256 MiB, always stays free."`
-	JobsKeyBytes int64               `name:"jobs-key-bytes" default:"0" placeholder:"BYTES" help:"Most bytes that the files of one key may take, and as many again for its searches. Without keys-file there is no such limit. 0: a quarter of jobs-max-bytes."`
+	JobsMaxBytes int64               `default:"0" placeholder:"BYTES" help:"Stored bytes at which new files and jobs are refused. 0: 10 GiB or, if that is less, a quarter of the disk space that is free or used by jobs."`
+	JobsKeyBytes int64               `name:"jobs-key-bytes" default:"0" placeholder:"BYTES" help:"Most bytes of the files of one key, and as many for its searches. 0: a quarter of jobs-max-bytes."`
 	Batch        batch.Config        `embed:"" prefix:"jobs-" group:"Files and batches"`
 	Optimization optimization.Config `embed:"" prefix:"jobs-" group:"Searches as jobs"`
 	NATS         queue.Cluster       `embed:"" prefix:"nats-" group:"NATS cluster of jobs"`
 
-	LogLevel     string        `env:"RETORT_LOG_LEVEL,NIM_LOG_LEVEL" default:"info" help:"trace, debug, info, warn, error or critical, in upper or lower case; default means info, and warning means warn."`
+	LogLevel     string        `env:"RETORT_LOG_LEVEL,NIM_LOG_LEVEL" default:"info" help:"trace, debug, info (also: default), warn (also: warning), error or critical."`
 	LogFormat    string        `enum:"auto,pretty,json" default:"auto" help:"pretty, json, or auto: pretty on a terminal, json elsewhere."`
 	JSONLLogging bool          `name:"jsonl-logging" env:"RETORT_JSONL_LOGGING,NIM_JSONL_LOGGING" help:"Log one JSON object per line, whatever log-format says."`
 	KeysFile     string        `type:"path" placeholder:"FILE" help:"File of bearer keys that clients may use, one per line. Without it, no key is required."`
-	CORSOrigins  string        `name:"cors-origins" placeholder:"ORIGIN,…" help:"Origins of web pages whose scripts may call the APIs; none by default."`
+	CORSOrigins  string        `name:"cors-origins" placeholder:"ORIGIN,…" help:"Origins of web pages whose scripts may call the APIs."`
 	TLSCert      string        `name:"tls-cert" env:"RETORT_TLS_CERT,NIM_TLS_CERT_PATH" type:"path" placeholder:"FILE" help:"Certificate chain (PEM). With --tls-key, the ports use TLS."`
 	TLSKey       string        `name:"tls-key" env:"RETORT_TLS_KEY,NIM_TLS_KEY_PATH" type:"path" placeholder:"FILE" help:"Private key (PEM)."`
 	DrainDelay   time.Duration `default:"0s" help:"After SIGTERM: how long requests are still served while the readiness probe answers 503."`
 	DrainTimeout time.Duration `default:"30s" help:"After SIGTERM and drain-delay: how long requests in flight may take to end."`
 
-	OTLPEndpoint string `name:"otlp-endpoint" env:"RETORT_OTLP_ENDPOINT,OTEL_EXPORTER_OTLP_ENDPOINT" placeholder:"URL" help:"OpenTelemetry collector that receives traces; none by default."`
+	OTLPEndpoint string `name:"otlp-endpoint" env:"RETORT_OTLP_ENDPOINT,OTEL_EXPORTER_OTLP_ENDPOINT" placeholder:"URL" help:"OpenTelemetry collector that receives traces."`
 	OTLPProtocol string `name:"otlp-protocol" env:"RETORT_OTLP_PROTOCOL,OTEL_EXPORTER_OTLP_PROTOCOL" enum:"grpc,http/protobuf" default:"grpc" help:"Protocol of the collector: grpc or http/protobuf."`
 	ServiceName  string `env:"RETORT_SERVICE_NAME,OTEL_SERVICE_NAME" default:"retort" help:"Name of the service in traces."`
 

@@ -57,7 +57,7 @@ type API interface {
 type Config struct {
 	Port        int           `default:"${port}" help:"Port for this API alone (0: none, -1: any free one)."`
 	Concurrency int           `default:"${concurrency}" help:"Requests served at once; others wait."`
-	Queue       int           `default:"1024" help:"Requests that may wait; more get 503 with Retry-After."`
+	Queue       int           `default:"1024" help:"Requests that may wait; others get 503."`
 	BodyLimit   int           `default:"${body}" help:"Largest request body, in bytes."`
 	Timeout     time.Duration `default:"120s" help:"Longest time for one request, including its stream."`
 }

@@ -6,5 +6,5 @@ type Config struct {
 	MaxSequences int    `default:"4096" help:"Most molecules in one request to /embedding or /hidden."`
 	MaxHiddens   int    `default:"4096" help:"Most hidden states in one request to /decode."`
 	MaxSeeds     int    `default:"256" help:"Most seeds in one request to /sampling or /generate."`
-	Generated    string `enum:"strings,objects" default:"strings" help:"Form of the answers of /generate: strings, as documented, or objects with smiles and score, as the published service sends. A request may choose another."`
+	Generated    string `enum:"strings,objects" default:"strings" help:"Form of the answers of /generate, unless a request chooses: strings, or objects with smiles and score, as the published service sends."`
 }

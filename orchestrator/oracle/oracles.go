@@ -11,7 +11,7 @@ import (
 
 // Config has the settings of all oracles.
 type Config struct {
-	Timeout time.Duration `default:"60s" help:"Longest time for one call of an oracle, a model that scores molecules for searches."`
+	Timeout time.Duration `default:"60s" help:"Longest time for one call of an oracle."`
 	Calls   int           `default:"100000" help:"Most molecules that the oracles may score for one request."`
 }
 

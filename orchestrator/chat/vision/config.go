@@ -12,12 +12,12 @@ type Config struct {
 	MaxPixels    int            `default:"33554432" help:"Most pixels of one image, width times height."`
 	MaxSide      int            `default:"16384" help:"Longest side of an image, in pixels."`
 	MinSide      int            `default:"8" help:"Shortest side of an image, in pixels."`
-	DecodePixels int            `default:"33554432" help:"Most pixels decoded at once for all requests; more wait. Also limits the pixels of all images of one request, for models that take pixels."`
+	DecodePixels int            `default:"33554432" help:"Most pixels decoded at once, for all requests; others wait. Also limits the images of one request, for models that take pixels."`
 	Fetch        bool           `default:"true" negatable:"" help:"Fetch images from http and https URLs."`
-	FetchTotal   int            `default:"50331648" help:"Largest total size of the image files fetched for one request, in bytes."`
+	FetchTotal   int            `default:"50331648" help:"Largest total size of the images fetched for one request, in bytes."`
 	FetchTimeout time.Duration  `default:"10s" help:"Longest time to fetch one image, redirects included."`
 	FetchHops    int            `default:"3" help:"Most redirects followed for one image."`
-	FetchAllow   []netip.Prefix `placeholder:"CIDR" help:"Private, loopback or link-local networks from which images may be fetched; none by default."`
+	FetchAllow   []netip.Prefix `placeholder:"CIDR" help:"Private, loopback or link-local networks from which images may be fetched."`
 }
 
 // Validate reports settings that make no sense.

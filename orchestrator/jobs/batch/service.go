@@ -17,10 +17,10 @@ import (
 
 // Config are the settings of files and batches.
 type Config struct {
-	FileBytes    int64         `default:"209715200" help:"Largest file that may be uploaded, in bytes (200 MB at OpenAI)."`
+	FileBytes    int64         `default:"209715200" help:"Largest file that may be uploaded, in bytes."`
 	Requests     int           `default:"50000" help:"Most lines in a batch."`
-	Concurrency  int           `default:"64" help:"Lines of all batches that this gateway sends at once while clients send no requests; fewer otherwise."`
-	TransferRate int64         `default:"65536" help:"Slowest average rate of an upload or download, in bytes per second, with 20 s of grace. 0: any rate, within an hour."`
+	Concurrency  int           `default:"64" help:"Lines of all batches that this gateway sends at once; fewer while clients send requests."`
+	TransferRate int64         `default:"65536" help:"Slowest average rate of an upload or download, in bytes per second, after 20 s. 0: any rate, within an hour."`
 	KeepFiles    time.Duration `default:"720h" help:"How long files without an expiry of their own, and ended batches, are kept."`
 }
 

@@ -23,7 +23,7 @@ import (
 
 // Config are the settings of searches as jobs.
 type Config struct {
-	Searches int           `default:"2" help:"Searches, that is, jobs of /generate/jobs, that this gateway runs at once."`
+	Searches int           `default:"2" help:"Searches (/generate/jobs) that this gateway runs at once."`
 	Timeout  time.Duration `name:"search-timeout" default:"24h" help:"Longest time for one search; then it ends with what it has found."`
 	Keep     time.Duration `name:"keep-searches" default:"168h" help:"How long a search and its result are kept after it ends."`
 	MaxJobs  int           `name:"most-searches" default:"1000" help:"Most searches kept for one key, or in all without keys; more are refused."`

@@ -25,7 +25,7 @@ type Config struct {
 
 // Cluster has the settings of a NATS cluster outside of this process.
 type Cluster struct {
-	URL      []string `name:"url" env:"RETORT_NATS_URL" placeholder:"nats://HOST:4222" help:"NATS servers with JetStream (2.11 or newer) that store jobs instead of jobs-data, so that any number of gateways share them. tls:// requires TLS; a user and password may precede the host."`
+	URL      []string `name:"url" env:"RETORT_NATS_URL" placeholder:"nats://HOST:4222" help:"NATS servers with JetStream that store jobs for any number of gateways, instead of jobs-data. tls:// requires TLS; a user and password may precede the host."`
 	Creds    string   `type:"path" placeholder:"FILE" help:"NATS credentials file."`
 	CA       string   `name:"ca" type:"path" placeholder:"FILE" help:"Certificate authorities (PEM) to trust for NATS; by default the system's."`
 	Cert     string   `type:"path" placeholder:"FILE" help:"Client certificate (PEM) for NATS."`
