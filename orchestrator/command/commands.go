@@ -12,7 +12,11 @@
 //   - kept column: a column of the input that --keep copies to the output.
 package command
 
-import "github.com/alecthomas/kong"
+import (
+	"slices"
+
+	"github.com/alecthomas/kong"
+)
 
 // Commands are the commands for molecules, texts and images.
 type Commands struct {
@@ -28,23 +32,26 @@ type Commands struct {
 }
 
 // settingsCommands are the commands whose --help lists the gateway's settings, which are more than a hundred.
-var settingsCommands = map[string]bool{
-	"serve": true, "check-config": true, "healthcheck": true, "model": true, "import": true,
-}
+var settingsCommands = map[string]bool{"serve": true, "check-config": true, "healthcheck": true}
 
 // PrintHelp prints the help of the program or of a command.
 func PrintHelp(options kong.HelpOptions, ctx *kong.Context) error {
 	selected := ctx.Selected()
-	if selected == nil || !settingsCommands[selected.Name] {
+	switch {
+	case selected == nil:
+		hideSettings(ctx.Model)
+	case selected.Name == "version":
+		hideSettings(ctx.Model, "model-repository")
+	case !settingsCommands[selected.Name]:
 		hideSettings(ctx.Model)
 	}
 	return kong.DefaultHelpPrinter(options, ctx)
 }
 
-// hideSettings hides the settings from help. They are still accepted.
-func hideSettings(app *kong.Application) {
+// hideSettings hides the settings from help, except those with the given names. They are still accepted.
+func hideSettings(app *kong.Application, except ...string) {
 	for _, flag := range app.Flags {
-		if flag.Name != "help" {
+		if flag.Name != "help" && !slices.Contains(except, flag.Name) {
 			flag.Hidden = true
 		}
 	}
