@@ -2,7 +2,8 @@
 
     .venv-train/bin/python scripts/golden/imports.py scripts/tests/testdata/imports.json
 
-Each text is a batch of its own, in fp32, with the ids of the Hugging Face tokenizers library. Pooling, normalisation
+Each text is a batch of its own, in fp32, with the ids of the Hugging Face tokenizers library, of which folders.LONGEST
+are used. Pooling, normalisation
 and prompts are computed here as in sentence-transformers.
 """
 
@@ -25,7 +26,7 @@ import folders  # noqa: E402
 def load(folder: Path, api: str):
     """Loads the tokenizer and model of a folder with transformers."""
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-    tokenizer.no_truncation()
+    tokenizer.enable_truncation(folders.LONGEST)
     kind = transformers.AutoModel if api == "embedding" else transformers.AutoModelForSequenceClassification
     options = {"add_pooling_layer": False} if api == "embedding" else {}
     model, info = kind.from_pretrained(folder, attn_implementation="eager", output_loading_info=True, **options)

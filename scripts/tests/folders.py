@@ -13,15 +13,17 @@ from typing import Any
 import numpy as np
 
 TOKENIZERS = Path(__file__).resolve().parents[2] / "tokenizers" / "testdata"
-LAYERS, HIDDEN, INNER, HEADS, POSITIONS = 2, 32, 64, 4, 130
+LAYERS, HIDDEN, INNER, HEADS, POSITIONS = 2, 32, 64, 4, 520
+LONGEST = 512  # tokens of a row
 
 # family -> folder of the tokenizer, its vocabulary, model_type, segments, padding
 FAMILIES = {
     "bert": ("wordpiece-cased", 18031, "bert", 2, 0),
     "roberta": ("bpe-roberta", 2501, "roberta", 1, 1),
     "xlmr": ("unigram-xlmr", 2502, "xlm-roberta", 1, 1),
+    "camembert": ("unigram-xlmr", 2502, "camembert", 1, 1),
 }
-CLASSES = {"bert": "Bert", "roberta": "Roberta", "xlm-roberta": "XLMRoberta"}
+CLASSES = {"bert": "Bert", "roberta": "Roberta", "xlm-roberta": "XLMRoberta", "camembert": "Camembert"}
 
 # Pooling, normalisation, prompts and activation of each family.
 RECIPES: dict[str, dict[str, Any]] = {
@@ -33,13 +35,26 @@ RECIPES: dict[str, dict[str, Any]] = {
     },
     "roberta": {"pooling": "cls", "normalize": True, "prompts": {}, "act": "gelu_new"},
     "xlmr": {"pooling": "mean", "normalize": False, "prompts": {"query": "", "document": ""}, "act": "relu"},
+    "camembert": {"pooling": "mean", "normalize": True, "prompts": {}, "act": "gelu"},
 }
 
+
+def words(count: int) -> str:
+    """A text of that many words."""
+    text = "One retort holds water and another holds benzene while seven glass vessels stay dry.".split()
+    return " ".join(text[i % len(text)] for i in range(count))
+
+
+# The last text has more than LONGEST tokens in every tokenizer here.
 TEXTS = [
     "A retort is a vessel in which substances are distilled.",
     "benzene",
     "Wie löst man Natriumchlorid in Wasser? 塩は水に溶ける。",
     "one two three four five six seven eight nine ten eleven twelve",
+    "a",
+    words(40),
+    words(150),
+    words(600),
 ]
 QUERY = "How are substances distilled?"
 
@@ -77,7 +92,7 @@ def make(folder: Path, family: str, api: str) -> Path:
         "direction": "Right",
     }  # not to be followed
     write(folder / "tokenizer.json", described)
-    write(folder / "tokenizer_config.json", {"model_max_length": 120})
+    write(folder / "tokenizer_config.json", {"model_max_length": LONGEST})
     if api == "embedding":
         modules = ["Transformer", "Pooling"] + ["Normalize"] * recipe["normalize"]
         write(
@@ -94,7 +109,7 @@ def make(folder: Path, family: str, api: str) -> Path:
                 for mode in ("cls_token", "mean_tokens", "max_tokens")
             },
         )
-        write(folder / "sentence_bert_config.json", {"max_seq_length": 100, "do_lower_case": False})
+        write(folder / "sentence_bert_config.json", {"max_seq_length": LONGEST, "do_lower_case": False})
         write(folder / "config_sentence_transformers.json", {"prompts": recipe["prompts"], "default_prompt_name": None})
     save(folder / "model.safetensors", weights(family, api))
     return folder
