@@ -10,8 +10,9 @@ import (
 type network struct {
 	*graph
 	folder *folder
+	family *family
 	source *safetensors
-	prefix string // of the encoder's tensors: "", "bert." or "roberta."
+	prefix string // of the encoder's tensors: "" or, beside a classification head, "bert.", "roberta." …
 	err    error
 
 	ids, mask string // inputs
@@ -109,25 +110,26 @@ func (n *network) states() string {
 	return n.pad(x)
 }
 
-// embeddings returns the sum of the embeddings of words, token types and positions, normalized.
+// embeddings returns the sum of the embeddings of words, positions and, in some families, token types, normalized.
 func (n *network) embeddings() string {
 	c := n.folder
 	prefix := n.prefix + "embeddings."
-	words := n.embed(prefix+"word_embeddings.weight", n.ids, c.VocabSize)
-	types := n.int64Scalar(0)
-	positions := n.positions()
-	if !c.isRoberta() && c.TypeVocabSize > 1 {
-		types = n.input(inputTypes)
+	x := n.embed(prefix+"word_embeddings.weight", n.ids, c.VocabSize)
+	if n.family.tokenTypes {
+		types := n.int64Scalar(0)
+		if n.family.typesFromText && c.TypeVocabSize > 1 {
+			types = n.input(inputTypes)
+		}
+		x = n.op("Add", x, n.embed(prefix+"token_type_embeddings.weight", types, c.TypeVocabSize))
 	}
-	x := n.op("Add", words, n.embed(prefix+"token_type_embeddings.weight", types, c.TypeVocabSize))
-	x = n.op("Add", x, n.embed(prefix+"position_embeddings.weight", positions, c.MaxPositions))
+	x = n.op("Add", x, n.embed(prefix+"position_embeddings.weight", n.positions(), c.MaxPositions))
 	return n.layerNorm(x, prefix+"LayerNorm")
 }
 
-// positions returns the positions of tokens: 0, 1, … for BERT. RoBERTa numbers the tokens that are not padding from
-// padID + 1 (transformers, create_position_ids_from_input_ids).
+// positions returns the positions of tokens: 0, 1, …, or, if they are counted from padID + 1, the numbers of the tokens
+// that are not padding (transformers, create_position_ids_from_input_ids).
 func (n *network) positions() string {
-	if !n.folder.isRoberta() {
+	if !n.family.positionsFromID {
 		return n.cells.positions
 	}
 	padID := n.int64Scalar(int64(n.folder.padID()))
@@ -139,18 +141,20 @@ func (n *network) positions() string {
 // layer is layer i: attention and feed-forward network, each with a residual connection and layer normalization.
 func (n *network) layer(x, bias string, i int) string {
 	c := n.folder
-	prefix := fmt.Sprintf("%sencoder.layer.%d.", n.prefix, i)
-	attention := n.attention(x, bias, prefix+"attention.self.")
-	attention = n.linear(attention, prefix+"attention.output.dense", c.HiddenSize, c.HiddenSize)
-	x = n.layerNorm(n.op("Add", attention, x), prefix+"attention.output.LayerNorm")
-	inner := n.linear(x, prefix+"intermediate.dense", c.HiddenSize, c.IntermediateSize)
+	names := n.family.names
+	prefix := fmt.Sprintf("%s%s.%d.", n.prefix, n.family.layers, i)
+	attention := n.attention(x, bias, prefix)
+	attention = n.linear(attention, prefix+names.mix, c.HiddenSize, c.HiddenSize)
+	x = n.layerNorm(n.op("Add", attention, x), prefix+names.mixNorm)
+	inner := n.linear(x, prefix+names.inner, c.HiddenSize, c.IntermediateSize)
 	inner = activations[c.HiddenAct](n.graph, inner)
-	outer := n.linear(inner, prefix+"output.dense", c.IntermediateSize, c.HiddenSize)
-	return n.layerNorm(n.op("Add", outer, x), prefix+"output.LayerNorm")
+	outer := n.linear(inner, prefix+names.outer, c.IntermediateSize, c.HiddenSize)
+	return n.layerNorm(n.op("Add", outer, x), prefix+names.outerNorm)
 }
 
 // attention is softmax(QKᵀ/√d + bias)V of several heads.
 func (n *network) attention(x, bias, prefix string) string {
+	names := n.family.names
 	heads := int64(n.folder.Heads)
 	size := n.folder.HiddenSize
 	headSize := int64(size) / heads
@@ -158,10 +162,10 @@ func (n *network) attention(x, bias, prefix string) string {
 		return n.reshape(n.pad(n.linear(x, prefix+name, size, size)), 0, 0, heads, headSize)
 	}
 	scale := float32(1 / math.Sqrt(float64(headSize)))
-	query := n.op("Mul", n.transpose(project("query"), 0, 2, 1, 3), n.float32Scalar(scale))
-	scores := n.op("Add", n.op("MatMul", query, n.transpose(project("key"), 0, 2, 3, 1)), bias)
+	query := n.op("Mul", n.transpose(project(names.query), 0, 2, 1, 3), n.float32Scalar(scale))
+	scores := n.op("Add", n.op("MatMul", query, n.transpose(project(names.key), 0, 2, 3, 1)), bias)
 	weights := n.node("Softmax", []string{scores}, intAttribute("axis", -1))
-	mixed := n.op("MatMul", weights, n.transpose(project("value"), 0, 2, 1, 3))
+	mixed := n.op("MatMul", weights, n.transpose(project(names.value), 0, 2, 1, 3))
 	return n.unpad(n.transpose(mixed, 0, 2, 1, 3))
 }
 

@@ -34,7 +34,7 @@ func buildGraph(f *folder, r *recipe, tensors *safetensors, o Options) (*onnxpb.
 		return nil, err
 	}
 	g := newGraph(&onnxpb.GraphProto{Name: proto.String(f.ModelType)}, o.Precision == precisionFP32)
-	n := &network{graph: g, folder: f, source: tensors, prefix: prefix}
+	n := &network{graph: g, folder: f, family: f.family(), source: tensors, prefix: prefix}
 	n.ids = n.input(inputIDs)
 	n.mask = n.input(inputMask)
 	if o.API == apiRanking {
@@ -109,16 +109,13 @@ func checkClassifier(s *safetensors, architectures []string) error {
 		"%v is not a cross-encoder", architectures)
 }
 
-// classify is the head of a cross-encoder over the state of the first token: BERT's pooler and classifier, or RoBERTa's
-// dense layer and projection.
+// classify is the head of a cross-encoder over the state of the first token.
 func (n *network) classify(states string) string {
+	return n.family.classify(n, n.gather(states, n.int64Scalar(0), 1))
+}
+
+// classifier is a dense layer with an activation, and a projection to the logit.
+func (n *network) classifier(first, dense, activation, projection string) string {
 	size := n.folder.HiddenSize
-	dense := n.prefix + "pooler.dense"
-	projection := "classifier"
-	if n.folder.isRoberta() {
-		dense = "classifier.dense"
-		projection = "classifier.out_proj"
-	}
-	first := n.gather(states, n.int64Scalar(0), 1)
-	return n.linear(n.op("Tanh", n.linear(first, dense, size, size)), projection, size, 1)
+	return n.linear(n.op(activation, n.linear(first, dense, size, size)), projection, size, 1)
 }

@@ -56,6 +56,14 @@ func TestImportRefuses(t *testing.T) {
 		"wrong shape": {
 			"", config("intermediate_size", 16), "tensor encoder.layer.0.intermediate.dense.weight has shape [8 4]",
 		},
+		"DistilBERT's keys": {
+			"", func(f *tiny, _ *Options) {
+				f.config["model_type"] = "distilbert"
+				f.config["dim"] = 6
+				f.config["n_heads"] = 4
+			},
+			"config.json: dim 6 is not a multiple of n_heads 4",
+		},
 		"two labels in config.json": {
 			apiRanking, config("id2label", object{"0": "no", "1": "yes"}), "config.json: id2label has 2 labels",
 		},

@@ -22,8 +22,60 @@ FAMILIES = {
     "roberta": ("bpe-roberta", 2501, "roberta", 1, 1),
     "xlmr": ("unigram-xlmr", 2502, "xlm-roberta", 1, 1),
     "camembert": ("unigram-xlmr", 2502, "camembert", 1, 1),
+    "distilbert": ("wordpiece-cased", 18031, "distilbert", 0, 0),
 }
-CLASSES = {"bert": "Bert", "roberta": "Roberta", "xlm-roberta": "XLMRoberta", "camembert": "Camembert"}
+CLASSES = {
+    "bert": "Bert",
+    "roberta": "Roberta",
+    "xlm-roberta": "XLMRoberta",
+    "camembert": "Camembert",
+    "distilbert": "DistilBert",
+}
+
+BERT_NAMES = {
+    "layers": "encoder.layer",
+    "query": "attention.self.query",
+    "key": "attention.self.key",
+    "value": "attention.self.value",
+    "mix": "attention.output.dense",
+    "mix_norm": "attention.output.LayerNorm",
+    "inner": "intermediate.dense",
+    "outer": "output.dense",
+    "outer_norm": "output.LayerNorm",
+}
+ROBERTA_HEAD = ("classifier.dense", "classifier.out_proj")
+# model_type -> names of a layer's tensors, prefix of the encoder in a classifier, layers of the classification head
+LAYOUTS: dict[str, tuple[dict[str, str], str, tuple[str, str]]] = {
+    "bert": (BERT_NAMES, "bert", ("bert.pooler.dense", "classifier")),
+    "roberta": (BERT_NAMES, "roberta", ROBERTA_HEAD),
+    "xlm-roberta": (BERT_NAMES, "roberta", ROBERTA_HEAD),
+    "camembert": (BERT_NAMES, "roberta", ROBERTA_HEAD),
+    "distilbert": (
+        {
+            "layers": "transformer.layer",
+            "query": "attention.q_lin",
+            "key": "attention.k_lin",
+            "value": "attention.v_lin",
+            "mix": "attention.out_lin",
+            "mix_norm": "sa_layer_norm",
+            "inner": "ffn.lin1",
+            "outer": "ffn.lin2",
+            "outer_norm": "output_layer_norm",
+        },
+        "distilbert",
+        ("pre_classifier", "classifier"),
+    ),
+}
+# model_type -> names of keys in config.json that differ from BERT's
+KEYS = {
+    "distilbert": {
+        "hidden_size": "dim",
+        "num_hidden_layers": "n_layers",
+        "num_attention_heads": "n_heads",
+        "intermediate_size": "hidden_dim",
+        "hidden_act": "activation",
+    },
+}
 
 # Pooling, normalisation, prompts and activation of each family.
 RECIPES: dict[str, dict[str, Any]] = {
@@ -36,6 +88,7 @@ RECIPES: dict[str, dict[str, Any]] = {
     "roberta": {"pooling": "cls", "normalize": True, "prompts": {}, "act": "gelu_new"},
     "xlmr": {"pooling": "mean", "normalize": False, "prompts": {"query": "", "document": ""}, "act": "relu"},
     "camembert": {"pooling": "mean", "normalize": True, "prompts": {}, "act": "gelu"},
+    "distilbert": {"pooling": "cls", "normalize": False, "prompts": {"query": "find: "}, "act": "gelu"},
 }
 
 
@@ -61,28 +114,9 @@ QUERY = "How are substances distilled?"
 
 def make(folder: Path, family: str, api: str) -> Path:
     """Writes the folder of a family's model for an API."""
-    tokenizer, vocabulary, kind, segments, padding = FAMILIES[family]
-    recipe = RECIPES[family]
+    tokenizer, recipe = FAMILIES[family][0], RECIPES[family]
     folder.mkdir(parents=True)
-    head = "Model" if api == "embedding" else "ForSequenceClassification"
-    write(
-        folder / "config.json",
-        {
-            "model_type": kind,
-            "architectures": [CLASSES[kind] + head],
-            "vocab_size": vocabulary,
-            "hidden_size": HIDDEN,
-            "num_hidden_layers": LAYERS,
-            "num_attention_heads": HEADS,
-            "intermediate_size": INNER,
-            "hidden_act": recipe["act"],
-            "layer_norm_eps": 1e-5,
-            "max_position_embeddings": POSITIONS,
-            "type_vocab_size": segments,
-            "pad_token_id": padding,
-            **({} if api == "embedding" else {"id2label": {"0": "LABEL_0"}, "label2id": {"LABEL_0": 0}}),
-        },
-    )
+    write(folder / "config.json", config(family, api))
     with gzip.open(TOKENIZERS / tokenizer / "tokenizer.json.gz", "rt") as file:
         described = json.load(file)
     described["truncation"] = {
@@ -115,32 +149,50 @@ def make(folder: Path, family: str, api: str) -> Path:
     return folder
 
 
+def config(family: str, api: str) -> dict[str, Any]:
+    """The content of config.json, with the family's own names of keys."""
+    _, vocabulary, kind, segments, padding = FAMILIES[family]
+    bert = {
+        "model_type": kind,
+        "architectures": [CLASSES[kind] + ("Model" if api == "embedding" else "ForSequenceClassification")],
+        "vocab_size": vocabulary,
+        "hidden_size": HIDDEN,
+        "num_hidden_layers": LAYERS,
+        "num_attention_heads": HEADS,
+        "intermediate_size": INNER,
+        "hidden_act": RECIPES[family]["act"],
+        "max_position_embeddings": POSITIONS,
+        "pad_token_id": padding,
+    }
+    if kind != "distilbert":
+        bert["layer_norm_eps"] = 1e-5
+    if segments:
+        bert["type_vocab_size"] = segments
+    if api == "ranking":
+        bert |= {"id2label": {"0": "LABEL_0"}, "label2id": {"LABEL_0": 0}}
+    return {KEYS.get(kind, {}).get(key, key): value for key, value in bert.items()}
+
+
 def weights(family: str, api: str) -> dict[str, np.ndarray]:
     """fp32 tensors under the names that transformers gives them; those of a layer's norm are near 1."""
     _, vocabulary, kind, segments, _ = FAMILIES[family]
+    names, prefix, head = LAYOUTS[kind]
     shapes = {
         "embeddings.word_embeddings.weight": (vocabulary, HIDDEN),
         "embeddings.position_embeddings.weight": (POSITIONS, HIDDEN),
-        "embeddings.token_type_embeddings.weight": (segments, HIDDEN),
         **norm("embeddings.LayerNorm"),
     }
+    if segments:
+        shapes["embeddings.token_type_embeddings.weight"] = (segments, HIDDEN)
     for i in range(LAYERS):
-        at = f"encoder.layer.{i}."
-        for name in ("query", "key", "value"):
-            shapes |= linear(f"{at}attention.self.{name}", HIDDEN, HIDDEN)
-        shapes |= linear(f"{at}attention.output.dense", HIDDEN, HIDDEN) | norm(f"{at}attention.output.LayerNorm")
-        shapes |= (
-            linear(f"{at}intermediate.dense", HIDDEN, INNER)
-            | linear(f"{at}output.dense", INNER, HIDDEN)
-            | norm(f"{at}output.LayerNorm")
-        )
+        name = {part: f"{names['layers']}.{i}.{name}" for part, name in names.items()}
+        for part in ("query", "key", "value", "mix"):
+            shapes |= linear(name[part], HIDDEN, HIDDEN)
+        shapes |= linear(name["inner"], HIDDEN, INNER) | linear(name["outer"], INNER, HIDDEN)
+        shapes |= norm(name["mix_norm"]) | norm(name["outer_norm"])
     if api == "ranking":
-        prefix = "bert." if kind == "bert" else "roberta."
-        shapes = {prefix + name: shape for name, shape in shapes.items()}
-        dense, last = (
-            ("bert.pooler.dense", "classifier") if kind == "bert" else ("classifier.dense", "classifier.out_proj")
-        )
-        shapes |= linear(dense, HIDDEN, HIDDEN) | linear(last, HIDDEN, 1)
+        shapes = {f"{prefix}.{name}": shape for name, shape in shapes.items()}
+        shapes |= linear(head[0], HIDDEN, HIDDEN) | linear(head[1], HIDDEN, 1)
     return {name: tensor(name, shape) for name, shape in shapes.items()}
 
 
@@ -155,7 +207,7 @@ def norm(name: str) -> dict:
 def tensor(name: str, shape: tuple[int, ...]) -> np.ndarray:
     """Random numbers seeded by the name. RandomState's stream never changes."""
     random = np.random.RandomState(zlib.crc32(name.encode()))
-    values = random.standard_normal(shape) * 0.25 + ("LayerNorm.weight" in name)
+    values = random.standard_normal(shape) * 0.25 + ("norm.weight" in name.lower())
     return values.astype(np.float32)
 
 
