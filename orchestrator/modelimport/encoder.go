@@ -104,6 +104,9 @@ func (n *network) states() string {
 	// -1e4 is added to the attention scores of padding: softmax then returns 0 exactly, and it fits in 16 bits.
 	mask := n.cast(n.reshape(n.mask, 0, 1, 1, -1), onnxFloat)
 	bias := n.op("Mul", n.op("Sub", mask, n.float32Scalar(1)), n.float32Scalar(1e4))
+	if n.family.relativeBias {
+		bias = n.op("Add", bias, n.relativeBias())
+	}
 	for i := range n.folder.Layers {
 		x = n.layer(x, bias, i)
 	}

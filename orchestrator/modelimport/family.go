@@ -21,6 +21,9 @@ type family struct {
 	typesFromText   bool // token types tell the two texts of a pair apart; else all are 0
 	positionsFromID bool // positions are counted from the id of padding + 1, as in fairseq; else from 0
 	padID           int  // id of padding without pad_token_id in config.json
+	relativeBias    bool // attention scores depend on the distance of tokens
+
+	check func(*modelConfig) error // refuses settings that only this family has; may be nil
 
 	// classify computes the logit from the states of the first tokens.
 	classify func(n *network, first string) string
@@ -68,6 +71,17 @@ var (
 			return n.classifier(first, "pre_classifier", "Relu", "classifier")
 		},
 	}
+	mpnet = &family{
+		layers: "encoder.layer",
+		names: layerNames{
+			query: "attention.attn.q", key: "attention.attn.k", value: "attention.attn.v",
+			mix: "attention.attn.o", mixNorm: "attention.LayerNorm",
+			inner: "intermediate.dense", outer: "output.dense", outerNorm: "output.LayerNorm",
+		},
+		positionsFromID: true, padID: 1, relativeBias: true,
+		check:    checkMPNet,
+		classify: robertaClassifier,
+	}
 )
 
 func robertaClassifier(n *network, first string) string {
@@ -81,6 +95,7 @@ var families = map[string]*family{
 	"xlm-roberta": roberta,
 	"camembert":   roberta,
 	"distilbert":  distilbert,
+	"mpnet":       mpnet,
 }
 
 // family returns the family of the model; for one that is not supported, which has an ONNX graph, a BERT.
@@ -93,12 +108,16 @@ func (f *folder) family() *family {
 
 // checkFamily refuses a model type that buildGraph cannot build.
 func (f *folder) checkFamily() error {
-	if _, ok := families[f.ModelType]; ok {
-		return nil
+	family, ok := families[f.ModelType]
+	if !ok {
+		return fmt.Errorf("config.json: model_type %q (architectures %v) is not supported: weights in safetensors "+
+			"must be of %s; other models need an ONNX graph",
+			f.ModelType, f.Architectures, strings.Join(slices.Sorted(maps.Keys(families)), ", "))
 	}
-	return fmt.Errorf("config.json: model_type %q (architectures %v) is not supported: weights in safetensors "+
-		"must be of %s; other models need an ONNX graph",
-		f.ModelType, f.Architectures, strings.Join(slices.Sorted(maps.Keys(families)), ", "))
+	if family.check != nil {
+		return family.check(&f.modelConfig)
+	}
+	return nil
 }
 
 // renameKeys reads the keys of config.json that have other names in the family, and sets what its code does not read

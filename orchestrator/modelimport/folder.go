@@ -34,6 +34,8 @@ type modelConfig struct {
 	VocabSize        int     `json:"vocab_size"`
 	PadTokenID       *int    `json:"pad_token_id"`
 
+	RelativeBuckets *int `json:"relative_attention_num_buckets"`
+
 	PositionType   string            `json:"position_embedding_type"`
 	IsDecoder      bool              `json:"is_decoder"`
 	CrossAttention bool              `json:"add_cross_attention"`

@@ -64,6 +64,15 @@ func TestImportRefuses(t *testing.T) {
 			},
 			"config.json: dim 6 is not a multiple of n_heads 4",
 		},
+		"MPNet with other padding": {"", config("model_type", "mpnet"), "config.json: pad_token_id 0"},
+		"MPNet with other buckets": {
+			"", func(f *tiny, _ *Options) {
+				f.config["model_type"] = "mpnet"
+				f.config["pad_token_id"] = 1
+				f.config["relative_attention_num_buckets"] = 64
+			},
+			"config.json: relative_attention_num_buckets 64",
+		},
 		"two labels in config.json": {
 			apiRanking, config("id2label", object{"0": "no", "1": "yes"}), "config.json: id2label has 2 labels",
 		},

@@ -23,6 +23,7 @@ FAMILIES = {
     "xlmr": ("unigram-xlmr", 2502, "xlm-roberta", 1, 1),
     "camembert": ("unigram-xlmr", 2502, "camembert", 1, 1),
     "distilbert": ("wordpiece-cased", 18031, "distilbert", 0, 0),
+    "mpnet": ("wordpiece-cased", 18031, "mpnet", 0, 1),
 }
 CLASSES = {
     "bert": "Bert",
@@ -30,6 +31,7 @@ CLASSES = {
     "xlm-roberta": "XLMRoberta",
     "camembert": "Camembert",
     "distilbert": "DistilBert",
+    "mpnet": "MPNet",
 }
 
 BERT_NAMES = {
@@ -65,6 +67,21 @@ LAYOUTS: dict[str, tuple[dict[str, str], str, tuple[str, str]]] = {
         "distilbert",
         ("pre_classifier", "classifier"),
     ),
+    "mpnet": (
+        {
+            "layers": "encoder.layer",
+            "query": "attention.attn.q",
+            "key": "attention.attn.k",
+            "value": "attention.attn.v",
+            "mix": "attention.attn.o",
+            "mix_norm": "attention.LayerNorm",
+            "inner": "intermediate.dense",
+            "outer": "output.dense",
+            "outer_norm": "output.LayerNorm",
+        },
+        "mpnet",
+        ROBERTA_HEAD,
+    ),
 }
 # model_type -> names of keys in config.json that differ from BERT's
 KEYS = {
@@ -89,6 +106,7 @@ RECIPES: dict[str, dict[str, Any]] = {
     "xlmr": {"pooling": "mean", "normalize": False, "prompts": {"query": "", "document": ""}, "act": "relu"},
     "camembert": {"pooling": "mean", "normalize": True, "prompts": {}, "act": "gelu"},
     "distilbert": {"pooling": "cls", "normalize": False, "prompts": {"query": "find: "}, "act": "gelu"},
+    "mpnet": {"pooling": "mean", "normalize": True, "prompts": {}, "act": "gelu"},
 }
 
 
@@ -119,6 +137,8 @@ def make(folder: Path, family: str, api: str) -> Path:
     write(folder / "config.json", config(family, api))
     with gzip.open(TOKENIZERS / tokenizer / "tokenizer.json.gz", "rt") as file:
         described = json.load(file)
+    if family == "mpnet":
+        use_fairseq_tokens(described)
     described["truncation"] = {
         "max_length": 5,
         "strategy": "LongestFirst",
@@ -147,6 +167,23 @@ def make(folder: Path, family: str, api: str) -> Path:
         write(folder / "config_sentence_transformers.json", {"prompts": recipe["prompts"], "default_prompt_name": None})
     save(folder / "model.safetensors", weights(family, api))
     return folder
+
+
+def use_fairseq_tokens(tokenizer: dict[str, Any]) -> None:
+    """Gives the first ids of a WordPiece tokenizer to MPNet's special tokens, and its template to texts."""
+    names = ["<s>", "<pad>", "</s>", "[UNK]"]
+    vocabulary = tokenizer["model"]["vocab"]
+    old = {token: names[i] for token, i in vocabulary.items() if i < len(names)}
+    tokenizer["model"]["vocab"] = {old.get(token, token): i for token, i in vocabulary.items()}
+    for token in tokenizer["added_tokens"]:
+        token["content"] = old.get(token["content"], token["content"])
+    tokenizer["post_processor"] = {
+        "type": "RobertaProcessing",
+        "sep": ["</s>", 2],
+        "cls": ["<s>", 0],
+        "trim_offsets": True,
+        "add_prefix_space": False,
+    }
 
 
 def config(family: str, api: str) -> dict[str, Any]:
@@ -182,6 +219,8 @@ def weights(family: str, api: str) -> dict[str, np.ndarray]:
         "embeddings.position_embeddings.weight": (POSITIONS, HIDDEN),
         **norm("embeddings.LayerNorm"),
     }
+    if kind == "mpnet":
+        shapes["encoder.relative_attention_bias.weight"] = (32, HEADS)
     if segments:
         shapes["embeddings.token_type_embeddings.weight"] = (segments, HIDDEN)
     for i in range(LAYERS):
