@@ -62,13 +62,7 @@ func (n *network) linear(x, name string, in, out int) string {
 	if n.err != nil {
 		return ""
 	}
-	transposed := make([]float32, len(values))
-	for o := range out {
-		for i := range in {
-			transposed[i*out+o] = values[o*in+i]
-		}
-	}
-	w := n.widen(n.weight(name+".weight", []int64{int64(in), int64(out)}, transposed))
+	w := n.widen(n.weight(name+".weight", []int64{int64(in), int64(out)}, transposed(values, out, in)))
 	return n.op("Add", n.op("MatMul", x, w), n.param(name+".bias", int64(out)))
 }
 

@@ -46,7 +46,7 @@ func buildGraph(f *folder, r *recipe, tensors *safetensors, o Options) (*onnxpb.
 		if err := r.checkPooling(); err != nil {
 			return nil, err
 		}
-		n.output(n.pool(n.states(), n.mask, r), outputVector, f.HiddenSize)
+		n.output(n.pool(n.states(), n.mask, r), outputVector, r.width(f.HiddenSize))
 	}
 	if n.err != nil {
 		return nil, n.err
@@ -73,24 +73,6 @@ func encoderPrefix(s *safetensors) (string, error) {
 			len(prefixes), wordTable)
 	}
 	return prefixes[0], nil
-}
-
-// pool returns one vector per row of states. It uses only operators that are the same in all opsets from
-// minPoolingOpset on, so it can be appended to any such graph.
-func (g *graph) pool(states, mask string, r *recipe) string {
-	var vector string // [batch, 1, hidden]
-	if r.pooling == "cls" {
-		vector = g.gather(states, g.int64Vector(0), 1)
-	} else {
-		row := g.cast(g.reshape(mask, 0, 1, -1), onnxFloat)
-		tokens := g.op("MatMul", row, g.reshape(row, 0, -1, 1)) // number of tokens, the sum of 1·1
-		vector = g.op("Div", g.op("MatMul", row, states), tokens)
-	}
-	if r.normalize {
-		square := g.op("MatMul", vector, g.reshape(vector, 0, -1, 1))
-		vector = g.op("Div", vector, g.op("Max", g.op("Sqrt", square), g.float32Scalar(1e-12)))
-	}
-	return g.reshape(vector, 0, -1)
 }
 
 // checkClassifier refuses weights without a classifier of one label.

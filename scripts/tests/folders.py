@@ -12,6 +12,14 @@ from typing import Any
 
 import numpy as np
 
+# Sentence Transformers' modules after the encoder (of the family roberta), by the name of their test.
+MODULES: dict[str, dict[str, Any]] = {
+    "max": {"pooling": "max"},
+    "weightedmean": {"pooling": "weightedmean", "normalize": True},
+    "lasttoken": {"pooling": "lasttoken", "normalize": True},
+    "dense": {"pooling": "mean", "dense": [(48, True, "Tanh"), (24, False, "Identity")], "normalize": True},
+}
+
 TOKENIZERS = Path(__file__).resolve().parents[2] / "tokenizers" / "testdata"
 LAYERS, HIDDEN, INNER, HEADS, POSITIONS = 2, 32, 64, 4, 520
 LONGEST = 512  # tokens of a row
@@ -130,9 +138,9 @@ TEXTS = [
 QUERY = "How are substances distilled?"
 
 
-def make(folder: Path, family: str, api: str) -> Path:
-    """Writes the folder of a family's model for an API."""
-    tokenizer, recipe = FAMILIES[family][0], RECIPES[family]
+def make(folder: Path, family: str, api: str, recipe: dict[str, Any] | None = None) -> Path:
+    """Writes the folder of a family's model for an API. recipe replaces that of the family."""
+    tokenizer, recipe = FAMILIES[family][0], recipe or RECIPES[family]
     folder.mkdir(parents=True)
     write(folder / "config.json", config(family, api))
     with gzip.open(TOKENIZERS / tokenizer / "tokenizer.json.gz", "rt") as file:
@@ -148,25 +156,50 @@ def make(folder: Path, family: str, api: str) -> Path:
     write(folder / "tokenizer.json", described)
     write(folder / "tokenizer_config.json", {"model_max_length": LONGEST})
     if api == "embedding":
-        modules = ["Transformer", "Pooling"] + ["Normalize"] * recipe["normalize"]
-        write(
-            folder / "modules.json",
-            [
-                {"idx": i, "name": str(i), "path": f"{i}_{m}" if i else "", "type": f"sentence_transformers.models.{m}"}
-                for i, m in enumerate(modules)
-            ],
-        )
-        write(
-            folder / "1_Pooling/config.json",
-            {
-                f"pooling_mode_{mode}": mode.startswith(recipe["pooling"])
-                for mode in ("cls_token", "mean_tokens", "max_tokens")
-            },
-        )
+        write_modules(folder, recipe)
         write(folder / "sentence_bert_config.json", {"max_seq_length": LONGEST, "do_lower_case": False})
-        write(folder / "config_sentence_transformers.json", {"prompts": recipe["prompts"], "default_prompt_name": None})
+        write(
+            folder / "config_sentence_transformers.json",
+            {"prompts": recipe.get("prompts", {}), "default_prompt_name": None},
+        )
     save(folder / "model.safetensors", weights(family, api))
     return folder
+
+
+def write_modules(folder: Path, recipe: dict[str, Any]) -> None:
+    """Writes modules.json and the folders that it names."""
+    layers = recipe.get("dense", [])
+    modules = ["Transformer", "Pooling"] + ["Dense"] * len(layers) + ["Normalize"] * recipe.get("normalize", False)
+    write(
+        folder / "modules.json",
+        [
+            {"idx": i, "name": str(i), "path": f"{i}_{m}" if i else "", "type": f"sentence_transformers.models.{m}"}
+            for i, m in enumerate(modules)
+        ],
+    )
+    flags = ("cls_token", "mean_tokens", "max_tokens", "weightedmean_tokens", "lasttoken")
+    write(
+        folder / "1_Pooling/config.json",
+        {"word_embedding_dimension": HIDDEN}
+        | {f"pooling_mode_{flag}": flag.split("_")[0] == recipe["pooling"] for flag in flags},
+    )
+    width = HIDDEN
+    for i, (out, bias, activation) in enumerate(layers, start=2):
+        module = "linear.Identity" if activation == "Identity" else f"activation.{activation}"
+        write(
+            folder / f"{i}_Dense/config.json",
+            {
+                "in_features": width,
+                "out_features": out,
+                "bias": bias,
+                "activation_function": f"torch.nn.modules.{module}",
+            },
+        )
+        tensors = {"linear.weight": tensor(f"dense{i}", (out, width))}
+        if bias:
+            tensors["linear.bias"] = tensor(f"dense{i}.bias", (out,))
+        save(folder / f"{i}_Dense/model.safetensors", tensors)
+        width = out
 
 
 def use_fairseq_tokens(tokenizer: dict[str, Any]) -> None:

@@ -106,6 +106,12 @@ def import_all(repository: Path, source: Path) -> dict[str, list[str]]:
                 options = ["--api", api, "--id", f"tests/{name}", "--precision", precision]
                 runs.append(retort(folder, *options, "--repository", repository))
                 ids_by_api[api].append(f"tests/{name}")
+    for name, recipe in folders.MODULES.items():
+        folder = folders.make(source / "modules" / name, "roberta", "embedding", recipe)
+        for precision in ("fp32", "int8"):
+            ids_by_api["embedding"].append(f"tests/modules_{name}_{precision}")
+            options = ["--api", "embedding", "--id", ids_by_api["embedding"][-1], "--precision", precision]
+            runs.append(retort(folder, *options, "--repository", repository))
     assert [m.stderr for m in runs if m.returncode] == []
     return ids_by_api
 
@@ -148,6 +154,17 @@ def test_vectors_equal_those_of_transformers(imported, family):
         assert cosines(vectors, np.array(expected)).min() >= 0.99999
 
 
+@pytest.mark.parametrize("name", folders.MODULES)
+def test_modules_equal_those_of_sentence_transformers(imported, name):
+    expected = np.array(GOLDEN["modules"][name])
+    vectors = embed(imported, f"tests/modules_{name}_fp32", folders.TEXTS)
+    np.testing.assert_allclose(vectors, expected, rtol=0, atol=EXACT)
+    assert cosines(vectors, expected).min() >= 0.99999
+    alone = [embed(imported, f"tests/modules_{name}_fp32", [text])[0] for text in folders.TEXTS]
+    np.testing.assert_allclose(alone, expected, rtol=0, atol=EXACT)
+    assert cosines(embed(imported, f"tests/modules_{name}_int8", folders.TEXTS), expected).min() > 0.99
+
+
 @pytest.mark.parametrize("family", folders.FAMILIES)
 def test_logits_equal_those_of_transformers(imported, family):
     expected = GOLDEN[family]["logits"]
@@ -160,36 +177,43 @@ def test_logits_equal_those_of_transformers(imported, family):
 
 @pytest.mark.parametrize("family", folders.FAMILIES)
 def test_padding_does_not_change_a_row(running, family):
-    """All texts in one batch of Triton, padded to the longest."""
-    gateway, triton = running
     prefix = folders.RECIPES[family]["prompts"].get("query", "")
-    for api, output, key in (("embedding", "sentence_embedding", "vectors"), ("ranking", "logits", "logits")):
-        entry = f"{family}_{api}_fp32"
-        tokenizer = Tokenizer.from_file(str(gateway.repository / entry / "tokenizer.json"))
-        tokenizer.enable_truncation(folders.LONGEST)
-        tokenizer.enable_padding(pad_id=folders.FAMILIES[family][4])
-        texts = [(folders.QUERY, t) if api == "ranking" else prefix + t for t in folders.TEXTS]
-        rows = tokenizer.encode_batch(texts)
-        tensors = {
-            "input_ids": np.array([row.ids for row in rows]),
-            "attention_mask": np.array([row.attention_mask for row in rows]),
-            "token_type_ids": np.array([row.type_ids for row in rows]),
-        }
-        values = infer(triton, entry, tensors, output)
-        expected = GOLDEN[family][key]
-        if api == "embedding":
-            expected = next(iter(expected.values()))
-        np.testing.assert_allclose(values.reshape(len(rows), -1).squeeze(), expected, rtol=0, atol=EXACT)
+    vectors = padded(running, f"{family}_embedding_fp32", family, [prefix + text for text in folders.TEXTS])
+    expected = next(iter(GOLDEN[family]["vectors"].values()))
+    np.testing.assert_allclose(vectors, expected, rtol=0, atol=EXACT)
+    logits = padded(running, f"{family}_ranking_fp32", family, [(folders.QUERY, text) for text in folders.TEXTS])
+    np.testing.assert_allclose(logits[:, 0], GOLDEN[family]["logits"], rtol=0, atol=EXACT)
 
 
-def infer(triton: Triton, entry: str, tensors: dict[str, np.ndarray], output: str) -> np.ndarray:
+@pytest.mark.parametrize("name", folders.MODULES)
+def test_pooling_ignores_padding(running, name):
+    vectors = padded(running, f"modules_{name}_fp32", "roberta", folders.TEXTS)
+    np.testing.assert_allclose(vectors, GOLDEN["modules"][name], rtol=0, atol=EXACT)
+
+
+def padded(running, entry: str, family: str, texts: list) -> np.ndarray:
+    """The output of an entry for all texts in one batch of Triton, padded to the longest."""
+    gateway, triton = running
+    tokenizer = Tokenizer.from_file(str(gateway.repository / entry / "tokenizer.json"))
+    tokenizer.enable_truncation(folders.LONGEST)
+    tokenizer.enable_padding(pad_id=folders.FAMILIES[family][4])
+    rows = tokenizer.encode_batch(texts)
+    tensors = {
+        "input_ids": np.array([row.ids for row in rows]),
+        "attention_mask": np.array([row.attention_mask for row in rows]),
+        "token_type_ids": np.array([row.type_ids for row in rows]),
+    }
+    return infer(triton, entry, tensors)
+
+
+def infer(triton: Triton, entry: str, tensors: dict[str, np.ndarray]) -> np.ndarray:
     """One call of Triton with the tensors that the entry has."""
-    inputs = []
-    for described in triton.client.get_model_metadata(entry).inputs:
+    metadata, inputs = triton.client.get_model_metadata(entry), []
+    for described in metadata.inputs:
         tensor = tensors[described.name].astype(np.int64)
         inputs.append(grpc.InferInput(described.name, tensor.shape, "INT64"))
         inputs[-1].set_data_from_numpy(tensor)
-    return triton.client.infer(entry, inputs).as_numpy(output)
+    return triton.client.infer(entry, inputs).as_numpy(metadata.outputs[0].name)
 
 
 def test_weights_in_16_bits_give_close_vectors(imported):
