@@ -17,6 +17,8 @@ type network struct {
 
 	ids, mask string // inputs
 	cells     cells
+	bias      string               // added to attention scores
+	rotations map[float64]rotation // by frequency base
 }
 
 // cells are the indices that unpad and pad use. Linear maps, nearly all of the work, are computed only for cells with a
@@ -58,12 +60,38 @@ func (n *network) embed(name, indices string, rows int) string {
 
 // linear is x·Wᵀ + b. PyTorch stores W as [out, in], MatMul needs [in, out].
 func (n *network) linear(x, name string, in, out int) string {
-	values := n.tensor(name+".weight", int64(out), int64(in))
+	return n.op("Add", n.product(x, name, in, out, 0, 1), n.param(name+".bias", int64(out)))
+}
+
+// layerLinear is linear for the layers of the encoder, which may have no b.
+func (n *network) layerLinear(x, name string, in, out int) string {
+	if n.family.noBias {
+		n.refuseBias(name)
+		return n.product(x, name, in, out, 0, 1)
+	}
+	return n.linear(x, name, in, out)
+}
+
+// product is x·Wᵀ, where W is one of several matrices of the same size in a tensor.
+func (n *network) product(x, name string, in, out, number, matrices int) string {
+	values := n.tensor(name+".weight", int64(matrices*out), int64(in))
 	if n.err != nil {
 		return ""
 	}
-	w := n.widen(n.weight(name+".weight", []int64{int64(in), int64(out)}, transposed(values, out, in)))
-	return n.op("Add", n.op("MatMul", x, w), n.param(name+".bias", int64(out)))
+	stored := name + ".weight"
+	if matrices > 1 {
+		stored = fmt.Sprintf("%s.%d", stored, number)
+	}
+	values = transposed(values[number*out*in:(number+1)*out*in], out, in)
+	return n.op("MatMul", x, n.widen(n.weight(stored, []int64{int64(in), int64(out)}, values)))
+}
+
+// refuseBias refuses weights with a bias that the family does not have.
+func (n *network) refuseBias(name string) {
+	if t, ok := n.source.tensors[name+".bias"]; ok && n.err == nil {
+		n.err = fmt.Errorf("%s: tensor %s.bias is not supported: the linear maps of %s have no bias",
+			t.name, name, n.folder.ModelType)
+	}
 }
 
 func (n *network) layerNorm(x, name string) string {
@@ -97,30 +125,32 @@ func (n *network) states() string {
 	x := n.unpad(n.embeddings())
 	// -1e4 is added to the attention scores of padding: softmax then returns 0 exactly, and it fits in 16 bits.
 	mask := n.cast(n.reshape(n.mask, 0, 1, 1, -1), onnxFloat)
-	bias := n.op("Mul", n.op("Sub", mask, n.float32Scalar(1)), n.float32Scalar(1e4))
+	n.bias = n.op("Mul", n.op("Sub", mask, n.float32Scalar(1)), n.float32Scalar(1e4))
 	if n.family.relativeBias {
-		bias = n.op("Add", bias, n.relativeBias())
+		n.bias = n.op("Add", n.bias, n.relativeBias())
 	}
 	for i := range n.folder.Layers {
-		x = n.layer(x, bias, i)
+		x = n.layer(x, i)
 	}
 	return n.pad(x)
 }
 
-// embeddings returns the sum of the embeddings of words, positions and, in some families, token types, normalized.
+// embeddings returns the sum of the embeddings of words and, in some families, token types and positions, normalized.
 func (n *network) embeddings() string {
 	c := n.folder
-	prefix := n.prefix + "embeddings."
-	x := n.embed(prefix+"word_embeddings.weight", n.ids, c.VocabSize)
+	x := n.embed(n.prefix+n.family.words, n.ids, c.VocabSize)
 	if n.family.tokenTypes {
 		types := n.int64Scalar(0)
 		if n.family.typesFromText && c.TypeVocabSize > 1 {
 			types = n.input(inputTypes)
 		}
-		x = n.op("Add", x, n.embed(prefix+"token_type_embeddings.weight", types, c.TypeVocabSize))
+		x = n.op("Add", x, n.embed(n.prefix+"embeddings.token_type_embeddings.weight", types, c.TypeVocabSize))
 	}
-	x = n.op("Add", x, n.embed(prefix+"position_embeddings.weight", n.positions(), c.MaxPositions))
-	return n.layerNorm(x, prefix+"LayerNorm")
+	if !n.family.rotary {
+		table := n.prefix + "embeddings.position_embeddings.weight"
+		x = n.op("Add", x, n.embed(table, n.positions(), c.MaxPositions))
+	}
+	return n.layerNorm(x, n.prefix+n.family.wordsNorm)
 }
 
 // positions returns the positions of tokens: 0, 1, …, or, if they are counted from padID + 1, the numbers of the tokens
@@ -136,33 +166,57 @@ func (n *network) positions() string {
 }
 
 // layer is layer i: attention and feed-forward network, each with a residual connection and layer normalization.
-func (n *network) layer(x, bias string, i int) string {
+func (n *network) layer(x string, i int) string {
 	c := n.folder
 	names := n.family.names
 	prefix := fmt.Sprintf("%s%s.%d.", n.prefix, n.family.layers, i)
-	attention := n.attention(x, bias, prefix)
-	attention = n.linear(attention, prefix+names.mix, c.HiddenSize, c.HiddenSize)
+	attention := n.layerLinear(n.attention(x, prefix, i), prefix+names.mix, c.HiddenSize, c.HiddenSize)
 	x = n.layerNorm(n.op("Add", attention, x), prefix+names.mixNorm)
-	inner := n.linear(x, prefix+names.inner, c.HiddenSize, c.IntermediateSize)
-	inner = activations[c.HiddenAct](n.graph, inner)
-	outer := n.linear(inner, prefix+names.outer, c.IntermediateSize, c.HiddenSize)
-	return n.layerNorm(n.op("Add", outer, x), prefix+names.outerNorm)
+	return n.layerNorm(n.op("Add", n.feedForward(x, prefix), x), prefix+names.outerNorm)
+}
+
+// feedForward is the network of two linear maps, the first of which may have a gate (arXiv:2002.05202).
+func (n *network) feedForward(x, prefix string) string {
+	c := n.folder
+	names := n.family.names
+	activation := activations[c.HiddenAct]
+	inner := n.layerLinear(x, prefix+names.inner, c.HiddenSize, c.IntermediateSize)
+	if names.gate == "" {
+		inner = activation(n.graph, inner)
+	} else {
+		gate := n.layerLinear(x, prefix+names.gate, c.HiddenSize, c.IntermediateSize)
+		inner = n.op("Mul", activation(n.graph, gate), inner)
+	}
+	return n.layerLinear(inner, prefix+names.outer, c.IntermediateSize, c.HiddenSize)
 }
 
 // attention is softmax(QKᵀ/√d + bias)V of several heads.
-func (n *network) attention(x, bias, prefix string) string {
+func (n *network) attention(x, prefix string, layer int) string {
 	names := n.family.names
 	heads := int64(n.folder.Heads)
 	size := n.folder.HiddenSize
 	headSize := int64(size) / heads
-	project := func(name string) string {
-		return n.reshape(n.pad(n.linear(x, prefix+name, size, size)), 0, 0, heads, headSize)
+	projections := []string{names.query, names.key, names.value}
+	project := func(i int) string { // [batch, tokens, heads, size of a head]
+		var projected string
+		if names.fused == "" {
+			projected = n.layerLinear(x, prefix+projections[i], size, size)
+		} else {
+			n.refuseBias(prefix + names.fused)
+			projected = n.product(x, prefix+names.fused, size, size, i, len(projections))
+		}
+		return n.reshape(n.pad(projected), 0, 0, heads, headSize)
+	}
+	query, key, value := project(0), project(1), project(2)
+	if n.family.rotary {
+		r := n.rotation(n.family.rope(&n.folder.modelConfig, layer))
+		query, key = n.rotate(query, r), n.rotate(key, r)
 	}
 	scale := float32(1 / math.Sqrt(float64(headSize)))
-	query := n.op("Mul", n.transpose(project(names.query), 0, 2, 1, 3), n.float32Scalar(scale))
-	scores := n.op("Add", n.op("MatMul", query, n.transpose(project(names.key), 0, 2, 3, 1)), bias)
+	query = n.op("Mul", n.transpose(query, 0, 2, 1, 3), n.float32Scalar(scale))
+	scores := n.op("Add", n.op("MatMul", query, n.transpose(key, 0, 2, 3, 1)), n.bias)
 	weights := n.node("Softmax", []string{scores}, intAttribute("axis", -1))
-	mixed := n.op("MatMul", weights, n.transpose(project(names.value), 0, 2, 1, 3))
+	mixed := n.op("MatMul", weights, n.transpose(value, 0, 2, 1, 3))
 	return n.unpad(n.transpose(mixed, 0, 2, 1, 3))
 }
 
@@ -172,6 +226,7 @@ var activations = map[string]func(*graph, string) string{
 	"gelu_new":          tanhGelu,
 	"gelu_pytorch_tanh": tanhGelu,
 	"relu":              func(g *graph, x string) string { return g.op("Relu", x) },
+	"silu":              func(g *graph, x string) string { return g.op("Mul", x, g.op("Sigmoid", x)) },
 }
 
 // gelu is x·½(1 + erf(x/√2)) (arXiv:1606.08415).

@@ -11,31 +11,42 @@ import (
 
 // family is how the published code of a model type differs from that of the others.
 type family struct {
-	keys         map[string]string // of config.json: names by the name that BERT's has
+	keys         map[string]string // of config.json: other names of BERT's keys, which may be used instead
+	fixed        map[string]any    // keys of config.json that must be missing, null or have this value
 	layerNormEps float32           // if the code has a constant instead of a key
 
-	layers string // prefix of the tensors of a layer, before its number
-	names  layerNames
+	words, wordsNorm string // tensors of the embeddings
+	layers           string // prefix of the tensors of a layer, before its number
+	names            layerNames
+	noBias           bool // the linear maps of layers have none
 
 	tokenTypes      bool // the embeddings have a table of token types
 	typesFromText   bool // token types tell the two texts of a pair apart; else all are 0
 	positionsFromID bool // positions are counted from the id of padding + 1, as in fairseq; else from 0
 	padID           int  // id of padding without pad_token_id in config.json
 	relativeBias    bool // attention scores depend on the distance of tokens
+	rotary          bool // positions rotate queries and keys, instead of a table of positions
 
-	check func(*modelConfig) error // refuses settings that only this family has; may be nil
-
-	// classify computes the logit from the states of the first tokens.
-	classify func(n *network, first string) string
+	// rope returns the frequency base of a layer's rotation.
+	rope func(c *modelConfig, layer int) float64
+	// classify computes the logit from token states.
+	classify func(n *network, states string) string
 }
 
 // layerNames are the names of a layer's tensors, without .weight and .bias.
 type layerNames struct {
-	query, key, value, mix string // projections of attention; mix is the one of its output
-	mixNorm                string
-	inner, outer           string // feed-forward network
-	outerNorm              string
+	query, key, value string // projections of attention
+	fused             string // the three projections in one tensor, instead
+	mix, mixNorm      string // projection of attention's output
+	gate              string // its activation is multiplied with inner, which then has none; "" for none
+	inner, outer      string // feed-forward network
+	outerNorm         string
 }
+
+const (
+	bertWords = "embeddings.word_embeddings.weight"
+	bertNorm  = "embeddings.LayerNorm"
+)
 
 var bertNames = layerNames{
 	query: "attention.self.query", key: "attention.self.key", value: "attention.self.value",
@@ -45,12 +56,12 @@ var bertNames = layerNames{
 
 var (
 	bert = &family{
+		words: bertWords, wordsNorm: bertNorm,
 		layers: "encoder.layer", names: bertNames, tokenTypes: true, typesFromText: true,
-		classify: func(n *network, first string) string {
-			return n.classifier(first, n.prefix+"pooler.dense", "Tanh", "classifier")
-		},
+		classify: bertClassifier,
 	}
 	roberta = &family{
+		words: bertWords, wordsNorm: bertNorm,
 		layers: "encoder.layer", names: bertNames, tokenTypes: true, positionsFromID: true, padID: 1,
 		classify: robertaClassifier,
 	}
@@ -61,17 +72,22 @@ var (
 		},
 		layerNormEps: 1e-12,
 
+		words: bertWords, wordsNorm: bertNorm,
 		layers: "transformer.layer",
 		names: layerNames{
 			query: "attention.q_lin", key: "attention.k_lin", value: "attention.v_lin",
 			mix: "attention.out_lin", mixNorm: "sa_layer_norm",
 			inner: "ffn.lin1", outer: "ffn.lin2", outerNorm: "output_layer_norm",
 		},
-		classify: func(n *network, first string) string {
-			return n.classifier(first, "pre_classifier", "Relu", "classifier")
+		classify: func(n *network, states string) string {
+			return n.classifier(n.first(states), "pre_classifier", "Relu", "classifier")
 		},
 	}
 	mpnet = &family{
+		// The published code has these as constants, and does not read the keys.
+		fixed: map[string]any{"pad_token_id": 1.0, "relative_attention_num_buckets": float64(relativeBuckets)},
+
+		words: bertWords, wordsNorm: bertNorm,
 		layers: "encoder.layer",
 		names: layerNames{
 			query: "attention.attn.q", key: "attention.attn.k", value: "attention.attn.v",
@@ -79,13 +95,40 @@ var (
 			inner: "intermediate.dense", outer: "output.dense", outerNorm: "output.LayerNorm",
 		},
 		positionsFromID: true, padID: 1, relativeBias: true,
-		check:    checkMPNet,
 		classify: robertaClassifier,
+	}
+	nomicBERT = &family{
+		// Published folders have the keys of the model's first code, or those of transformers.
+		keys: map[string]string{
+			"hidden_size": "n_embd", "num_hidden_layers": "n_layer", "num_attention_heads": "n_head",
+			"intermediate_size": "n_inner", "hidden_act": "activation_function",
+			"layer_norm_eps": "layer_norm_epsilon", "max_position_embeddings": "n_positions",
+		},
+		fixed: map[string]any{
+			"causal": false, "prenorm": false, "parallel_block": false, "use_rms_norm": false,
+			"qkv_proj_bias": false, "mlp_fc1_bias": false, "mlp_fc2_bias": false, "num_experts": 0.0,
+			"rotary_emb_fraction": 1.0, "rotary_emb_interleaved": false, "rotary_emb_scale_base": nil,
+			"rotary_scaling_factor": nil, "rope_scaling": nil,
+		},
+
+		words: bertWords, wordsNorm: "emb_ln",
+		layers: "encoder.layers",
+		names: layerNames{
+			fused: "attn.Wqkv", mix: "attn.out_proj", mixNorm: "norm1",
+			gate: "mlp.fc12", inner: "mlp.fc11", outer: "mlp.fc2", outerNorm: "norm2",
+		},
+		noBias: true, tokenTypes: true, typesFromText: true, rotary: true,
+		rope:     func(c *modelConfig, _ int) float64 { return cmp.Or(c.Rope.Theta, c.RotaryBase, 1000) },
+		classify: bertClassifier,
 	}
 )
 
-func robertaClassifier(n *network, first string) string {
-	return n.classifier(first, "classifier.dense", "Tanh", "classifier.out_proj")
+func bertClassifier(n *network, states string) string {
+	return n.classifier(n.first(states), n.prefix+"pooler.dense", "Tanh", "classifier")
+}
+
+func robertaClassifier(n *network, states string) string {
+	return n.classifier(n.first(states), "classifier.dense", "Tanh", "classifier.out_proj")
 }
 
 // families are the supported values of model_type.
@@ -96,6 +139,7 @@ var families = map[string]*family{
 	"camembert":   roberta,
 	"distilbert":  distilbert,
 	"mpnet":       mpnet,
+	"nomic_bert":  nomicBERT,
 }
 
 // family returns the family of the model; for one that is not supported, which has an ONNX graph, a BERT.
@@ -114,8 +158,14 @@ func (f *folder) checkFamily() error {
 			"must be of %s; other models need an ONNX graph",
 			f.ModelType, f.Architectures, strings.Join(slices.Sorted(maps.Keys(families)), ", "))
 	}
-	if family.check != nil {
-		return family.check(&f.modelConfig)
+	for _, key := range slices.Sorted(maps.Keys(family.fixed)) {
+		if value, ok := f.config[key]; ok && value != nil && value != family.fixed[key] {
+			only := ""
+			if want := family.fixed[key]; want != nil {
+				only = fmt.Sprintf(", only %v", want)
+			}
+			return fmt.Errorf("config.json: %s %v is not supported%s", key, value, only)
+		}
 	}
 	return nil
 }
@@ -127,18 +177,16 @@ func (f *folder) renameKeys() error {
 	if family.layerNormEps > 0 {
 		f.LayerNormEps = family.layerNormEps
 	}
-	if family.keys == nil {
-		return nil
-	}
-	var config map[string]json.RawMessage
-	if _, err := f.readJSON("config.json", &config); err != nil {
-		return err
-	}
-	renamed := map[string]json.RawMessage{}
+	f.renamed = map[string]string{}
+	renamed := map[string]any{}
 	for key, name := range family.keys {
-		if value, ok := config[name]; ok {
+		if value, ok := f.config[name]; ok {
+			f.renamed[key] = name
 			renamed[key] = value
 		}
+	}
+	if renamed["hidden_act"] == "swiglu" {
+		renamed["hidden_act"] = "silu" // the activation of the gate
 	}
 	text, err := json.Marshal(renamed)
 	if err != nil {
@@ -150,5 +198,5 @@ func (f *folder) renameKeys() error {
 	return nil
 }
 
-// key returns the name that a key of BERT's config.json has in the family.
-func (f *folder) key(name string) string { return cmp.Or(f.family().keys[name], name) }
+// key returns the name that a key of BERT's config.json has in the folder.
+func (f *folder) key(name string) string { return cmp.Or(f.renamed[name], name) }

@@ -13,7 +13,9 @@ import (
 
 // folder is the folder of a published model, with its config.json.
 type folder struct {
-	dir string
+	dir     string
+	config  map[string]any    // all of config.json
+	renamed map[string]string // keys of config.json by BERT's name, where it has others: see family
 	modelConfig
 }
 
@@ -34,7 +36,9 @@ type modelConfig struct {
 	VocabSize        int     `json:"vocab_size"`
 	PadTokenID       *int    `json:"pad_token_id"`
 
-	RelativeBuckets *int `json:"relative_attention_num_buckets"`
+	HeadDim    int     `json:"head_dim"`
+	Rope       rope    `json:"rope_parameters"`
+	RotaryBase float64 `json:"rotary_emb_base"`
 
 	PositionType   string            `json:"position_embedding_type"`
 	IsDecoder      bool              `json:"is_decoder"`
@@ -47,6 +51,9 @@ func openFolder(dir string) (*folder, error) {
 	f := &folder{dir: dir}
 	ok, err := f.readJSON("config.json", &f.modelConfig)
 	if err != nil {
+		return nil, err
+	}
+	if _, err := f.readJSON("config.json", &f.config); err != nil {
 		return nil, err
 	}
 	if !ok {
@@ -112,6 +119,13 @@ func (f *folder) checkEncoder() error {
 	case c.Heads < 1 || c.HiddenSize%c.Heads != 0:
 		return fmt.Errorf("config.json: %s %d is not a multiple of %s %d",
 			f.key("hidden_size"), c.HiddenSize, f.key("num_attention_heads"), c.Heads)
+	case c.HeadDim != 0 && c.HeadDim != c.HiddenSize/c.Heads:
+		return fmt.Errorf("config.json: head_dim %d is not hidden_size / num_attention_heads", c.HeadDim)
+	case f.family().rotary && c.Rope.check() != nil:
+		return c.Rope.check()
+	case f.family().rotary && c.HiddenSize/c.Heads%2 != 0:
+		return fmt.Errorf("config.json: %s %d gives heads an odd size, which cannot be rotated",
+			f.key("num_attention_heads"), c.Heads)
 	case c.Layers < 1 || c.IntermediateSize < 1:
 		return fmt.Errorf("config.json: %s %d and %s %d must be positive",
 			f.key("num_hidden_layers"), c.Layers, f.key("intermediate_size"), c.IntermediateSize)
@@ -120,7 +134,7 @@ func (f *folder) checkEncoder() error {
 	case c.LayerNormEps <= 0:
 		return fmt.Errorf("config.json: %s %g must be positive", f.key("layer_norm_eps"), c.LayerNormEps)
 	case activations[c.HiddenAct] == nil:
-		return fmt.Errorf("config.json: %s %q is not supported, only gelu, gelu_new, gelu_pytorch_tanh and relu",
+		return fmt.Errorf("config.json: %s %q is not supported, only gelu, gelu_new, gelu_pytorch_tanh, relu and silu",
 			f.key("hidden_act"), c.HiddenAct)
 	}
 	return nil

@@ -29,7 +29,7 @@ func buildGraph(f *folder, r *recipe, tensors *safetensors, o Options) (*onnxpb.
 	if err := f.checkEncoder(); err != nil {
 		return nil, err
 	}
-	prefix, err := encoderPrefix(tensors)
+	prefix, err := encoderPrefix(tensors, f.family().words)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func buildGraph(f *folder, r *recipe, tensors *safetensors, o Options) (*onnxpb.
 		if err := checkClassifier(tensors, f.Architectures); err != nil {
 			return nil, err
 		}
-		n.output(n.classify(n.states()), outputLogits, 1)
+		n.output(n.family.classify(n, n.states()), outputLogits, 1)
 	} else {
 		if err := r.checkPooling(); err != nil {
 			return nil, err
@@ -60,8 +60,7 @@ func buildGraph(f *folder, r *recipe, tensors *safetensors, o Options) (*onnxpb.
 }
 
 // encoderPrefix returns the prefix of the names of the encoder's tensors.
-func encoderPrefix(s *safetensors) (string, error) {
-	const wordTable = "embeddings.word_embeddings.weight"
+func encoderPrefix(s *safetensors, wordTable string) (string, error) {
 	var prefixes []string
 	for name := range s.tensors {
 		if prefix, ok := strings.CutSuffix(name, wordTable); ok {
@@ -91,12 +90,10 @@ func checkClassifier(s *safetensors, architectures []string) error {
 		"%v is not a cross-encoder", architectures)
 }
 
-// classify is the head of a cross-encoder over the state of the first token.
-func (n *network) classify(states string) string {
-	return n.family.classify(n, n.gather(states, n.int64Scalar(0), 1))
-}
+// first returns the state of the first token.
+func (n *network) first(states string) string { return n.gather(states, n.int64Scalar(0), 1) }
 
-// classifier is a dense layer with an activation, and a projection to the logit.
+// classifier is the head of a cross-encoder: a dense layer with an activation, and a projection to the logit.
 func (n *network) classifier(first, dense, activation, projection string) string {
 	size := n.folder.HiddenSize
 	return n.linear(n.op(activation, n.linear(first, dense, size, size)), projection, size, 1)

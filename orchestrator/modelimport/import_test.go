@@ -63,7 +63,7 @@ func TestImportRefuses(t *testing.T) {
 		}, "do_lower_case"},
 
 		"unknown network":    {"", config("model_type", "deberta"), `config.json: model_type "deberta"`},
-		"unknown activation": {"", config("hidden_act", "silu"), `config.json: hidden_act "silu"`},
+		"unknown activation": {"", config("hidden_act", "mish"), `config.json: hidden_act "mish"`},
 		"relative positions": {
 			"", config("position_embedding_type", "relative_key"), "config.json: position_embedding_type",
 		},

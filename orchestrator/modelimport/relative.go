@@ -1,9 +1,6 @@
 package modelimport
 
-import (
-	"fmt"
-	"math/bits"
-)
+import "math/bits"
 
 // MPNet adds a number to each attention score that depends on the head and on the bucket of the distance between the
 // two tokens (transformers, MPNetEncoder.compute_position_bias).
@@ -45,17 +42,4 @@ func relativeBucket(distance int) int {
 	// The published code takes logarithms in floating point: 8 + ⌊8·ln(d/8)/ln(128/8)⌋ = 8 + ⌊log₂(d²/64)⌋.
 	wide := bits.Len(uint(distance*distance/(exactDistances*exactDistances))) - 1
 	return first + min(exactDistances+wide, relativeBuckets/2-1)
-}
-
-// checkMPNet refuses what the published code does not read from config.json but has as constants.
-func checkMPNet(c *modelConfig) error {
-	if c.PadTokenID != nil && *c.PadTokenID != 1 {
-		return fmt.Errorf("config.json: pad_token_id %d is not supported: MPNet counts positions from 2, after the id 1",
-			*c.PadTokenID)
-	}
-	if c.RelativeBuckets != nil && *c.RelativeBuckets != relativeBuckets {
-		return fmt.Errorf("config.json: relative_attention_num_buckets %d is not supported, only %d",
-			*c.RelativeBuckets, relativeBuckets)
-	}
-	return nil
 }

@@ -86,7 +86,8 @@ def main() -> None:
     }
     with tempfile.TemporaryDirectory() as temporary:
         for family in folders.FAMILIES:
-            prompts = folders.RECIPES[family]["prompts"]
+            prompts = dict(folders.RECIPES[family]["prompts"])
+            prompts.setdefault("passage", prompts.pop("document", ""))
             folder = folders.make(Path(temporary, family, "embedding"), family, "embedding")
             modes = ["query", "passage"] if any(prompts.values()) else [""]
             golden[family] = {

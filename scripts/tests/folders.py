@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import zlib
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,7 @@ FAMILIES = {
     "camembert": ("unigram-xlmr", 2502, "camembert", 1, 1),
     "distilbert": ("wordpiece-cased", 18031, "distilbert", 0, 0),
     "mpnet": ("wordpiece-cased", 18031, "mpnet", 0, 1),
+    "nomicbert": ("wordpiece-cased", 18031, "nomic_bert", 2, 0),
 }
 CLASSES = {
     "bert": "Bert",
@@ -40,6 +42,7 @@ CLASSES = {
     "camembert": "Camembert",
     "distilbert": "DistilBert",
     "mpnet": "MPNet",
+    "nomic_bert": "NomicBert",
 }
 
 BERT_NAMES = {
@@ -90,6 +93,20 @@ LAYOUTS: dict[str, tuple[dict[str, str], str, tuple[str, str]]] = {
         "mpnet",
         ROBERTA_HEAD,
     ),
+    "nomic_bert": (
+        {
+            "layers": "encoder.layers",
+            "fused": "attn.Wqkv",
+            "mix": "attn.out_proj",
+            "mix_norm": "norm1",
+            "gate": "mlp.fc12",
+            "inner": "mlp.fc11",
+            "outer": "mlp.fc2",
+            "outer_norm": "norm2",
+        },
+        "nomic_bert",
+        ("nomic_bert.pooler.dense", "classifier"),
+    ),
 }
 # model_type -> names of keys in config.json that differ from BERT's
 KEYS = {
@@ -115,6 +132,12 @@ RECIPES: dict[str, dict[str, Any]] = {
     "camembert": {"pooling": "mean", "normalize": True, "prompts": {}, "act": "gelu"},
     "distilbert": {"pooling": "cls", "normalize": False, "prompts": {"query": "find: "}, "act": "gelu"},
     "mpnet": {"pooling": "mean", "normalize": True, "prompts": {}, "act": "gelu"},
+    "nomicbert": {
+        "pooling": "mean",
+        "normalize": True,
+        "prompts": {"query": "search_query: ", "document": "search_document: "},
+        "act": "silu",
+    },
 }
 
 
@@ -238,6 +261,8 @@ def config(family: str, api: str) -> dict[str, Any]:
         bert["layer_norm_eps"] = 1e-5
     if segments:
         bert["type_vocab_size"] = segments
+    if kind == "nomic_bert":
+        bert["rope_parameters"] = {"rope_type": "default", "rope_theta": 1000.0}
     if api == "ranking":
         bert |= {"id2label": {"0": "LABEL_0"}, "label2id": {"LABEL_0": 0}}
     return {KEYS.get(kind, {}).get(key, key): value for key, value in bert.items()}
@@ -247,29 +272,32 @@ def weights(family: str, api: str) -> dict[str, np.ndarray]:
     """fp32 tensors under the names that transformers gives them; those of a layer's norm are near 1."""
     _, vocabulary, kind, segments, _ = FAMILIES[family]
     names, prefix, head = LAYOUTS[kind]
-    shapes = {
-        "embeddings.word_embeddings.weight": (vocabulary, HIDDEN),
-        "embeddings.position_embeddings.weight": (POSITIONS, HIDDEN),
-        **norm("embeddings.LayerNorm"),
-    }
+    shapes: dict[str, tuple[int, ...]] = {"embeddings.word_embeddings.weight": (vocabulary, HIDDEN)}
+    if kind == "nomic_bert":
+        shapes |= norm("emb_ln")
+    else:
+        shapes |= norm("embeddings.LayerNorm")
+        shapes["embeddings.position_embeddings.weight"] = (POSITIONS, HIDDEN)
     if kind == "mpnet":
         shapes["encoder.relative_attention_bias.weight"] = (32, HEADS)
     if segments:
         shapes["embeddings.token_type_embeddings.weight"] = (segments, HIDDEN)
+    sizes = {"fused": (HIDDEN, 3 * HIDDEN), "gate": (HIDDEN, INNER), "inner": (HIDDEN, INNER), "outer": (INNER, HIDDEN)}
     for i in range(LAYERS):
-        name = {part: f"{names['layers']}.{i}.{name}" for part, name in names.items()}
-        for part in ("query", "key", "value", "mix"):
-            shapes |= linear(name[part], HIDDEN, HIDDEN)
-        shapes |= linear(name["inner"], HIDDEN, INNER) | linear(name["outer"], INNER, HIDDEN)
-        shapes |= norm(name["mix_norm"]) | norm(name["outer_norm"])
+        for part, name in names.items():
+            name = f"{names['layers']}.{i}.{name}"
+            if part.endswith("norm"):
+                shapes |= norm(name)
+            elif part != "layers":
+                shapes |= linear(name, *sizes.get(part, (HIDDEN, HIDDEN)), bias="fused" not in names)
     if api == "ranking":
         shapes = {f"{prefix}.{name}": shape for name, shape in shapes.items()}
         shapes |= linear(head[0], HIDDEN, HIDDEN) | linear(head[1], HIDDEN, 1)
     return {name: tensor(name, shape) for name, shape in shapes.items()}
 
 
-def linear(name: str, inner: int, outer: int) -> dict:
-    return {f"{name}.weight": (outer, inner), f"{name}.bias": (outer,)}
+def linear(name: str, inner: int, outer: int, bias: bool = True) -> dict:
+    return {f"{name}.weight": (outer, inner)} | ({f"{name}.bias": (outer,)} if bias else {})
 
 
 def norm(name: str) -> dict:
@@ -279,7 +307,7 @@ def norm(name: str) -> dict:
 def tensor(name: str, shape: tuple[int, ...]) -> np.ndarray:
     """Random numbers seeded by the name. RandomState's stream never changes."""
     random = np.random.RandomState(zlib.crc32(name.encode()))
-    values = random.standard_normal(shape) * 0.25 + ("norm.weight" in name.lower())
+    values = random.standard_normal(shape) * 0.25 + bool(re.search(r"(norm[12]?|emb_ln)\.weight$", name.lower()))
     return values.astype(np.float32)
 
 
