@@ -15,10 +15,11 @@ type network struct {
 	prefix string // of the encoder's tensors: "" or, beside a classification head, "bert.", "roberta." …
 	err    error
 
-	ids, mask string // inputs
-	cells     cells
-	bias      string               // added to attention scores
-	rotations map[float64]rotation // by frequency base
+	ids, mask       string // inputs
+	cells           cells
+	bias            string               // added to attention scores
+	cachedLocalBias string               // see localBias
+	rotations       map[float64]rotation // by frequency base
 }
 
 // cells are the indices that unpad and pad use. Linear maps, nearly all of the work, are computed only for cells with a
@@ -96,7 +97,11 @@ func (n *network) refuseBias(name string) {
 
 func (n *network) layerNorm(x, name string) string {
 	size := int64(n.folder.HiddenSize)
-	return n.node("LayerNormalization", []string{x, n.param(name+".weight", size), n.param(name+".bias", size)},
+	parameters := []string{x, n.param(name+".weight", size)}
+	if !n.family.noNormBias {
+		parameters = append(parameters, n.param(name+".bias", size))
+	}
+	return n.node("LayerNormalization", parameters,
 		intAttribute("axis", -1), floatAttribute("epsilon", n.folder.LayerNormEps))
 }
 
@@ -131,6 +136,9 @@ func (n *network) states() string {
 	}
 	for i := range n.folder.Layers {
 		x = n.layer(x, i)
+	}
+	if n.family.lastNorm != "" {
+		x = n.layerNorm(x, n.prefix+n.family.lastNorm)
 	}
 	return n.pad(x)
 }
@@ -170,9 +178,20 @@ func (n *network) layer(x string, i int) string {
 	c := n.folder
 	names := n.family.names
 	prefix := fmt.Sprintf("%s%s.%d.", n.prefix, n.family.layers, i)
-	attention := n.layerLinear(n.attention(x, prefix, i), prefix+names.mix, c.HiddenSize, c.HiddenSize)
-	x = n.layerNorm(n.op("Add", attention, x), prefix+names.mixNorm)
-	return n.layerNorm(n.op("Add", n.feedForward(x, prefix), x), prefix+names.outerNorm)
+	attention := func(x string) string {
+		return n.layerLinear(n.attention(x, prefix, i), prefix+names.mix, c.HiddenSize, c.HiddenSize)
+	}
+	feedForward := func(x string) string { return n.feedForward(x, prefix) }
+	if n.family.lastNorm == "" {
+		x = n.layerNorm(n.op("Add", attention(x), x), prefix+names.mixNorm)
+		return n.layerNorm(n.op("Add", feedForward(x), x), prefix+names.outerNorm)
+	}
+	input := x
+	if i > 0 { // the embeddings are normalized already
+		input = n.layerNorm(x, prefix+names.mixNorm)
+	}
+	x = n.op("Add", attention(input), x)
+	return n.op("Add", feedForward(n.layerNorm(x, prefix+names.outerNorm)), x)
 }
 
 // feedForward is the network of two linear maps, the first of which may have a gate (arXiv:2002.05202).
@@ -180,14 +199,20 @@ func (n *network) feedForward(x, prefix string) string {
 	c := n.folder
 	names := n.family.names
 	activation := activations[c.HiddenAct]
-	inner := n.layerLinear(x, prefix+names.inner, c.HiddenSize, c.IntermediateSize)
-	if names.gate == "" {
-		inner = activation(n.graph, inner)
-	} else {
-		gate := n.layerLinear(x, prefix+names.gate, c.HiddenSize, c.IntermediateSize)
-		inner = n.op("Mul", activation(n.graph, gate), inner)
+	size := c.IntermediateSize
+	var inner string
+	switch {
+	case names.fusedGate != "":
+		n.refuseBias(prefix + names.fusedGate)
+		gate := n.product(x, prefix+names.fusedGate, c.HiddenSize, size, 0, 2)
+		inner = n.op("Mul", activation(n.graph, gate), n.product(x, prefix+names.fusedGate, c.HiddenSize, size, 1, 2))
+	case names.gate != "":
+		gate := n.layerLinear(x, prefix+names.gate, c.HiddenSize, size)
+		inner = n.op("Mul", activation(n.graph, gate), n.layerLinear(x, prefix+names.inner, c.HiddenSize, size))
+	default:
+		inner = activation(n.graph, n.layerLinear(x, prefix+names.inner, c.HiddenSize, size))
 	}
-	return n.layerLinear(inner, prefix+names.outer, c.IntermediateSize, c.HiddenSize)
+	return n.layerLinear(inner, prefix+names.outer, size, c.HiddenSize)
 }
 
 // attention is softmax(QKᵀ/√d + bias)V of several heads.
@@ -212,9 +237,13 @@ func (n *network) attention(x, prefix string, layer int) string {
 		r := n.rotation(n.family.rope(&n.folder.modelConfig, layer))
 		query, key = n.rotate(query, r), n.rotate(key, r)
 	}
+	bias := n.bias
+	if n.folder.isLocal(layer) {
+		bias = n.localBias()
+	}
 	scale := float32(1 / math.Sqrt(float64(headSize)))
 	query = n.op("Mul", n.transpose(query, 0, 2, 1, 3), n.float32Scalar(scale))
-	scores := n.op("Add", n.op("MatMul", query, n.transpose(key, 0, 2, 3, 1)), n.bias)
+	scores := n.op("Add", n.op("MatMul", query, n.transpose(key, 0, 2, 3, 1)), bias)
 	weights := n.node("Softmax", []string{scores}, intAttribute("axis", -1))
 	mixed := n.op("MatMul", weights, n.transpose(value, 0, 2, 1, 3))
 	return n.unpad(n.transpose(mixed, 0, 2, 1, 3))

@@ -18,7 +18,12 @@ type family struct {
 	words, wordsNorm string // tensors of the embeddings
 	layers           string // prefix of the tensors of a layer, before its number
 	names            layerNames
-	noBias           bool // the linear maps of layers have none
+	noBias           bool // the linear maps of layers have no bias
+	noNormBias       bool // the layer normalizations have no bias
+
+	// lastNorm is the normalization after the last layer, in a family that normalizes the inputs of attention and
+	// feed-forward network (pre-norm). It is "" in a family that normalizes the residual sums after them (post-norm).
+	lastNorm string
 
 	tokenTypes      bool // the embeddings have a table of token types
 	typesFromText   bool // token types tell the two texts of a pair apart; else all are 0
@@ -39,6 +44,7 @@ type layerNames struct {
 	fused             string // the three projections in one tensor, instead
 	mix, mixNorm      string // projection of attention's output
 	gate              string // its activation is multiplied with inner, which then has none; "" for none
+	fusedGate         string // gate and inner in one tensor, instead
 	inner, outer      string // feed-forward network
 	outerNorm         string
 }
@@ -121,6 +127,23 @@ var (
 		rope:     func(c *modelConfig, _ int) float64 { return cmp.Or(c.Rope.Theta, c.RotaryBase, 1000) },
 		classify: bertClassifier,
 	}
+	modernBERT = &family{
+		keys: map[string]string{"hidden_act": "hidden_activation", "layer_norm_eps": "norm_eps"},
+		fixed: map[string]any{
+			"attention_bias": false, "mlp_bias": false, "norm_bias": false, "rope_scaling": nil,
+			"classifier_bias": false, "classifier_activation": "gelu",
+		},
+
+		words: "embeddings.tok_embeddings.weight", wordsNorm: "embeddings.norm",
+		layers: "layers",
+		names: layerNames{
+			fused: "attn.Wqkv", mix: "attn.Wo", mixNorm: "attn_norm",
+			fusedGate: "mlp.Wi", outer: "mlp.Wo", outerNorm: "mlp_norm",
+		},
+		noBias: true, noNormBias: true, lastNorm: "final_norm", rotary: true,
+		rope:     modernRope,
+		classify: modernClassifier,
+	}
 )
 
 func bertClassifier(n *network, states string) string {
@@ -140,6 +163,7 @@ var families = map[string]*family{
 	"distilbert":  distilbert,
 	"mpnet":       mpnet,
 	"nomic_bert":  nomicBERT,
+	"modernbert":  modernBERT,
 }
 
 // family returns the family of the model; for one that is not supported, which has an ONNX graph, a BERT.

@@ -46,6 +46,70 @@ func TestNomicKeys(t *testing.T) {
 	}
 }
 
+// The keys of published folders and those of transformers 5 give the same graph, and each key has an effect.
+func TestModernKeys(t *testing.T) {
+	graph := func(change func(map[string]any)) proto.Message {
+		f := newTinyModern()
+		change(f.config)
+		result, err := importTiny(t, f.write(t), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return readGraph(t, result)
+	}
+	published := graph(func(map[string]any) {})
+	same := graph(func(c map[string]any) {
+		for _, key := range []string{"global_attn_every_n_layers", "global_rope_theta", "local_rope_theta"} {
+			delete(c, key)
+		}
+		c["layer_types"] = []string{fullAttention, slidingAttention}
+		c["rope_parameters"] = map[string]any{
+			fullAttention:    map[string]any{"rope_type": "default", "rope_theta": 160000},
+			slidingAttention: map[string]any{"rope_type": "default", "rope_theta": 10000},
+		}
+	})
+	if !proto.Equal(published, same) {
+		t.Error("the graphs differ")
+	}
+	for key, value := range map[string]any{
+		"global_attn_every_n_layers": 1, "local_attention": 6, "global_rope_theta": 9, "local_rope_theta": 9,
+		"layer_types": []string{slidingAttention, fullAttention},
+	} {
+		if proto.Equal(published, graph(func(c map[string]any) { c[key] = value })) {
+			t.Errorf("%s has no effect", key)
+		}
+	}
+}
+
+func TestModernRefuses(t *testing.T) {
+	for key, c := range map[string]struct {
+		value any
+		want  string
+	}{
+		"attention_bias":     {true, "attention_bias true is not supported, only false"},
+		"norm_bias":          {true, "norm_bias true is not supported, only false"},
+		"mlp_bias":           {true, "mlp_bias true is not supported, only false"},
+		"rope_scaling":       {"x", "rope_scaling x is not supported"},
+		"hidden_activation":  {"mish", `hidden_activation "mish"`},
+		"norm_eps":           {0, "norm_eps 0"},
+		"classifier_pooling": {"max", `classifier_pooling "max"`},
+		"layer_types":        {[]string{fullAttention}, "layer_types [full_attention]"},
+		"local_attention":    {-1, "local_attention -1"},
+		"rope_parameters": {
+			map[string]any{slidingAttention: map[string]any{"rope_type": "linear"}}, `rope_type "linear"`,
+		},
+	} {
+		t.Run(key, func(t *testing.T) {
+			f := newTinyModern()
+			f.config[key] = c.value
+			_, err := importTiny(t, f.write(t), Options{})
+			if err == nil || !strings.Contains(err.Error(), "config.json: ") || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want %q in it", err, c.want)
+			}
+		})
+	}
+}
+
 // What the graph does not compute is refused.
 func TestNomicRefuses(t *testing.T) {
 	for name, c := range map[string]struct {

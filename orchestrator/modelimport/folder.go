@@ -37,8 +37,9 @@ type modelConfig struct {
 	PadTokenID       *int    `json:"pad_token_id"`
 
 	HeadDim    int     `json:"head_dim"`
-	Rope       rope    `json:"rope_parameters"`
+	Rope       ropes   `json:"rope_parameters"`
 	RotaryBase float64 `json:"rotary_emb_base"`
+	modernConfig
 
 	PositionType   string            `json:"position_embedding_type"`
 	IsDecoder      bool              `json:"is_decoder"`
@@ -126,6 +127,8 @@ func (f *folder) checkEncoder() error {
 	case f.family().rotary && c.HiddenSize/c.Heads%2 != 0:
 		return fmt.Errorf("config.json: %s %d gives heads an odd size, which cannot be rotated",
 			f.key("num_attention_heads"), c.Heads)
+	case c.checkModern() != nil:
+		return c.checkModern()
 	case c.Layers < 1 || c.IntermediateSize < 1:
 		return fmt.Errorf("config.json: %s %d and %s %d must be positive",
 			f.key("num_hidden_layers"), c.Layers, f.key("intermediate_size"), c.IntermediateSize)

@@ -224,3 +224,38 @@ func newTinyNomic() *tiny {
 	}
 	return f
 }
+
+// newTinyModern returns the folder of a ModernBERT with two layers, a global one and a local one.
+func newTinyModern() *tiny {
+	f := newTiny(apiEmbedding)
+	f.config = map[string]any{
+		"model_type":                 "modernbert",
+		"architectures":              []string{"ModernBertModel"},
+		"vocab_size":                 8,
+		"hidden_size":                4,
+		"num_hidden_layers":          2,
+		"num_attention_heads":        1,
+		"intermediate_size":          8,
+		"hidden_activation":          "gelu",
+		"norm_eps":                   1e-5,
+		"max_position_embeddings":    32,
+		"global_attn_every_n_layers": 3,
+		"local_attention":            8,
+		"global_rope_theta":          160000,
+		"local_rope_theta":           10000,
+	}
+	f.tensors = map[string][]int64{
+		"embeddings.tok_embeddings.weight": {8, 4},
+		"embeddings.norm.weight":           {4},
+		"layers.1.attn_norm.weight":        {4},
+		"final_norm.weight":                {4},
+	}
+	for _, layer := range []string{"layers.0.", "layers.1."} {
+		f.tensors[layer+"attn.Wqkv.weight"] = []int64{12, 4}
+		f.tensors[layer+"attn.Wo.weight"] = []int64{4, 4}
+		f.tensors[layer+"mlp_norm.weight"] = []int64{4}
+		f.tensors[layer+"mlp.Wi.weight"] = []int64{16, 4}
+		f.tensors[layer+"mlp.Wo.weight"] = []int64{4, 8}
+	}
+	return f
+}

@@ -11,6 +11,13 @@ type rope struct {
 	Theta float64 `json:"rope_theta"` // frequency base
 }
 
+// ropes has the settings for all layers, or for the two kinds of layers of ModernBERT.
+type ropes struct {
+	rope
+	Full    rope `json:"full_attention"`
+	Sliding rope `json:"sliding_attention"`
+}
+
 func (r rope) check() error {
 	if r.Type != "" && r.Type != "default" {
 		return fmt.Errorf("config.json: rope_parameters: rope_type %q is not supported, only default", r.Type)

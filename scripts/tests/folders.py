@@ -34,6 +34,8 @@ FAMILIES = {
     "distilbert": ("wordpiece-cased", 18031, "distilbert", 0, 0),
     "mpnet": ("wordpiece-cased", 18031, "mpnet", 0, 1),
     "nomicbert": ("wordpiece-cased", 18031, "nomic_bert", 2, 0),
+    "modernbert": ("bpe-roberta", 2501, "modernbert", 0, 1),
+    "modernbert_mean": ("bpe-roberta", 2501, "modernbert", 0, 1),
 }
 CLASSES = {
     "bert": "Bert",
@@ -43,6 +45,7 @@ CLASSES = {
     "distilbert": "DistilBert",
     "mpnet": "MPNet",
     "nomic_bert": "NomicBert",
+    "modernbert": "ModernBert",
 }
 
 BERT_NAMES = {
@@ -107,9 +110,23 @@ LAYOUTS: dict[str, tuple[dict[str, str], str, tuple[str, str]]] = {
         "nomic_bert",
         ("nomic_bert.pooler.dense", "classifier"),
     ),
+    "modernbert": (
+        {
+            "layers": "layers",
+            "fused": "attn.Wqkv",
+            "mix": "attn.Wo",
+            "mix_norm": "attn_norm",
+            "fused_gate": "mlp.Wi",
+            "outer": "mlp.Wo",
+            "outer_norm": "mlp_norm",
+        },
+        "model",
+        ("head.dense", "classifier"),
+    ),
 }
 # model_type -> names of keys in config.json that differ from BERT's
 KEYS = {
+    "modernbert": {"hidden_act": "hidden_activation", "layer_norm_eps": "norm_eps"},
     "distilbert": {
         "hidden_size": "dim",
         "num_hidden_layers": "n_layers",
@@ -138,6 +155,8 @@ RECIPES: dict[str, dict[str, Any]] = {
         "prompts": {"query": "search_query: ", "document": "search_document: "},
         "act": "silu",
     },
+    "modernbert": {"pooling": "cls", "normalize": True, "prompts": {}, "act": "gelu"},
+    "modernbert_mean": {"pooling": "mean", "normalize": False, "prompts": {}, "act": "gelu"},
 }
 
 
@@ -263,6 +282,11 @@ def config(family: str, api: str) -> dict[str, Any]:
         bert["type_vocab_size"] = segments
     if kind == "nomic_bert":
         bert["rope_parameters"] = {"rope_type": "default", "rope_theta": 1000.0}
+    if kind == "modernbert":  # the keys of the published folders
+        bert |= {"global_rope_theta": 160000.0, "local_rope_theta": 10000.0, "local_attention": 128}
+        bert |= {"global_attn_every_n_layers": 3, "norm_bias": False, "attention_bias": False, "mlp_bias": False}
+        bert |= {"classifier_pooling": RECIPES[family]["pooling"], "classifier_activation": "gelu"}
+        bert |= {"bos_token_id": 0, "cls_token_id": 0, "eos_token_id": 2, "sep_token_id": 2}
     if api == "ranking":
         bert |= {"id2label": {"0": "LABEL_0"}, "label2id": {"LABEL_0": 0}}
     return {KEYS.get(kind, {}).get(key, key): value for key, value in bert.items()}
@@ -272,17 +296,26 @@ def weights(family: str, api: str) -> dict[str, np.ndarray]:
     """fp32 tensors under the names that transformers gives them; those of a layer's norm are near 1."""
     _, vocabulary, kind, segments, _ = FAMILIES[family]
     names, prefix, head = LAYOUTS[kind]
-    shapes: dict[str, tuple[int, ...]] = {"embeddings.word_embeddings.weight": (vocabulary, HIDDEN)}
-    if kind == "nomic_bert":
-        shapes |= norm("emb_ln")
+    shapes: dict[str, tuple[int, ...]] = {}
+    if kind == "modernbert":
+        shapes["embeddings.tok_embeddings.weight"] = (vocabulary, HIDDEN)
+        shapes |= norm("embeddings.norm") | norm("final_norm")
     else:
-        shapes |= norm("embeddings.LayerNorm")
-        shapes["embeddings.position_embeddings.weight"] = (POSITIONS, HIDDEN)
+        shapes["embeddings.word_embeddings.weight"] = (vocabulary, HIDDEN)
+        shapes |= norm("emb_ln" if kind == "nomic_bert" else "embeddings.LayerNorm")
+        if kind != "nomic_bert":
+            shapes["embeddings.position_embeddings.weight"] = (POSITIONS, HIDDEN)
     if kind == "mpnet":
         shapes["encoder.relative_attention_bias.weight"] = (32, HEADS)
     if segments:
         shapes["embeddings.token_type_embeddings.weight"] = (segments, HIDDEN)
-    sizes = {"fused": (HIDDEN, 3 * HIDDEN), "gate": (HIDDEN, INNER), "inner": (HIDDEN, INNER), "outer": (INNER, HIDDEN)}
+    sizes = {
+        "fused": (HIDDEN, 3 * HIDDEN),
+        "gate": (HIDDEN, INNER),
+        "inner": (HIDDEN, INNER),
+        "fused_gate": (HIDDEN, 2 * INNER),
+        "outer": (INNER, HIDDEN),
+    }
     for i in range(LAYERS):
         for part, name in names.items():
             name = f"{names['layers']}.{i}.{name}"
@@ -293,6 +326,11 @@ def weights(family: str, api: str) -> dict[str, np.ndarray]:
     if api == "ranking":
         shapes = {f"{prefix}.{name}": shape for name, shape in shapes.items()}
         shapes |= linear(head[0], HIDDEN, HIDDEN) | linear(head[1], HIDDEN, 1)
+    if kind == "modernbert":  # no biases but that of the classifier, and the first layer's input is normalized already
+        if api == "ranking":
+            shapes |= norm("head.norm")
+        shapes = {n: s for n, s in shapes.items() if n == "classifier.bias" or not n.endswith(".bias")}
+        shapes = {n: s for n, s in shapes.items() if not n.endswith("layers.0.attn_norm.weight")}
     return {name: tensor(name, shape) for name, shape in shapes.items()}
 
 
