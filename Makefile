@@ -273,6 +273,13 @@ $(JAVASCRIPT): scripts/tests/requirements-javascript.txt scripts/tests/javascrip
 	@.venv-$*/bin/pip install -q --no-compile --disable-pip-version-check --no-deps --require-hashes --only-binary :all: -r $<
 	@touch $@
 
+# Beside the environment of training: sentence-transformers, for scripts/golden/imports.py.
+.venv-golden/stamp: scripts/golden/requirements.txt | .venv-train/stamp
+	@echo 'installing the Python packages of scripts/golden into .venv-golden/ (once)'
+	@rm -rf .venv-golden
+	@.venv-train/bin/$(PIP_INTO_FOLDER) .venv-golden -r $<
+	@touch $@
+
 # Programs that draw molecules, to train the reader on their drawings and to measure it on them.
 # Chython is built from source (one or two minutes, a C compiler): its wheels need a newer glibc than Debian 12's.
 .venv-renderers/stamp: scripts/train/vision/requirements.txt scripts/train/vision/programs/javascript/package-lock.json

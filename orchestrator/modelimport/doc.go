@@ -1,19 +1,21 @@
 // Package modelimport creates entries of the model repository.
 //
 // [Import] reads the folder of a published model: config.json, tokenizer.json, weights, and the files of Sentence
-// Transformers if it has them (modules.json, 1_Pooling/config.json, sentence_bert_config.json,
-// config_sentence_transformers.json). From weights in safetensors it builds the ONNX graph of an encoder of the BERT or
-// RoBERTa (XLM-R) family, with pooling and L2 normalization (embedding) or the classification head (ranking) in the
-// graph, so Triton returns one row per text. Weights in ONNX are used as they are; if the graph returns token states,
-// pooling is appended. [Quantize] copies an entry and computes its matrix products in int8.
+// Transformers if it has them (modules.json and its folders, sentence_bert_config.json,
+// config_sentence_transformers.json). From weights in safetensors it builds the ONNX graph of an encoder of one of the
+// families (BERT, RoBERTa, DistilBERT, MPNet, NomicBERT, ModernBERT), with pooling, dense layers and L2 normalization
+// (embedding) or the classification head (ranking) in the graph, so Triton returns one row per text. Weights in ONNX
+// are used as they are; if the graph returns token states, pooling is appended. [Quantize] copies an entry and computes
+// its matrix products in int8.
 //
 // A folder that cannot be served as its authors intended is refused, with an error that names the file and the key: an
 // entry that is nearly right is wrong.
 //
 // Terms:
 //
+//	family  the model types with the same architecture and names of tensors
 //	entry   a folder of the model repository, see orchestrator/docs/operate/MODELS.md
-//	recipe  what the folder says beyond its weights: pooling, prefixes, lengths
+//	recipe  what the folder says beyond its encoder: pooling, dense layers, prefixes, lengths
 //	states  the hidden states of tokens: [batch, tokens, hidden]
 //	cell    a place of the padded batch [batch, tokens], which holds a token or padding
 package modelimport

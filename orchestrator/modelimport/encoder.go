@@ -10,12 +10,16 @@ import (
 type network struct {
 	*graph
 	folder *folder
+	family *family
 	source *safetensors
-	prefix string // of the encoder's tensors: "", "bert." or "roberta."
+	prefix string // of the encoder's tensors: "" or, beside a classification head, "bert.", "roberta." …
 	err    error
 
-	ids, mask string // inputs
-	cells     cells
+	ids, mask       string // inputs
+	cells           cells
+	bias            string               // added to attention scores
+	cachedLocalBias string               // see localBias
+	rotations       map[float64]rotation // by frequency base
 }
 
 // cells are the indices that unpad and pad use. Linear maps, nearly all of the work, are computed only for cells with a
@@ -57,23 +61,47 @@ func (n *network) embed(name, indices string, rows int) string {
 
 // linear is x·Wᵀ + b. PyTorch stores W as [out, in], MatMul needs [in, out].
 func (n *network) linear(x, name string, in, out int) string {
-	values := n.tensor(name+".weight", int64(out), int64(in))
+	return n.op("Add", n.product(x, name, in, out, 0, 1), n.param(name+".bias", int64(out)))
+}
+
+// layerLinear is linear for the layers of the encoder, which may have no b.
+func (n *network) layerLinear(x, name string, in, out int) string {
+	if n.family.noBias {
+		n.refuseBias(name)
+		return n.product(x, name, in, out, 0, 1)
+	}
+	return n.linear(x, name, in, out)
+}
+
+// product is x·Wᵀ, where W is one of several matrices of the same size in a tensor.
+func (n *network) product(x, name string, in, out, number, matrices int) string {
+	values := n.tensor(name+".weight", int64(matrices*out), int64(in))
 	if n.err != nil {
 		return ""
 	}
-	transposed := make([]float32, len(values))
-	for o := range out {
-		for i := range in {
-			transposed[i*out+o] = values[o*in+i]
-		}
+	stored := name + ".weight"
+	if matrices > 1 {
+		stored = fmt.Sprintf("%s.%d", stored, number)
 	}
-	w := n.widen(n.weight(name+".weight", []int64{int64(in), int64(out)}, transposed))
-	return n.op("Add", n.op("MatMul", x, w), n.param(name+".bias", int64(out)))
+	values = transposed(values[number*out*in:(number+1)*out*in], out, in)
+	return n.op("MatMul", x, n.widen(n.weight(stored, []int64{int64(in), int64(out)}, values)))
+}
+
+// refuseBias refuses weights with a bias that the family does not have.
+func (n *network) refuseBias(name string) {
+	if t, ok := n.source.tensors[name+".bias"]; ok && n.err == nil {
+		n.err = fmt.Errorf("%s: tensor %s.bias is not supported: the linear maps of %s have no bias",
+			t.name, name, n.folder.ModelType)
+	}
 }
 
 func (n *network) layerNorm(x, name string) string {
 	size := int64(n.folder.HiddenSize)
-	return n.node("LayerNormalization", []string{x, n.param(name+".weight", size), n.param(name+".bias", size)},
+	parameters := []string{x, n.param(name+".weight", size)}
+	if !n.family.noNormBias {
+		parameters = append(parameters, n.param(name+".bias", size))
+	}
+	return n.node("LayerNormalization", parameters,
 		intAttribute("axis", -1), floatAttribute("epsilon", n.folder.LayerNormEps))
 }
 
@@ -102,32 +130,41 @@ func (n *network) states() string {
 	x := n.unpad(n.embeddings())
 	// -1e4 is added to the attention scores of padding: softmax then returns 0 exactly, and it fits in 16 bits.
 	mask := n.cast(n.reshape(n.mask, 0, 1, 1, -1), onnxFloat)
-	bias := n.op("Mul", n.op("Sub", mask, n.float32Scalar(1)), n.float32Scalar(1e4))
+	n.bias = n.op("Mul", n.op("Sub", mask, n.float32Scalar(1)), n.float32Scalar(1e4))
+	if n.family.relativeBias {
+		n.bias = n.op("Add", n.bias, n.relativeBias())
+	}
 	for i := range n.folder.Layers {
-		x = n.layer(x, bias, i)
+		x = n.layer(x, i)
+	}
+	if n.family.lastNorm != "" {
+		x = n.layerNorm(x, n.prefix+n.family.lastNorm)
 	}
 	return n.pad(x)
 }
 
-// embeddings returns the sum of the embeddings of words, token types and positions, normalized.
+// embeddings returns the sum of the embeddings of words and, in some families, token types and positions, normalized.
 func (n *network) embeddings() string {
 	c := n.folder
-	prefix := n.prefix + "embeddings."
-	words := n.embed(prefix+"word_embeddings.weight", n.ids, c.VocabSize)
-	types := n.int64Scalar(0)
-	positions := n.positions()
-	if !c.isRoberta() && c.TypeVocabSize > 1 {
-		types = n.input(inputTypes)
+	x := n.embed(n.prefix+n.family.words, n.ids, c.VocabSize)
+	if n.family.tokenTypes {
+		types := n.int64Scalar(0)
+		if n.family.typesFromText && c.TypeVocabSize > 1 {
+			types = n.input(inputTypes)
+		}
+		x = n.op("Add", x, n.embed(n.prefix+"embeddings.token_type_embeddings.weight", types, c.TypeVocabSize))
 	}
-	x := n.op("Add", words, n.embed(prefix+"token_type_embeddings.weight", types, c.TypeVocabSize))
-	x = n.op("Add", x, n.embed(prefix+"position_embeddings.weight", positions, c.MaxPositions))
-	return n.layerNorm(x, prefix+"LayerNorm")
+	if !n.family.rotary {
+		table := n.prefix + "embeddings.position_embeddings.weight"
+		x = n.op("Add", x, n.embed(table, n.positions(), c.MaxPositions))
+	}
+	return n.layerNorm(x, n.prefix+n.family.wordsNorm)
 }
 
-// positions returns the positions of tokens: 0, 1, … for BERT. RoBERTa numbers the tokens that are not padding from
-// padID + 1 (transformers, create_position_ids_from_input_ids).
+// positions returns the positions of tokens: 0, 1, …, or, if they are counted from padID + 1, the numbers of the tokens
+// that are not padding (transformers, create_position_ids_from_input_ids).
 func (n *network) positions() string {
-	if !n.folder.isRoberta() {
+	if !n.family.positionsFromID {
 		return n.cells.positions
 	}
 	padID := n.int64Scalar(int64(n.folder.padID()))
@@ -137,31 +174,78 @@ func (n *network) positions() string {
 }
 
 // layer is layer i: attention and feed-forward network, each with a residual connection and layer normalization.
-func (n *network) layer(x, bias string, i int) string {
+func (n *network) layer(x string, i int) string {
 	c := n.folder
-	prefix := fmt.Sprintf("%sencoder.layer.%d.", n.prefix, i)
-	attention := n.attention(x, bias, prefix+"attention.self.")
-	attention = n.linear(attention, prefix+"attention.output.dense", c.HiddenSize, c.HiddenSize)
-	x = n.layerNorm(n.op("Add", attention, x), prefix+"attention.output.LayerNorm")
-	inner := n.linear(x, prefix+"intermediate.dense", c.HiddenSize, c.IntermediateSize)
-	inner = activations[c.HiddenAct](n.graph, inner)
-	outer := n.linear(inner, prefix+"output.dense", c.IntermediateSize, c.HiddenSize)
-	return n.layerNorm(n.op("Add", outer, x), prefix+"output.LayerNorm")
+	names := n.family.names
+	prefix := fmt.Sprintf("%s%s.%d.", n.prefix, n.family.layers, i)
+	attention := func(x string) string {
+		return n.layerLinear(n.attention(x, prefix, i), prefix+names.mix, c.HiddenSize, c.HiddenSize)
+	}
+	feedForward := func(x string) string { return n.feedForward(x, prefix) }
+	if n.family.lastNorm == "" {
+		x = n.layerNorm(n.op("Add", attention(x), x), prefix+names.mixNorm)
+		return n.layerNorm(n.op("Add", feedForward(x), x), prefix+names.outerNorm)
+	}
+	input := x
+	if i > 0 { // the embeddings are normalized already
+		input = n.layerNorm(x, prefix+names.mixNorm)
+	}
+	x = n.op("Add", attention(input), x)
+	return n.op("Add", feedForward(n.layerNorm(x, prefix+names.outerNorm)), x)
+}
+
+// feedForward is the network of two linear maps, the first of which may have a gate (arXiv:2002.05202).
+func (n *network) feedForward(x, prefix string) string {
+	c := n.folder
+	names := n.family.names
+	activation := activations[c.HiddenAct]
+	size := c.IntermediateSize
+	var inner string
+	switch {
+	case names.fusedGate != "":
+		n.refuseBias(prefix + names.fusedGate)
+		gate := n.product(x, prefix+names.fusedGate, c.HiddenSize, size, 0, 2)
+		inner = n.op("Mul", activation(n.graph, gate), n.product(x, prefix+names.fusedGate, c.HiddenSize, size, 1, 2))
+	case names.gate != "":
+		gate := n.layerLinear(x, prefix+names.gate, c.HiddenSize, size)
+		inner = n.op("Mul", activation(n.graph, gate), n.layerLinear(x, prefix+names.inner, c.HiddenSize, size))
+	default:
+		inner = activation(n.graph, n.layerLinear(x, prefix+names.inner, c.HiddenSize, size))
+	}
+	return n.layerLinear(inner, prefix+names.outer, size, c.HiddenSize)
 }
 
 // attention is softmax(QKᵀ/√d + bias)V of several heads.
-func (n *network) attention(x, bias, prefix string) string {
+func (n *network) attention(x, prefix string, layer int) string {
+	names := n.family.names
 	heads := int64(n.folder.Heads)
 	size := n.folder.HiddenSize
 	headSize := int64(size) / heads
-	project := func(name string) string {
-		return n.reshape(n.pad(n.linear(x, prefix+name, size, size)), 0, 0, heads, headSize)
+	projections := []string{names.query, names.key, names.value}
+	project := func(i int) string { // [batch, tokens, heads, size of a head]
+		var projected string
+		if names.fused == "" {
+			projected = n.layerLinear(x, prefix+projections[i], size, size)
+		} else {
+			n.refuseBias(prefix + names.fused)
+			projected = n.product(x, prefix+names.fused, size, size, i, len(projections))
+		}
+		return n.reshape(n.pad(projected), 0, 0, heads, headSize)
+	}
+	query, key, value := project(0), project(1), project(2)
+	if n.family.rotary {
+		r := n.rotation(n.family.rope(&n.folder.modelConfig, layer))
+		query, key = n.rotate(query, r), n.rotate(key, r)
+	}
+	bias := n.bias
+	if n.folder.isLocal(layer) {
+		bias = n.localBias()
 	}
 	scale := float32(1 / math.Sqrt(float64(headSize)))
-	query := n.op("Mul", n.transpose(project("query"), 0, 2, 1, 3), n.float32Scalar(scale))
-	scores := n.op("Add", n.op("MatMul", query, n.transpose(project("key"), 0, 2, 3, 1)), bias)
+	query = n.op("Mul", n.transpose(query, 0, 2, 1, 3), n.float32Scalar(scale))
+	scores := n.op("Add", n.op("MatMul", query, n.transpose(key, 0, 2, 3, 1)), bias)
 	weights := n.node("Softmax", []string{scores}, intAttribute("axis", -1))
-	mixed := n.op("MatMul", weights, n.transpose(project("value"), 0, 2, 1, 3))
+	mixed := n.op("MatMul", weights, n.transpose(value, 0, 2, 1, 3))
 	return n.unpad(n.transpose(mixed, 0, 2, 1, 3))
 }
 
@@ -171,6 +255,7 @@ var activations = map[string]func(*graph, string) string{
 	"gelu_new":          tanhGelu,
 	"gelu_pytorch_tanh": tanhGelu,
 	"relu":              func(g *graph, x string) string { return g.op("Relu", x) },
+	"silu":              func(g *graph, x string) string { return g.op("Mul", x, g.op("Sigmoid", x)) },
 }
 
 // gelu is x·½(1 + erf(x/√2)) (arXiv:1606.08415).

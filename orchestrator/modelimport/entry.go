@@ -160,7 +160,8 @@ func (e *entry) card(tokenizerSize int) []byte {
 	if o.API == apiEmbedding {
 		task = "Text embedding."
 		rows = append(rows,
-			[2]string{"pooling", fmt.Sprintf("%s, normalized: %v", r.pooling, r.normalize)},
+			[2]string{"pooling", fmt.Sprintf("%s, dense layers: %d, normalized: %v",
+				r.pooling, len(r.dense), r.normalize)},
 			[2]string{"prefixes", fmt.Sprintf("query %q, passage %q", r.queryPrefix, r.passagePrefix)},
 		)
 	}

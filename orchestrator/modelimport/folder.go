@@ -8,13 +8,14 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 )
 
 // folder is the folder of a published model, with its config.json.
 type folder struct {
-	dir string
+	dir     string
+	config  map[string]any    // all of config.json
+	renamed map[string]string // keys of config.json by BERT's name, where it has others: see family
 	modelConfig
 }
 
@@ -35,6 +36,11 @@ type modelConfig struct {
 	VocabSize        int     `json:"vocab_size"`
 	PadTokenID       *int    `json:"pad_token_id"`
 
+	HeadDim    int     `json:"head_dim"`
+	Rope       ropes   `json:"rope_parameters"`
+	RotaryBase float64 `json:"rotary_emb_base"`
+	modernConfig
+
 	PositionType   string            `json:"position_embedding_type"`
 	IsDecoder      bool              `json:"is_decoder"`
 	CrossAttention bool              `json:"add_cross_attention"`
@@ -48,16 +54,22 @@ func openFolder(dir string) (*folder, error) {
 	if err != nil {
 		return nil, err
 	}
+	if _, err := f.readJSON("config.json", &f.config); err != nil {
+		return nil, err
+	}
 	if !ok {
 		return nil, fmt.Errorf("%s has no config.json: it is not the folder of a published model", dir)
+	}
+	if err := f.renameKeys(); err != nil {
+		return nil, err
 	}
 	if !f.has("tokenizer.json") {
 		return nil, fmt.Errorf("%s has no tokenizer.json: save the model's fast tokenizer there "+
 			"(vocab.txt or sentencepiece.bpe.model alone cannot be read)", dir)
 	}
 	if f.HiddenSize < 1 || f.VocabSize < 1 {
-		return nil, fmt.Errorf("config.json: hidden_size %d and vocab_size %d must be positive",
-			f.HiddenSize, f.VocabSize)
+		return nil, fmt.Errorf("config.json: %s %d and vocab_size %d must be positive",
+			f.key("hidden_size"), f.HiddenSize, f.VocabSize)
 	}
 	return f, nil
 }
@@ -94,42 +106,46 @@ func (f *folder) readJSON(name string, v any) (ok bool, err error) {
 	return true, nil
 }
 
-// isRoberta reports whether the model belongs to the RoBERTa family.
-func (f *folder) isRoberta() bool {
-	return slices.Contains([]string{"roberta", "xlm-roberta", "camembert"}, f.ModelType)
-}
-
 // checkEncoder refuses a config.json of a network that buildGraph cannot build.
 func (f *folder) checkEncoder() error {
+	if err := f.checkFamily(); err != nil {
+		return err
+	}
 	c := &f.modelConfig
 	switch {
-	case c.ModelType != "bert" && !f.isRoberta():
-		return fmt.Errorf("config.json: model_type %q (architectures %v) is not supported: weights in safetensors "+
-			"must be of bert, roberta, xlm-roberta or camembert; other models need an ONNX graph",
-			c.ModelType, c.Architectures)
 	case c.PositionType != "" && c.PositionType != "absolute":
 		return fmt.Errorf("config.json: position_embedding_type %q is not supported, only absolute", c.PositionType)
 	case c.IsDecoder || c.CrossAttention:
 		return errors.New("config.json: is_decoder or add_cross_attention is set: only encoders are supported")
 	case c.Heads < 1 || c.HiddenSize%c.Heads != 0:
-		return fmt.Errorf("config.json: hidden_size %d is not a multiple of num_attention_heads %d",
-			c.HiddenSize, c.Heads)
-	case c.Layers < 1 || c.IntermediateSize < 1 || c.TypeVocabSize < 1:
-		return fmt.Errorf("config.json: num_hidden_layers %d, intermediate_size %d and type_vocab_size %d "+
-			"must be positive",
-			c.Layers, c.IntermediateSize, c.TypeVocabSize)
+		return fmt.Errorf("config.json: %s %d is not a multiple of %s %d",
+			f.key("hidden_size"), c.HiddenSize, f.key("num_attention_heads"), c.Heads)
+	case c.HeadDim != 0 && c.HeadDim != c.HiddenSize/c.Heads:
+		return fmt.Errorf("config.json: head_dim %d is not hidden_size / num_attention_heads", c.HeadDim)
+	case f.family().rotary && c.Rope.check() != nil:
+		return c.Rope.check()
+	case f.family().rotary && c.HiddenSize/c.Heads%2 != 0:
+		return fmt.Errorf("config.json: %s %d gives heads an odd size, which cannot be rotated",
+			f.key("num_attention_heads"), c.Heads)
+	case c.checkModern() != nil:
+		return c.checkModern()
+	case c.Layers < 1 || c.IntermediateSize < 1:
+		return fmt.Errorf("config.json: %s %d and %s %d must be positive",
+			f.key("num_hidden_layers"), c.Layers, f.key("intermediate_size"), c.IntermediateSize)
+	case f.family().tokenTypes && c.TypeVocabSize < 1:
+		return fmt.Errorf("config.json: type_vocab_size %d must be positive", c.TypeVocabSize)
 	case c.LayerNormEps <= 0:
-		return fmt.Errorf("config.json: layer_norm_eps %g must be positive", c.LayerNormEps)
+		return fmt.Errorf("config.json: %s %g must be positive", f.key("layer_norm_eps"), c.LayerNormEps)
 	case activations[c.HiddenAct] == nil:
-		return fmt.Errorf("config.json: hidden_act %q is not supported, "+
-			"only gelu, gelu_new, gelu_pytorch_tanh and relu", c.HiddenAct)
+		return fmt.Errorf("config.json: %s %q is not supported, only gelu, gelu_new, gelu_pytorch_tanh, relu and silu",
+			f.key("hidden_act"), c.HiddenAct)
 	}
 	return nil
 }
 
-// maxPositions returns the longest row that the position table supports. RoBERTa numbers positions from padID + 1.
+// maxPositions returns the longest row that the position table supports.
 func (f *folder) maxPositions() int {
-	if f.isRoberta() {
+	if f.family().positionsFromID {
 		return f.MaxPositions - f.padID() - 1
 	}
 	return f.MaxPositions
@@ -137,13 +153,10 @@ func (f *folder) maxPositions() int {
 
 // padID returns the token id of padding, by default that of the family.
 func (f *folder) padID() int {
-	switch {
-	case f.PadTokenID != nil:
+	if f.PadTokenID != nil {
 		return *f.PadTokenID
-	case f.ModelType == "bert":
-		return 0
 	}
-	return 1
+	return f.family().padID
 }
 
 var licence = regexp.MustCompile(`(?m)^license:\s*["']?([^"'\s]+)`)

@@ -184,3 +184,78 @@ func importTiny(t *testing.T, dir string, o Options) (*Result, error) {
 	}
 	return result, err
 }
+
+// newTinyNomic returns the folder of a NomicBERT with one layer, with the keys of the model's first code.
+func newTinyNomic() *tiny {
+	f := newTiny(apiEmbedding)
+	f.config = map[string]any{
+		"model_type":             "nomic_bert",
+		"architectures":          []string{"NomicBertModel"},
+		"vocab_size":             8,
+		"n_embd":                 4,
+		"n_layer":                1,
+		"n_head":                 1,
+		"n_inner":                8,
+		"n_positions":            32,
+		"activation_function":    "swiglu",
+		"layer_norm_epsilon":     1e-12,
+		"type_vocab_size":        2,
+		"causal":                 false,
+		"prenorm":                false,
+		"qkv_proj_bias":          false,
+		"rotary_emb_base":        1000,
+		"rotary_emb_fraction":    1.0,
+		"rotary_scaling_factor":  nil,
+		"rotary_emb_interleaved": false,
+	}
+	const layer = "encoder.layers.0."
+	f.tensors = map[string][]int64{
+		"embeddings.word_embeddings.weight":       {8, 4},
+		"embeddings.token_type_embeddings.weight": {2, 4},
+		layer + "attn.Wqkv.weight":                {12, 4},
+		layer + "attn.out_proj.weight":            {4, 4},
+		layer + "mlp.fc11.weight":                 {8, 4},
+		layer + "mlp.fc12.weight":                 {8, 4},
+		layer + "mlp.fc2.weight":                  {4, 8},
+	}
+	for _, norm := range []string{"emb_ln", layer + "norm1", layer + "norm2"} {
+		f.tensors[norm+".weight"] = []int64{4}
+		f.tensors[norm+".bias"] = []int64{4}
+	}
+	return f
+}
+
+// newTinyModern returns the folder of a ModernBERT with two layers, a global one and a local one.
+func newTinyModern() *tiny {
+	f := newTiny(apiEmbedding)
+	f.config = map[string]any{
+		"model_type":                 "modernbert",
+		"architectures":              []string{"ModernBertModel"},
+		"vocab_size":                 8,
+		"hidden_size":                4,
+		"num_hidden_layers":          2,
+		"num_attention_heads":        1,
+		"intermediate_size":          8,
+		"hidden_activation":          "gelu",
+		"norm_eps":                   1e-5,
+		"max_position_embeddings":    32,
+		"global_attn_every_n_layers": 3,
+		"local_attention":            8,
+		"global_rope_theta":          160000,
+		"local_rope_theta":           10000,
+	}
+	f.tensors = map[string][]int64{
+		"embeddings.tok_embeddings.weight": {8, 4},
+		"embeddings.norm.weight":           {4},
+		"layers.1.attn_norm.weight":        {4},
+		"final_norm.weight":                {4},
+	}
+	for _, layer := range []string{"layers.0.", "layers.1."} {
+		f.tensors[layer+"attn.Wqkv.weight"] = []int64{12, 4}
+		f.tensors[layer+"attn.Wo.weight"] = []int64{4, 4}
+		f.tensors[layer+"mlp_norm.weight"] = []int64{4}
+		f.tensors[layer+"mlp.Wi.weight"] = []int64{16, 4}
+		f.tensors[layer+"mlp.Wo.weight"] = []int64{4, 8}
+	}
+	return f
+}

@@ -88,6 +88,10 @@ func (g *graph) float32Scalar(value float32) string {
 	return g.constant(triton.Float32s("", []int64{}, []float32{value}), onnxFloat)
 }
 
+func (g *graph) float32Vector(values []float32) string {
+	return g.constant(triton.Float32s("", []int64{int64(len(values))}, values), onnxFloat)
+}
+
 func (g *graph) uint8Scalar(value byte) string {
 	return g.constant(triton.Raw("", triton.UINT8, []int64{}, []byte{value}), onnxUint8)
 }

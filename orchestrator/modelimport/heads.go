@@ -29,24 +29,24 @@ func buildGraph(f *folder, r *recipe, tensors *safetensors, o Options) (*onnxpb.
 	if err := f.checkEncoder(); err != nil {
 		return nil, err
 	}
-	prefix, err := encoderPrefix(tensors)
+	prefix, err := encoderPrefix(tensors, f.family().words)
 	if err != nil {
 		return nil, err
 	}
 	g := newGraph(&onnxpb.GraphProto{Name: proto.String(f.ModelType)}, o.Precision == precisionFP32)
-	n := &network{graph: g, folder: f, source: tensors, prefix: prefix}
+	n := &network{graph: g, folder: f, family: f.family(), source: tensors, prefix: prefix}
 	n.ids = n.input(inputIDs)
 	n.mask = n.input(inputMask)
 	if o.API == apiRanking {
 		if err := checkClassifier(tensors, f.Architectures); err != nil {
 			return nil, err
 		}
-		n.output(n.classify(n.states()), outputLogits, 1)
+		n.output(n.family.classify(n, n.states()), outputLogits, 1)
 	} else {
 		if err := r.checkPooling(); err != nil {
 			return nil, err
 		}
-		n.output(n.pool(n.states(), n.mask, r), outputVector, f.HiddenSize)
+		n.output(n.pool(n.states(), n.mask, r), outputVector, r.width(f.HiddenSize))
 	}
 	if n.err != nil {
 		return nil, n.err
@@ -60,8 +60,7 @@ func buildGraph(f *folder, r *recipe, tensors *safetensors, o Options) (*onnxpb.
 }
 
 // encoderPrefix returns the prefix of the names of the encoder's tensors.
-func encoderPrefix(s *safetensors) (string, error) {
-	const wordTable = "embeddings.word_embeddings.weight"
+func encoderPrefix(s *safetensors, wordTable string) (string, error) {
 	var prefixes []string
 	for name := range s.tensors {
 		if prefix, ok := strings.CutSuffix(name, wordTable); ok {
@@ -73,24 +72,6 @@ func encoderPrefix(s *safetensors) (string, error) {
 			len(prefixes), wordTable)
 	}
 	return prefixes[0], nil
-}
-
-// pool returns one vector per row of states. It uses only operators that are the same in all opsets from
-// minPoolingOpset on, so it can be appended to any such graph.
-func (g *graph) pool(states, mask string, r *recipe) string {
-	var vector string // [batch, 1, hidden]
-	if r.pooling == "cls" {
-		vector = g.gather(states, g.int64Vector(0), 1)
-	} else {
-		row := g.cast(g.reshape(mask, 0, 1, -1), onnxFloat)
-		tokens := g.op("MatMul", row, g.reshape(row, 0, -1, 1)) // number of tokens, the sum of 1·1
-		vector = g.op("Div", g.op("MatMul", row, states), tokens)
-	}
-	if r.normalize {
-		square := g.op("MatMul", vector, g.reshape(vector, 0, -1, 1))
-		vector = g.op("Div", vector, g.op("Max", g.op("Sqrt", square), g.float32Scalar(1e-12)))
-	}
-	return g.reshape(vector, 0, -1)
 }
 
 // checkClassifier refuses weights without a classifier of one label.
@@ -109,16 +90,11 @@ func checkClassifier(s *safetensors, architectures []string) error {
 		"%v is not a cross-encoder", architectures)
 }
 
-// classify is the head of a cross-encoder over the state of the first token: BERT's pooler and classifier, or RoBERTa's
-// dense layer and projection.
-func (n *network) classify(states string) string {
+// first returns the state of the first token.
+func (n *network) first(states string) string { return n.gather(states, n.int64Scalar(0), 1) }
+
+// classifier is the head of a cross-encoder: a dense layer with an activation, and a projection to the logit.
+func (n *network) classifier(first, dense, activation, projection string) string {
 	size := n.folder.HiddenSize
-	dense := n.prefix + "pooler.dense"
-	projection := "classifier"
-	if n.folder.isRoberta() {
-		dense = "classifier.dense"
-		projection = "classifier.out_proj"
-	}
-	first := n.gather(states, n.int64Scalar(0), 1)
-	return n.linear(n.op("Tanh", n.linear(first, dense, size, size)), projection, size, 1)
+	return n.linear(n.op(activation, n.linear(first, dense, size, size)), projection, size, 1)
 }

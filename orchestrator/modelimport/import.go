@@ -41,7 +41,7 @@ type Options struct {
 	Precision  string `enum:",fp32,fp16,int8" default:"" env:"-" help:"How weights are stored: fp16 (the default for safetensors) or fp32, both computed in fp32; int8 also computes in integers."`
 
 	MaxLength       int     `placeholder:"TOKENS" env:"-" help:"Longest row, in tokens; by default as the folder says."`
-	Pooling         string  `enum:",mean,cls" default:"" env:"-" help:"Pooling, mean or cls, for a folder without modules.json."`
+	Pooling         string  `enum:",mean,cls,max,weightedmean,lasttoken" default:"" env:"-" help:"Pooling, for a folder without modules.json: mean, cls, max, weightedmean or lasttoken."`
 	Normalize       *bool   `negatable:"" env:"-" help:"Divide vectors by their L2 norm; by default as modules.json says, and yes without one."`
 	QueryPrefix     *string `placeholder:"TEXT" env:"-" help:"Text to put before queries; by default the query prompt in config_sentence_transformers.json."`
 	PassagePrefix   *string `placeholder:"TEXT" env:"-" help:"Text to put before passages; by default the passage or document prompt in the same file."`

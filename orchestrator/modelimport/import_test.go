@@ -2,6 +2,7 @@ package modelimport
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -32,6 +33,22 @@ func TestImportRefuses(t *testing.T) {
 	option := func(set func(*Options)) func(*tiny, *Options) { return func(_ *tiny, o *Options) { set(o) } }
 	type object = map[string]any
 
+	modules := func(kinds ...string) func(*tiny, *Options) {
+		return func(f *tiny, _ *Options) {
+			var list []object
+			for i, kind := range kinds {
+				list = append(list, object{"path": fmt.Sprintf("%d_%s", i, kind), "type": "sentence_transformers.models." + kind})
+			}
+			f.files["modules.json"] = list
+		}
+	}
+	denseModule := func(config object) func(*tiny, *Options) {
+		return func(f *tiny, o *Options) {
+			modules("Transformer", "Pooling", "Dense")(f, o)
+			f.files["2_Dense/config.json"] = config
+		}
+	}
+
 	for name, c := range map[string]struct {
 		api    string
 		change func(*tiny, *Options)
@@ -46,7 +63,7 @@ func TestImportRefuses(t *testing.T) {
 		}, "do_lower_case"},
 
 		"unknown network":    {"", config("model_type", "deberta"), `config.json: model_type "deberta"`},
-		"unknown activation": {"", config("hidden_act", "silu"), `config.json: hidden_act "silu"`},
+		"unknown activation": {"", config("hidden_act", "mish"), `config.json: hidden_act "mish"`},
 		"relative positions": {
 			"", config("position_embedding_type", "relative_key"), "config.json: position_embedding_type",
 		},
@@ -55,6 +72,23 @@ func TestImportRefuses(t *testing.T) {
 		"broken JSON": {"", config("hidden_size", "wide"), "config.json: "},
 		"wrong shape": {
 			"", config("intermediate_size", 16), "tensor encoder.layer.0.intermediate.dense.weight has shape [8 4]",
+		},
+		"DistilBERT's keys": {
+			"", func(f *tiny, _ *Options) {
+				f.config["model_type"] = "distilbert"
+				f.config["dim"] = 6
+				f.config["n_heads"] = 4
+			},
+			"config.json: dim 6 is not a multiple of n_heads 4",
+		},
+		"MPNet with other padding": {"", config("model_type", "mpnet"), "config.json: pad_token_id 0"},
+		"MPNet with other buckets": {
+			"", func(f *tiny, _ *Options) {
+				f.config["model_type"] = "mpnet"
+				f.config["pad_token_id"] = 1
+				f.config["relative_attention_num_buckets"] = 64
+			},
+			"config.json: relative_attention_num_buckets 64",
 		},
 		"two labels in config.json": {
 			apiRanking, config("id2label", object{"0": "no", "1": "yes"}), "config.json: id2label has 2 labels",
@@ -76,15 +110,39 @@ func TestImportRefuses(t *testing.T) {
 			f.files["pytorch_model.bin"] = 1
 		}, "pytorch_model.bin"},
 
-		"unknown module": {
-			"",
-			file("modules.json", []object{{"path": "2_Dense", "type": "sentence_transformers.models.Dense"}}),
-			"modules.json: Dense",
+		"unknown module": {"", modules("Transformer", "Pooling", "Dropout"), "modules.json: module 2 is Dropout"},
+		"dense after normalization": {
+			"", modules("Transformer", "Pooling", "Normalize", "Dense"), "modules.json: module 3 is Dense",
+		},
+		"dense without files": {"", modules("Transformer", "Pooling", "Dense"), "2_Dense: config.json is missing"},
+		"dense without weights": {
+			"", denseModule(object{"in_features": 4, "out_features": 3}), "2_Dense has no weights",
+		},
+		"dense of another size": {
+			"", denseModule(object{"in_features": 5, "out_features": 3}), "2_Dense: config.json: in_features 5",
+		},
+		"dense with another activation": {
+			"", denseModule(object{
+				"in_features": 4, "out_features": 3, "activation_function": "torch.nn.modules.activation.GELU",
+			}), `2_Dense: config.json: activation_function "torch.nn.modules.activation.GELU"`,
+		},
+		"dense over tokens": {
+			"", denseModule(object{"in_features": 4, "out_features": 3, "module_input_name": "token_embeddings"}),
+			`2_Dense: config.json: module_input_name "token_embeddings"`,
+		},
+		"residual dense": {
+			"", denseModule(object{"in_features": 4, "out_features": 4, "use_residual": true}),
+			"2_Dense: config.json: use_residual",
 		},
 		"unknown pooling": {
 			"",
-			file("1_Pooling/config.json", object{"pooling_mode_max_tokens": true}),
-			"1_Pooling/config.json: pooling_mode [max]",
+			file("1_Pooling/config.json", object{"pooling_mode_mean_sqrt_len_tokens": true}),
+			"1_Pooling/config.json: pooling_mode [mean_sqrt_len]",
+		},
+		"two poolings": {
+			"",
+			file("1_Pooling/config.json", object{"pooling_mode_cls_token": true, "pooling_mode_mean_tokens": true}),
+			"1_Pooling/config.json: pooling_mode [cls mean]",
 		},
 		"no pooling": {"", func(f *tiny, _ *Options) { delete(f.files, "modules.json") }, "--pooling"},
 		"prompt for all texts": {

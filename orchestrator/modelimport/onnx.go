@@ -17,9 +17,6 @@ import (
 // stateOutputs are the names under which published graphs return token states.
 var stateOutputs = []string{"last_hidden_state", "token_embeddings"}
 
-// minPoolingOpset is the oldest opset to which pooling can be appended.
-const minPoolingOpset = 8
-
 func readProto(path string) (*onnxpb.ModelProto, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -119,6 +116,10 @@ func (m *model) addPooling(r *recipe) error {
 			return fmt.Errorf("output %s has element type %d and shape %v, not %d (FLOAT) and [batch, dimensions]",
 				outputVector, elementType(t), d, onnxFloat)
 		}
+		if width := dims(t)[1]; len(r.dense) > 0 && width != r.width(width) {
+			return fmt.Errorf("output %s has %d numbers, but the last Dense module of modules.json has out_features %d",
+				outputVector, width, r.width(width))
+		}
 		r.notes = append(r.notes, "the graph returns "+outputVector+": it does pooling and normalization itself")
 		r.pooling = cmp.Or(r.pooling, "graph")
 		return nil
@@ -135,16 +136,16 @@ func (m *model) addPooling(r *recipe) error {
 		if err := r.checkPooling(); err != nil {
 			return err
 		}
-		if version := opsetVersion(m.proto); version < minPoolingOpset {
+		if version := opsetVersion(m.proto); version < r.poolingOpset() {
 			return fmt.Errorf("opset %d is too old to append pooling to output %s: %d is needed",
-				version, name, minPoolingOpset)
+				version, name, r.poolingOpset())
 		}
 		states := name
 		appended := newGraph(g, true)
 		if elementType(t) == onnxFloat16 {
 			states = appended.cast(states, onnxFloat)
 		}
-		appended.output(appended.pool(states, inputMask, r), outputVector, max(-1, dims(t)[2]))
+		appended.output(appended.pool(states, inputMask, r), outputVector, r.width(dims(t)[2]))
 		m.unchanged = false
 		return nil
 	}

@@ -12,7 +12,8 @@ import (
 
 // recipe is what the folder says beyond its weights, with the options applied.
 type recipe struct {
-	pooling                    string // mean or cls
+	pooling                    string   // see modes
+	dense                      []*dense // after pooling, in order
 	normalize                  bool
 	maxLength                  int    // of a row, in tokens
 	queryPrefix, passagePrefix string // put before the texts of the two modes
@@ -85,75 +86,6 @@ func lowercases(f *folder) bool {
 	}
 	compact := strings.ReplaceAll(string(text), " ", "")
 	return strings.Contains(compact, `"lowercase":true`) || strings.Contains(compact, `"type":"Lowercase"`)
-}
-
-// readModules sets pooling and normalize.
-func (r *recipe) readModules(f *folder, o Options) error {
-	var modules []struct {
-		Path string `json:"path"`
-		Type string `json:"type"`
-	}
-	ok, err := f.readJSON("modules.json", &modules)
-	if err != nil {
-		return err
-	}
-	r.normalize = !ok // by default
-	for _, m := range modules {
-		switch kind := m.Type[strings.LastIndex(m.Type, ".")+1:]; kind {
-		case "Transformer":
-		case "Pooling":
-			if r.pooling, err = readPooling(f, m.Path); err != nil && o.Pooling == "" {
-				return err
-			}
-		case "Normalize":
-			r.normalize = true
-		default:
-			return fmt.Errorf("modules.json: %s (%s) is not supported, only Transformer, Pooling and Normalize",
-				kind, m.Path)
-		}
-	}
-	r.pooling = cmp.Or(o.Pooling, r.pooling)
-	if o.Normalize != nil {
-		r.normalize = *o.Normalize
-	}
-	return nil
-}
-
-// readPooling returns the mode of a pooling module: mean or cls.
-func readPooling(f *folder, dir string) (string, error) {
-	name := dir + "/config.json"
-	var p map[string]any
-	if ok, err := f.readJSON(name, &p); err != nil || !ok {
-		return "", cmp.Or(err, fmt.Errorf("modules.json names %s, which is missing", name))
-	}
-	var modes []string
-	if mode, ok := p["pooling_mode"].(string); ok {
-		modes = append(modes, mode)
-	}
-	for key, on := range p {
-		if mode, ok := strings.CutPrefix(key, "pooling_mode_"); ok && on == true {
-			modes = append(modes, strings.TrimSuffix(strings.TrimSuffix(mode, "_tokens"), "_token"))
-		}
-	}
-	slices.Sort(modes)
-	if len(modes) != 1 || (modes[0] != "mean" && modes[0] != "cls") {
-		return "", fmt.Errorf("%s: pooling_mode %v is not supported, only mean or cls", name, modes)
-	}
-	if p["include_prompt"] == false {
-		return "", fmt.Errorf("%s: include_prompt false is not supported: prefixes are pooled with the text", name)
-	}
-	return modes[0], nil
-}
-
-// checkPooling refuses a recipe without a pooling that pool can build.
-func (r *recipe) checkPooling() error {
-	switch r.pooling {
-	case "mean", "cls":
-		return nil
-	case "":
-		return errors.New("the folder has no modules.json with the pooling of token states: give --pooling mean or cls")
-	}
-	return fmt.Errorf("pooling %q is not supported, only mean or cls", r.pooling)
 }
 
 // readPrompts sets the prefixes of queries and passages.

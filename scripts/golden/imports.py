@@ -1,9 +1,11 @@
-"""Writes vectors and logits of the small models of scripts/tests/folders.py by transformers and PyTorch.
+"""Writes vectors and logits of the small models of scripts/tests/folders.py by transformers and sentence-transformers.
 
-    .venv-train/bin/python scripts/golden/imports.py scripts/tests/testdata/imports.json
+    make .venv-golden/stamp
+    PYTHONPATH=.venv-golden .venv-train/bin/python scripts/golden/imports.py scripts/tests/testdata/imports.json
 
-Each text is a batch of its own, in fp32, with the ids of the Hugging Face tokenizers library. Pooling, normalisation
-and prompts are computed here as in sentence-transformers.
+Each text is a batch of its own, in fp32, with the ids of the Hugging Face tokenizers library, of which folders.LONGEST
+are used. Prompts are put
+before the texts here.
 """
 
 from __future__ import annotations
@@ -12,9 +14,12 @@ import json
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
+import sentence_transformers
 import torch
 import transformers
+from sentence_transformers.sentence_transformer.modules import Dense, Normalize, Pooling
 
 from tokenizers import Tokenizer
 
@@ -25,11 +30,11 @@ import folders  # noqa: E402
 def load(folder: Path, api: str):
     """Loads the tokenizer and model of a folder with transformers."""
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-    tokenizer.no_truncation()
+    tokenizer.enable_truncation(folders.LONGEST)
     kind = transformers.AutoModel if api == "embedding" else transformers.AutoModelForSequenceClassification
-    options = {"add_pooling_layer": False} if api == "embedding" else {}
-    model, info = kind.from_pretrained(folder, attn_implementation="eager", output_loading_info=True, **options)
-    if info["missing_keys"] or info["unexpected_keys"] or info["mismatched_keys"]:
+    model, info = kind.from_pretrained(folder, attn_implementation="eager", output_loading_info=True)
+    missing = [key for key in info["missing_keys"] if not key.startswith("pooler.")]  # BERT's own, which is not used
+    if missing or info["unexpected_keys"] or info["mismatched_keys"]:
         sys.exit(f"{folder.name}: {info}")
     return tokenizer, model.eval()
 
@@ -42,16 +47,23 @@ def inputs(encoded, segments: int) -> dict[str, torch.Tensor]:
     return tensors | ({"token_type_ids": torch.tensor([encoded.type_ids])} if segments > 1 else {})
 
 
+def load_modules(folder: Path) -> list[torch.nn.Module]:
+    """Loads the modules after the encoder with sentence-transformers."""
+    described = json.loads((folder / "modules.json").read_text())[1:]
+    kinds = {"Pooling": Pooling, "Dense": Dense, "Normalize": Normalize}
+    return [kinds[m["type"].rpartition(".")[2]].load(str(folder), subfolder=m["path"]) for m in described]
+
+
 def vectors(folder: Path, family: str, prefix: str) -> list[list[float]]:
     tokenizer, model = load(folder, "embedding")
-    recipe, answers = folders.RECIPES[family], []
+    modules, answers = load_modules(folder), []
     for text in folders.TEXTS:
+        features = inputs(tokenizer.encode(prefix + text), folders.FAMILIES[family][3])
         with torch.no_grad():
-            states = model(**inputs(tokenizer.encode(prefix + text), folders.FAMILIES[family][3])).last_hidden_state[0]
-        vector = states[0] if recipe["pooling"] == "cls" else states.mean(0)
-        if recipe["normalize"]:
-            vector = torch.nn.functional.normalize(vector, dim=0)
-        answers.append([round(float(x), 7) for x in vector])
+            features["token_embeddings"] = model(**features).last_hidden_state
+            for module in modules:
+                features = module(features)
+        answers.append([round(float(x), 7) for x in features["sentence_embedding"][0]])
     return answers
 
 
@@ -67,19 +79,25 @@ def logits(folder: Path, family: str) -> list[float]:
 
 
 def main() -> None:
-    golden: dict[str, object] = {
+    transformers.logging.set_verbosity_error()
+    golden: dict[str, Any] = {
         "made_by": f"scripts/golden/imports.py: transformers {transformers.__version__}, "
-        f"torch {torch.__version__}, fp32"
+        f"sentence-transformers {sentence_transformers.__version__}, torch {torch.__version__}, fp32"
     }
     with tempfile.TemporaryDirectory() as temporary:
         for family in folders.FAMILIES:
-            prompts = folders.RECIPES[family]["prompts"]
+            prompts = dict(folders.RECIPES[family]["prompts"])
+            prompts.setdefault("passage", prompts.pop("document", ""))
             folder = folders.make(Path(temporary, family, "embedding"), family, "embedding")
             modes = ["query", "passage"] if any(prompts.values()) else [""]
             golden[family] = {
                 "vectors": {mode: vectors(folder, family, prompts.get(mode, "")) for mode in modes},
                 "logits": logits(folders.make(Path(temporary, family, "ranking"), family, "ranking"), family),
             }
+        golden["modules"] = {}
+        for name, recipe in folders.MODULES.items():
+            folder = folders.make(Path(temporary, "modules", name), "roberta", "embedding", recipe)
+            golden["modules"][name] = vectors(folder, "roberta", "")
     Path(sys.argv[1]).write_text(json.dumps(golden) + "\n")
 
 

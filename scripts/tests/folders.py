@@ -6,22 +6,135 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+# Sentence Transformers' modules after the encoder (of the family roberta), by the name of their test.
+MODULES: dict[str, dict[str, Any]] = {
+    "max": {"pooling": "max"},
+    "weightedmean": {"pooling": "weightedmean", "normalize": True},
+    "lasttoken": {"pooling": "lasttoken", "normalize": True},
+    "dense": {"pooling": "mean", "dense": [(48, True, "Tanh"), (24, False, "Identity")], "normalize": True},
+}
+
 TOKENIZERS = Path(__file__).resolve().parents[2] / "tokenizers" / "testdata"
-LAYERS, HIDDEN, INNER, HEADS, POSITIONS = 2, 32, 64, 4, 130
+LAYERS, HIDDEN, INNER, HEADS, POSITIONS = 2, 32, 64, 4, 520
+LONGEST = 512  # tokens of a row
 
 # family -> folder of the tokenizer, its vocabulary, model_type, segments, padding
 FAMILIES = {
     "bert": ("wordpiece-cased", 18031, "bert", 2, 0),
     "roberta": ("bpe-roberta", 2501, "roberta", 1, 1),
     "xlmr": ("unigram-xlmr", 2502, "xlm-roberta", 1, 1),
+    "camembert": ("unigram-xlmr", 2502, "camembert", 1, 1),
+    "distilbert": ("wordpiece-cased", 18031, "distilbert", 0, 0),
+    "mpnet": ("wordpiece-cased", 18031, "mpnet", 0, 1),
+    "nomicbert": ("wordpiece-cased", 18031, "nomic_bert", 2, 0),
+    "modernbert": ("bpe-roberta", 2501, "modernbert", 0, 1),
+    "modernbert_mean": ("bpe-roberta", 2501, "modernbert", 0, 1),
 }
-CLASSES = {"bert": "Bert", "roberta": "Roberta", "xlm-roberta": "XLMRoberta"}
+CLASSES = {
+    "bert": "Bert",
+    "roberta": "Roberta",
+    "xlm-roberta": "XLMRoberta",
+    "camembert": "Camembert",
+    "distilbert": "DistilBert",
+    "mpnet": "MPNet",
+    "nomic_bert": "NomicBert",
+    "modernbert": "ModernBert",
+}
+
+BERT_NAMES = {
+    "layers": "encoder.layer",
+    "query": "attention.self.query",
+    "key": "attention.self.key",
+    "value": "attention.self.value",
+    "mix": "attention.output.dense",
+    "mix_norm": "attention.output.LayerNorm",
+    "inner": "intermediate.dense",
+    "outer": "output.dense",
+    "outer_norm": "output.LayerNorm",
+}
+ROBERTA_HEAD = ("classifier.dense", "classifier.out_proj")
+# model_type -> names of a layer's tensors, prefix of the encoder in a classifier, layers of the classification head
+LAYOUTS: dict[str, tuple[dict[str, str], str, tuple[str, str]]] = {
+    "bert": (BERT_NAMES, "bert", ("bert.pooler.dense", "classifier")),
+    "roberta": (BERT_NAMES, "roberta", ROBERTA_HEAD),
+    "xlm-roberta": (BERT_NAMES, "roberta", ROBERTA_HEAD),
+    "camembert": (BERT_NAMES, "roberta", ROBERTA_HEAD),
+    "distilbert": (
+        {
+            "layers": "transformer.layer",
+            "query": "attention.q_lin",
+            "key": "attention.k_lin",
+            "value": "attention.v_lin",
+            "mix": "attention.out_lin",
+            "mix_norm": "sa_layer_norm",
+            "inner": "ffn.lin1",
+            "outer": "ffn.lin2",
+            "outer_norm": "output_layer_norm",
+        },
+        "distilbert",
+        ("pre_classifier", "classifier"),
+    ),
+    "mpnet": (
+        {
+            "layers": "encoder.layer",
+            "query": "attention.attn.q",
+            "key": "attention.attn.k",
+            "value": "attention.attn.v",
+            "mix": "attention.attn.o",
+            "mix_norm": "attention.LayerNorm",
+            "inner": "intermediate.dense",
+            "outer": "output.dense",
+            "outer_norm": "output.LayerNorm",
+        },
+        "mpnet",
+        ROBERTA_HEAD,
+    ),
+    "nomic_bert": (
+        {
+            "layers": "encoder.layers",
+            "fused": "attn.Wqkv",
+            "mix": "attn.out_proj",
+            "mix_norm": "norm1",
+            "gate": "mlp.fc12",
+            "inner": "mlp.fc11",
+            "outer": "mlp.fc2",
+            "outer_norm": "norm2",
+        },
+        "nomic_bert",
+        ("nomic_bert.pooler.dense", "classifier"),
+    ),
+    "modernbert": (
+        {
+            "layers": "layers",
+            "fused": "attn.Wqkv",
+            "mix": "attn.Wo",
+            "mix_norm": "attn_norm",
+            "fused_gate": "mlp.Wi",
+            "outer": "mlp.Wo",
+            "outer_norm": "mlp_norm",
+        },
+        "model",
+        ("head.dense", "classifier"),
+    ),
+}
+# model_type -> names of keys in config.json that differ from BERT's
+KEYS = {
+    "modernbert": {"hidden_act": "hidden_activation", "layer_norm_eps": "norm_eps"},
+    "distilbert": {
+        "hidden_size": "dim",
+        "num_hidden_layers": "n_layers",
+        "num_attention_heads": "n_heads",
+        "intermediate_size": "hidden_dim",
+        "hidden_act": "activation",
+    },
+}
 
 # Pooling, normalisation, prompts and activation of each family.
 RECIPES: dict[str, dict[str, Any]] = {
@@ -33,43 +146,49 @@ RECIPES: dict[str, dict[str, Any]] = {
     },
     "roberta": {"pooling": "cls", "normalize": True, "prompts": {}, "act": "gelu_new"},
     "xlmr": {"pooling": "mean", "normalize": False, "prompts": {"query": "", "document": ""}, "act": "relu"},
+    "camembert": {"pooling": "mean", "normalize": True, "prompts": {}, "act": "gelu"},
+    "distilbert": {"pooling": "cls", "normalize": False, "prompts": {"query": "find: "}, "act": "gelu"},
+    "mpnet": {"pooling": "mean", "normalize": True, "prompts": {}, "act": "gelu"},
+    "nomicbert": {
+        "pooling": "mean",
+        "normalize": True,
+        "prompts": {"query": "search_query: ", "document": "search_document: "},
+        "act": "silu",
+    },
+    "modernbert": {"pooling": "cls", "normalize": True, "prompts": {}, "act": "gelu"},
+    "modernbert_mean": {"pooling": "mean", "normalize": False, "prompts": {}, "act": "gelu"},
 }
 
+
+def words(count: int) -> str:
+    """A text of that many words."""
+    text = "One retort holds water and another holds benzene while seven glass vessels stay dry.".split()
+    return " ".join(text[i % len(text)] for i in range(count))
+
+
+# The last text has more than LONGEST tokens in every tokenizer here.
 TEXTS = [
     "A retort is a vessel in which substances are distilled.",
     "benzene",
     "Wie löst man Natriumchlorid in Wasser? 塩は水に溶ける。",
     "one two three four five six seven eight nine ten eleven twelve",
+    "a",
+    words(40),
+    words(150),
+    words(600),
 ]
 QUERY = "How are substances distilled?"
 
 
-def make(folder: Path, family: str, api: str) -> Path:
-    """Writes the folder of a family's model for an API."""
-    tokenizer, vocabulary, kind, segments, padding = FAMILIES[family]
-    recipe = RECIPES[family]
+def make(folder: Path, family: str, api: str, recipe: dict[str, Any] | None = None) -> Path:
+    """Writes the folder of a family's model for an API. recipe replaces that of the family."""
+    tokenizer, recipe = FAMILIES[family][0], recipe or RECIPES[family]
     folder.mkdir(parents=True)
-    head = "Model" if api == "embedding" else "ForSequenceClassification"
-    write(
-        folder / "config.json",
-        {
-            "model_type": kind,
-            "architectures": [CLASSES[kind] + head],
-            "vocab_size": vocabulary,
-            "hidden_size": HIDDEN,
-            "num_hidden_layers": LAYERS,
-            "num_attention_heads": HEADS,
-            "intermediate_size": INNER,
-            "hidden_act": recipe["act"],
-            "layer_norm_eps": 1e-5,
-            "max_position_embeddings": POSITIONS,
-            "type_vocab_size": segments,
-            "pad_token_id": padding,
-            **({} if api == "embedding" else {"id2label": {"0": "LABEL_0"}, "label2id": {"LABEL_0": 0}}),
-        },
-    )
+    write(folder / "config.json", config(family, api))
     with gzip.open(TOKENIZERS / tokenizer / "tokenizer.json.gz", "rt") as file:
         described = json.load(file)
+    if family == "mpnet":
+        use_fairseq_tokens(described)
     described["truncation"] = {
         "max_length": 5,
         "strategy": "LongestFirst",
@@ -77,60 +196,146 @@ def make(folder: Path, family: str, api: str) -> Path:
         "direction": "Right",
     }  # not to be followed
     write(folder / "tokenizer.json", described)
-    write(folder / "tokenizer_config.json", {"model_max_length": 120})
+    write(folder / "tokenizer_config.json", {"model_max_length": LONGEST})
     if api == "embedding":
-        modules = ["Transformer", "Pooling"] + ["Normalize"] * recipe["normalize"]
+        write_modules(folder, recipe)
+        write(folder / "sentence_bert_config.json", {"max_seq_length": LONGEST, "do_lower_case": False})
         write(
-            folder / "modules.json",
-            [
-                {"idx": i, "name": str(i), "path": f"{i}_{m}" if i else "", "type": f"sentence_transformers.models.{m}"}
-                for i, m in enumerate(modules)
-            ],
+            folder / "config_sentence_transformers.json",
+            {"prompts": recipe.get("prompts", {}), "default_prompt_name": None},
         )
-        write(
-            folder / "1_Pooling/config.json",
-            {
-                f"pooling_mode_{mode}": mode.startswith(recipe["pooling"])
-                for mode in ("cls_token", "mean_tokens", "max_tokens")
-            },
-        )
-        write(folder / "sentence_bert_config.json", {"max_seq_length": 100, "do_lower_case": False})
-        write(folder / "config_sentence_transformers.json", {"prompts": recipe["prompts"], "default_prompt_name": None})
     save(folder / "model.safetensors", weights(family, api))
     return folder
+
+
+def write_modules(folder: Path, recipe: dict[str, Any]) -> None:
+    """Writes modules.json and the folders that it names."""
+    layers = recipe.get("dense", [])
+    modules = ["Transformer", "Pooling"] + ["Dense"] * len(layers) + ["Normalize"] * recipe.get("normalize", False)
+    write(
+        folder / "modules.json",
+        [
+            {"idx": i, "name": str(i), "path": f"{i}_{m}" if i else "", "type": f"sentence_transformers.models.{m}"}
+            for i, m in enumerate(modules)
+        ],
+    )
+    flags = ("cls_token", "mean_tokens", "max_tokens", "weightedmean_tokens", "lasttoken")
+    write(
+        folder / "1_Pooling/config.json",
+        {"word_embedding_dimension": HIDDEN}
+        | {f"pooling_mode_{flag}": flag.split("_")[0] == recipe["pooling"] for flag in flags},
+    )
+    width = HIDDEN
+    for i, (out, bias, activation) in enumerate(layers, start=2):
+        module = "linear.Identity" if activation == "Identity" else f"activation.{activation}"
+        write(
+            folder / f"{i}_Dense/config.json",
+            {
+                "in_features": width,
+                "out_features": out,
+                "bias": bias,
+                "activation_function": f"torch.nn.modules.{module}",
+            },
+        )
+        tensors = {"linear.weight": tensor(f"dense{i}", (out, width))}
+        if bias:
+            tensors["linear.bias"] = tensor(f"dense{i}.bias", (out,))
+        save(folder / f"{i}_Dense/model.safetensors", tensors)
+        width = out
+
+
+def use_fairseq_tokens(tokenizer: dict[str, Any]) -> None:
+    """Gives the first ids of a WordPiece tokenizer to MPNet's special tokens, and its template to texts."""
+    names = ["<s>", "<pad>", "</s>", "[UNK]"]
+    vocabulary = tokenizer["model"]["vocab"]
+    old = {token: names[i] for token, i in vocabulary.items() if i < len(names)}
+    tokenizer["model"]["vocab"] = {old.get(token, token): i for token, i in vocabulary.items()}
+    for token in tokenizer["added_tokens"]:
+        token["content"] = old.get(token["content"], token["content"])
+    tokenizer["post_processor"] = {
+        "type": "RobertaProcessing",
+        "sep": ["</s>", 2],
+        "cls": ["<s>", 0],
+        "trim_offsets": True,
+        "add_prefix_space": False,
+    }
+
+
+def config(family: str, api: str) -> dict[str, Any]:
+    """The content of config.json, with the family's own names of keys."""
+    _, vocabulary, kind, segments, padding = FAMILIES[family]
+    bert = {
+        "model_type": kind,
+        "architectures": [CLASSES[kind] + ("Model" if api == "embedding" else "ForSequenceClassification")],
+        "vocab_size": vocabulary,
+        "hidden_size": HIDDEN,
+        "num_hidden_layers": LAYERS,
+        "num_attention_heads": HEADS,
+        "intermediate_size": INNER,
+        "hidden_act": RECIPES[family]["act"],
+        "max_position_embeddings": POSITIONS,
+        "pad_token_id": padding,
+    }
+    if kind != "distilbert":
+        bert["layer_norm_eps"] = 1e-5
+    if segments:
+        bert["type_vocab_size"] = segments
+    if kind == "nomic_bert":
+        bert["rope_parameters"] = {"rope_type": "default", "rope_theta": 1000.0}
+    if kind == "modernbert":  # the keys of the published folders
+        bert |= {"global_rope_theta": 160000.0, "local_rope_theta": 10000.0, "local_attention": 128}
+        bert |= {"global_attn_every_n_layers": 3, "norm_bias": False, "attention_bias": False, "mlp_bias": False}
+        bert |= {"classifier_pooling": RECIPES[family]["pooling"], "classifier_activation": "gelu"}
+        bert |= {"bos_token_id": 0, "cls_token_id": 0, "eos_token_id": 2, "sep_token_id": 2}
+    if api == "ranking":
+        bert |= {"id2label": {"0": "LABEL_0"}, "label2id": {"LABEL_0": 0}}
+    return {KEYS.get(kind, {}).get(key, key): value for key, value in bert.items()}
 
 
 def weights(family: str, api: str) -> dict[str, np.ndarray]:
     """fp32 tensors under the names that transformers gives them; those of a layer's norm are near 1."""
     _, vocabulary, kind, segments, _ = FAMILIES[family]
-    shapes = {
-        "embeddings.word_embeddings.weight": (vocabulary, HIDDEN),
-        "embeddings.position_embeddings.weight": (POSITIONS, HIDDEN),
-        "embeddings.token_type_embeddings.weight": (segments, HIDDEN),
-        **norm("embeddings.LayerNorm"),
+    names, prefix, head = LAYOUTS[kind]
+    shapes: dict[str, tuple[int, ...]] = {}
+    if kind == "modernbert":
+        shapes["embeddings.tok_embeddings.weight"] = (vocabulary, HIDDEN)
+        shapes |= norm("embeddings.norm") | norm("final_norm")
+    else:
+        shapes["embeddings.word_embeddings.weight"] = (vocabulary, HIDDEN)
+        shapes |= norm("emb_ln" if kind == "nomic_bert" else "embeddings.LayerNorm")
+        if kind != "nomic_bert":
+            shapes["embeddings.position_embeddings.weight"] = (POSITIONS, HIDDEN)
+    if kind == "mpnet":
+        shapes["encoder.relative_attention_bias.weight"] = (32, HEADS)
+    if segments:
+        shapes["embeddings.token_type_embeddings.weight"] = (segments, HIDDEN)
+    sizes = {
+        "fused": (HIDDEN, 3 * HIDDEN),
+        "gate": (HIDDEN, INNER),
+        "inner": (HIDDEN, INNER),
+        "fused_gate": (HIDDEN, 2 * INNER),
+        "outer": (INNER, HIDDEN),
     }
     for i in range(LAYERS):
-        at = f"encoder.layer.{i}."
-        for name in ("query", "key", "value"):
-            shapes |= linear(f"{at}attention.self.{name}", HIDDEN, HIDDEN)
-        shapes |= linear(f"{at}attention.output.dense", HIDDEN, HIDDEN) | norm(f"{at}attention.output.LayerNorm")
-        shapes |= (
-            linear(f"{at}intermediate.dense", HIDDEN, INNER)
-            | linear(f"{at}output.dense", INNER, HIDDEN)
-            | norm(f"{at}output.LayerNorm")
-        )
+        for part, name in names.items():
+            name = f"{names['layers']}.{i}.{name}"
+            if part.endswith("norm"):
+                shapes |= norm(name)
+            elif part != "layers":
+                shapes |= linear(name, *sizes.get(part, (HIDDEN, HIDDEN)), bias="fused" not in names)
     if api == "ranking":
-        prefix = "bert." if kind == "bert" else "roberta."
-        shapes = {prefix + name: shape for name, shape in shapes.items()}
-        dense, last = (
-            ("bert.pooler.dense", "classifier") if kind == "bert" else ("classifier.dense", "classifier.out_proj")
-        )
-        shapes |= linear(dense, HIDDEN, HIDDEN) | linear(last, HIDDEN, 1)
+        shapes = {f"{prefix}.{name}": shape for name, shape in shapes.items()}
+        shapes |= linear(head[0], HIDDEN, HIDDEN) | linear(head[1], HIDDEN, 1)
+    if kind == "modernbert":  # no biases but that of the classifier, and the first layer's input is normalized already
+        if api == "ranking":
+            shapes |= norm("head.norm")
+        shapes = {n: s for n, s in shapes.items() if n == "classifier.bias" or not n.endswith(".bias")}
+        shapes = {n: s for n, s in shapes.items() if not n.endswith("layers.0.attn_norm.weight")}
     return {name: tensor(name, shape) for name, shape in shapes.items()}
 
 
-def linear(name: str, inner: int, outer: int) -> dict:
-    return {f"{name}.weight": (outer, inner), f"{name}.bias": (outer,)}
+def linear(name: str, inner: int, outer: int, bias: bool = True) -> dict:
+    return {f"{name}.weight": (outer, inner)} | ({f"{name}.bias": (outer,)} if bias else {})
 
 
 def norm(name: str) -> dict:
@@ -140,7 +345,7 @@ def norm(name: str) -> dict:
 def tensor(name: str, shape: tuple[int, ...]) -> np.ndarray:
     """Random numbers seeded by the name. RandomState's stream never changes."""
     random = np.random.RandomState(zlib.crc32(name.encode()))
-    values = random.standard_normal(shape) * 0.25 + ("LayerNorm.weight" in name)
+    values = random.standard_normal(shape) * 0.25 + bool(re.search(r"(norm[12]?|emb_ln)\.weight$", name.lower()))
     return values.astype(np.float32)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import onnx
 import pytest
 import requests
+import tritonclient.grpc as grpc
 from onnx import TensorProto, helper, numpy_helper
 from servers import ROOT, Gateway, Triton
 from waiting import PATIENCE, wait_for
@@ -53,7 +54,7 @@ def token_states(folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def imported(tmp_path_factory):
+def running(tmp_path_factory):
     """A gateway and a Triton that serve entries imported while they run; nothing else is in the repository."""
     repository, source = tmp_path_factory.mktemp("repository"), tmp_path_factory.mktemp("source")
     with Triton(repository) as triton, Gateway(triton.url, repository) as gateway:
@@ -68,30 +69,24 @@ def imported(tmp_path_factory):
             lambda: all(map(served, ids_by_api)),
             lambda: gateway.output() + triton.output(),
         )
-        yield gateway
+        yield gateway, triton
         assert gateway.stop() == 0, gateway.output()
+
+
+@pytest.fixture
+def imported(running) -> Gateway:
+    return running[0]
 
 
 def import_all(repository: Path, source: Path) -> dict[str, list[str]]:
     """Imports a model of every kind and returns the ids by API."""
     ids_by_api = {
         "embedding": ["tests/minilm", "tests/minilm-int8", "tests/onnx", "tests/half"],
-        "ranking": ["tests/int8"],
+        "ranking": [],
     }
     runs = [
         retort(minilm(), "--api", "embedding", "--id", "tests/minilm", "--repository", repository),
         retort("minilm", "--id", "tests/minilm-int8", "--repository", repository, command="quantize"),
-        retort(
-            folders.make(source / "int8", "roberta", "ranking"),
-            "--api",
-            "ranking",
-            "--id",
-            "tests/int8",
-            "--precision",
-            "int8",
-            "--repository",
-            repository,
-        ),
         retort(token_states(source / "onnx"), "--api", "embedding", "--id", "tests/onnx", "--repository", repository),
         retort(
             folders.make(source / "half", "xlmr", "embedding"),
@@ -106,22 +101,17 @@ def import_all(repository: Path, source: Path) -> dict[str, list[str]]:
     for family in folders.FAMILIES:
         for api in ids_by_api:
             folder = folders.make(source / api / family, family, api)
-            runs.append(
-                retort(
-                    folder,
-                    "--api",
-                    api,
-                    "--id",
-                    f"tests/{family}",
-                    "--name",
-                    f"{family}_{api}",
-                    "--precision",
-                    "fp32",
-                    "--repository",
-                    repository,
-                )
-            )
-            ids_by_api[api].append(f"tests/{family}")
+            for precision in ("fp32", "int8"):
+                name = f"{family}_{api}_{precision}"
+                options = ["--api", api, "--id", f"tests/{name}", "--precision", precision]
+                runs.append(retort(folder, *options, "--repository", repository))
+                ids_by_api[api].append(f"tests/{name}")
+    for name, recipe in folders.MODULES.items():
+        folder = folders.make(source / "modules" / name, "roberta", "embedding", recipe)
+        for precision in ("fp32", "int8"):
+            ids_by_api["embedding"].append(f"tests/modules_{name}_{precision}")
+            options = ["--api", "embedding", "--id", ids_by_api["embedding"][-1], "--precision", precision]
+            runs.append(retort(folder, *options, "--repository", repository))
     assert [m.stderr for m in runs if m.returncode] == []
     return ids_by_api
 
@@ -134,14 +124,21 @@ def minilm() -> Path:
 
 def embed(gateway: Gateway, model: str, texts: list[str], **more: object) -> np.ndarray:
     answer = requests.post(
-        f"{gateway.urls['embedding']}/v1/embeddings", json={"model": model, "input": texts, **more}, timeout=PATIENCE
+        f"{gateway.urls['embedding']}/v1/embeddings",
+        json={"model": model, "input": texts, "truncate": "END", **more},
+        timeout=PATIENCE,
     )
     assert answer.ok, answer.text
     return np.array([row["embedding"] for row in answer.json()["data"]])
 
 
 def rank(gateway: Gateway, model: str, passages: list[str]) -> np.ndarray:
-    body = {"model": model, "query": {"text": folders.QUERY}, "passages": [{"text": p} for p in passages]}
+    body = {
+        "model": model,
+        "query": {"text": folders.QUERY},
+        "passages": [{"text": p} for p in passages],
+        "truncate": "END",
+    }
     answer = requests.post(f"{gateway.urls['ranking']}/v1/ranking", json=body, timeout=PATIENCE)
     assert answer.ok, answer.text
     logits = {r["index"]: r["logit"] for r in answer.json()["rankings"]}
@@ -152,16 +149,71 @@ def rank(gateway: Gateway, model: str, passages: list[str]) -> np.ndarray:
 def test_vectors_equal_those_of_transformers(imported, family):
     for mode, expected in GOLDEN[family]["vectors"].items():
         more = {"input_type": mode} if mode else {}
-        vectors = embed(imported, f"tests/{family}", folders.TEXTS, **more)
+        vectors = embed(imported, f"tests/{family}_embedding_fp32", folders.TEXTS, **more)
         np.testing.assert_allclose(vectors, expected, rtol=0, atol=EXACT)
+        assert cosines(vectors, np.array(expected)).min() >= 0.99999
+
+
+@pytest.mark.parametrize("name", folders.MODULES)
+def test_modules_equal_those_of_sentence_transformers(imported, name):
+    expected = np.array(GOLDEN["modules"][name])
+    vectors = embed(imported, f"tests/modules_{name}_fp32", folders.TEXTS)
+    np.testing.assert_allclose(vectors, expected, rtol=0, atol=EXACT)
+    assert cosines(vectors, expected).min() >= 0.99999
+    alone = [embed(imported, f"tests/modules_{name}_fp32", [text])[0] for text in folders.TEXTS]
+    np.testing.assert_allclose(alone, expected, rtol=0, atol=EXACT)
+    assert cosines(embed(imported, f"tests/modules_{name}_int8", folders.TEXTS), expected).min() > 0.99
 
 
 @pytest.mark.parametrize("family", folders.FAMILIES)
 def test_logits_equal_those_of_transformers(imported, family):
     expected = GOLDEN[family]["logits"]
-    np.testing.assert_allclose(rank(imported, f"tests/{family}", folders.TEXTS), expected, rtol=0, atol=EXACT)
-    alone = [rank(imported, f"tests/{family}", [text])[0] for text in folders.TEXTS]
+    np.testing.assert_allclose(
+        rank(imported, f"tests/{family}_ranking_fp32", folders.TEXTS), expected, rtol=0, atol=EXACT
+    )
+    alone = [rank(imported, f"tests/{family}_ranking_fp32", [text])[0] for text in folders.TEXTS]
     np.testing.assert_allclose(alone, expected, rtol=0, atol=EXACT)
+
+
+@pytest.mark.parametrize("family", folders.FAMILIES)
+def test_padding_does_not_change_a_row(running, family):
+    prefix = folders.RECIPES[family]["prompts"].get("query", "")
+    vectors = padded(running, f"{family}_embedding_fp32", family, [prefix + text for text in folders.TEXTS])
+    expected = next(iter(GOLDEN[family]["vectors"].values()))
+    np.testing.assert_allclose(vectors, expected, rtol=0, atol=EXACT)
+    logits = padded(running, f"{family}_ranking_fp32", family, [(folders.QUERY, text) for text in folders.TEXTS])
+    np.testing.assert_allclose(logits[:, 0], GOLDEN[family]["logits"], rtol=0, atol=EXACT)
+
+
+@pytest.mark.parametrize("name", folders.MODULES)
+def test_pooling_ignores_padding(running, name):
+    vectors = padded(running, f"modules_{name}_fp32", "roberta", folders.TEXTS)
+    np.testing.assert_allclose(vectors, GOLDEN["modules"][name], rtol=0, atol=EXACT)
+
+
+def padded(running, entry: str, family: str, texts: list) -> np.ndarray:
+    """The output of an entry for all texts in one batch of Triton, padded to the longest."""
+    gateway, triton = running
+    tokenizer = Tokenizer.from_file(str(gateway.repository / entry / "tokenizer.json"))
+    tokenizer.enable_truncation(folders.LONGEST)
+    tokenizer.enable_padding(pad_id=folders.FAMILIES[family][4])
+    rows = tokenizer.encode_batch(texts)
+    tensors = {
+        "input_ids": np.array([row.ids for row in rows]),
+        "attention_mask": np.array([row.attention_mask for row in rows]),
+        "token_type_ids": np.array([row.type_ids for row in rows]),
+    }
+    return infer(triton, entry, tensors)
+
+
+def infer(triton: Triton, entry: str, tensors: dict[str, np.ndarray]) -> np.ndarray:
+    """One call of Triton with the tensors that the entry has."""
+    metadata, inputs = triton.client.get_model_metadata(entry), []
+    for described in metadata.inputs:
+        tensor = tensors[described.name].astype(np.int64)
+        inputs.append(grpc.InferInput(described.name, tensor.shape, "INT64"))
+        inputs[-1].set_data_from_numpy(tensor)
+    return triton.client.infer(entry, inputs).as_numpy(metadata.outputs[0].name)
 
 
 def test_weights_in_16_bits_give_close_vectors(imported):
@@ -184,11 +236,27 @@ def test_int8_vectors_are_close_and_independent_of_the_batch(imported):
     assert np.abs(together - exact).max() > 1e-4, "it is the other model"
     for text, vector in zip(texts, together):
         np.testing.assert_allclose(embed(imported, "tests/minilm-int8", [text])[0], vector, rtol=0, atol=1e-6)
-    logits = rank(imported, "tests/int8", folders.TEXTS)
-    np.testing.assert_allclose(logits, GOLDEN["roberta"]["logits"], rtol=0, atol=0.1)
-    np.testing.assert_allclose(
-        [rank(imported, "tests/int8", [text])[0] for text in folders.TEXTS], logits, rtol=0, atol=1e-5
-    )
+
+
+@pytest.mark.parametrize("family", folders.FAMILIES)
+def test_int8_of_a_family_is_close_and_independent_of_the_batch(imported, family):
+    mode, expected = next(iter(GOLDEN[family]["vectors"].items()))
+    more = {"input_type": mode} if mode else {}
+    model = f"tests/{family}_embedding_int8"
+    vectors = embed(imported, model, folders.TEXTS, **more)
+    assert cosines(vectors, np.array(expected)).min() > 0.99
+    for text, vector in zip(folders.TEXTS, vectors):
+        np.testing.assert_allclose(embed(imported, model, [text], **more)[0], vector, rtol=0, atol=1e-5)
+    model = f"tests/{family}_ranking_int8"
+    logits = rank(imported, model, folders.TEXTS)
+    exact = np.array(GOLDEN[family]["logits"])
+    np.testing.assert_allclose(logits, exact, rtol=0, atol=max(0.1, 0.1 * np.ptp(exact)))
+    alone = [rank(imported, model, [text])[0] for text in folders.TEXTS]
+    np.testing.assert_allclose(alone, logits, rtol=0, atol=1e-5)
+
+
+def cosines(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return (a * b).sum(1) / np.linalg.norm(a, axis=1) / np.linalg.norm(b, axis=1)
 
 
 def test_a_graph_of_token_states_is_pooled(imported):
@@ -196,6 +264,7 @@ def test_a_graph_of_token_states_is_pooled(imported):
     prefix = folders.RECIPES["bert"]["prompts"]["query"]
     vectors = embed(imported, "tests/onnx", folders.TEXTS, input_type="query")
     tokenizer = Tokenizer.from_file(str(imported.repository / "onnx" / "tokenizer.json"))
+    tokenizer.enable_truncation(folders.LONGEST)
     table = folders.tensor("table", (18031, folders.HIDDEN))
     for text, vector in zip(folders.TEXTS, vectors):
         mean = table[tokenizer.encode(prefix + text).ids].mean(0)

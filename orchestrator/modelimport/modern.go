@@ -1,0 +1,84 @@
+package modelimport
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// modernConfig has the members of config.json that only ModernBERT has.
+type modernConfig struct {
+	LocalAttention    int      `json:"local_attention"` // tokens of a window, half of them before the query
+	GlobalEvery       int      `json:"global_attn_every_n_layers"`
+	LayerTypes        []string `json:"layer_types"`
+	GlobalTheta       float64  `json:"global_rope_theta"`
+	LocalTheta        float64  `json:"local_rope_theta"`
+	ClassifierPooling string   `json:"classifier_pooling"`
+}
+
+// The values of layer_types.
+const (
+	fullAttention    = "full_attention"
+	slidingAttention = "sliding_attention"
+)
+
+// isLocal reports whether the tokens of a layer attend only to the tokens of a window around them.
+func (c *modelConfig) isLocal(layer int) bool {
+	switch {
+	case c.ModelType != "modernbert":
+		return false
+	case len(c.LayerTypes) > 0:
+		return c.LayerTypes[layer] == slidingAttention
+	}
+	return layer%cmp.Or(c.GlobalEvery, 3) != 0
+}
+
+// window returns the largest distance at which a token attends to another in a local layer.
+func (c *modelConfig) window() int { return cmp.Or(c.LocalAttention, 128) / 2 }
+
+func modernRope(c *modelConfig, layer int) float64 {
+	if c.isLocal(layer) {
+		return cmp.Or(c.Rope.Sliding.Theta, c.LocalTheta, 10_000)
+	}
+	return cmp.Or(c.Rope.Full.Theta, c.GlobalTheta, 160_000)
+}
+
+// checkModern refuses settings of ModernBERT that buildGraph cannot build.
+func (c *modelConfig) checkModern() error {
+	unknown := func(t string) bool { return t != fullAttention && t != slidingAttention }
+	switch {
+	case c.ModelType != "modernbert":
+		return nil
+	case len(c.LayerTypes) > 0 && (len(c.LayerTypes) != c.Layers || slices.ContainsFunc(c.LayerTypes, unknown)):
+		return fmt.Errorf("config.json: layer_types %v must be %s or %s for each of %d layers",
+			c.LayerTypes, fullAttention, slidingAttention, c.Layers)
+	case c.LocalAttention < 0 || c.GlobalEvery < 0:
+		return fmt.Errorf("config.json: local_attention %d and global_attn_every_n_layers %d must be positive",
+			c.LocalAttention, c.GlobalEvery)
+	case !slices.Contains([]string{"", "cls", "mean"}, c.ClassifierPooling):
+		return fmt.Errorf("config.json: classifier_pooling %q is not supported, only cls and mean", c.ClassifierPooling)
+	}
+	return cmp.Or(c.Rope.Full.check(), c.Rope.Sliding.check())
+}
+
+// localBias is bias with -1e4 also for tokens outside the window of the query, [batch, 1, tokens, tokens].
+func (n *network) localBias() string {
+	if n.cachedLocalBias == "" {
+		keys := n.reshape(n.cells.positions, 1, -1)
+		queries := n.reshape(n.cells.positions, -1, 1)
+		distances := n.op("Abs", n.op("Sub", keys, queries))
+		isOutside := n.op("Greater", distances, n.int64Scalar(int64(n.folder.window())))
+		outside := n.op("Mul", n.cast(isOutside, onnxFloat), n.float32Scalar(-1e4))
+		n.cachedLocalBias = n.op("Add", n.bias, outside)
+	}
+	return n.cachedLocalBias
+}
+
+// modernClassifier is ModernBERT's head: a dense layer with GELU and a normalization, and a projection to the logit.
+func modernClassifier(n *network, states string) string {
+	size := n.folder.HiddenSize
+	mode := cmp.Or(n.folder.ClassifierPooling, "cls")
+	pooled := n.reshape(n.poolTokens(states, n.mask, mode), 0, -1)
+	hidden := n.layerNorm(gelu(n.graph, n.layerLinear(pooled, "head.dense", size, size)), "head.norm")
+	return n.linear(hidden, "classifier", size, 1)
+}
