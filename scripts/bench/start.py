@@ -24,7 +24,10 @@ SECONDS = 3600
 CALLS = {
     "latent": ("/generate", {"smi": "CC(Cc1ccc(cc1)C(C(=O)O)C)C", "num_molecules": 5, "min_similarity": 0.4}),
     "masked": ("/generate", {"num_molecules": 30}),
-    "embedding": ("/v1/embeddings", {"model": "retort/minilm-embedqa-v2", "input": ["What eases pain?"] * 32}),
+    "embedding": (
+        "/v1/embeddings",
+        {"model": "retort/minilm-embedqa-v2", "input": ["What eases pain?"] * 32, "input_type": "query"},
+    ),
     "ranking": ("/v1/ranking", {"query": {"text": "What eases pain?"}, "passages": [{"text": "Aspirin."}] * 32}),
     "chat": (
         "/v1/chat/completions",
