@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import sys
 
 from servers import APIS, ROOT, Gateway
 from waiting import PATIENCE
@@ -33,3 +34,8 @@ def test_curl_examples(stack: Gateway) -> None:
     assert len(embedding["data"][0]["embedding"]) == 384
     assert [rank["index"] for rank in ranking["rankings"]] == [1, 0]
     assert chat["choices"][0]["message"]["content"] == "The SMILES is Cn1c(=O)c2c(ncn2C)n(C)c1=O. It has 2 rings."
+
+
+def test_figures_and_plot_are_those_of_the_measurements() -> None:
+    done = subprocess.run([sys.executable, "-m", "scripts.readme"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
