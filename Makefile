@@ -26,6 +26,8 @@ CLIENTS := .venv-stack-0.0.41/stamp .venv-stack-0.2.12/stamp .venv-rerank/stamp 
 JAVASCRIPT := .venv-javascript/stamp
 # Other versions of Python and NumPy that our Python code in Triton must run on: test_pythons.py.
 PYTHONS := .venv-numpy2/stamp .venv-python312/stamp
+# Programs that check the chart, the compose file and the release.
+DEPLOY_TOOLS := .cache/cluster/helm .cache/deploy/kube-score .cache/deploy/compose .cache/release/cyclonedx-gomod
 # A Python of the version in the image retort-triton, if this machine has one.
 PYTHON312 = $(shell for p in python3.12 /usr/bin/python3.12 $$HOME/.pyenv/versions/3.12.*/bin/python3.12; do \
 	$$p -c 'import sys, venv, ensurepip; sys.exit(sys.version_info[:2] != (3, 12))' 2>/dev/null && echo $$p && break; done)
@@ -55,6 +57,9 @@ bin/retort: deps tools
 test: test-deps tools .venv-tests/stamp $(CLIENTS) $(JAVASCRIPT) $(PYTHONS) ## run every test, with a real Triton of its own
 	@$(GO) vet -trimpath ./...
 	@$(TRITON) --scratch --control explicit -- $(MAKE) test-go test-python
+
+.PHONY: environments
+environments: .venv-tests/stamp .venv-lint/stamp .venv-deploy/stamp .venv-train/stamp $(CLIENTS) $(JAVASCRIPT) $(PYTHONS) $(DEPLOY_TOOLS) ## install everything that the checks of .ci/run need inside the checkout; with -j2, two at a time
 
 .PHONY: test-go
 test-go: ## Go tests with the race detector; against a real Triton where RETORT_TEST_TRITON_URL is set
@@ -88,7 +93,6 @@ test-cluster: bin/retort .cache/cluster/controlplane .cache/cluster/helm ## the 
 	@GOBIN=$(CURDIR)/.cache/cluster $(GO) install -trimpath -ldflags='-s -w' helm.sh/helm/v3/cmd/helm@$(HELM_VERSION)
 
 DEPLOY_PACKAGES := prometheus mmdebstrap bubblewrap
-DEPLOY_TOOLS := .cache/cluster/helm .cache/deploy/kube-score .cache/deploy/compose .cache/release/cyclonedx-gomod
 
 .PHONY: test-chart
 test-chart: deps tools .venv-tests/stamp .venv-deploy/stamp $(DEPLOY_TOOLS) ## the part of test-deploy without servers: chart, Dockerfile, compose file, locked packages, two equal builds of the release (6 minutes; more to build its tools once)
