@@ -128,6 +128,9 @@ func (n *network) pad(x string) string { return n.gather(x, n.cells.tokenIndex, 
 func (n *network) states() string {
 	n.findCells()
 	x := n.unpad(n.embeddings())
+	if n.err != nil { // the sizes of config.json are not those of the tensors
+		return ""
+	}
 	// -1e4 is added to the attention scores of padding: softmax then returns 0 exactly, and it fits in 16 bits.
 	mask := n.cast(n.reshape(n.mask, 0, 1, 1, -1), onnxFloat)
 	n.bias = n.op("Mul", n.op("Sub", mask, n.float32Scalar(1)), n.float32Scalar(1e4))
@@ -135,7 +138,9 @@ func (n *network) states() string {
 		n.bias = n.op("Add", n.bias, n.relativeBias())
 	}
 	for i := range n.folder.Layers {
-		x = n.layer(x, i)
+		if x = n.layer(x, i); n.err != nil { // num_hidden_layers may be any number
+			return ""
+		}
 	}
 	if n.family.lastNorm != "" {
 		x = n.layerNorm(x, n.prefix+n.family.lastNorm)

@@ -49,7 +49,7 @@ type modelConfig struct {
 
 // openFolder reads config.json.
 func openFolder(dir string) (*folder, error) {
-	f := &folder{dir: dir}
+	f := &folder{dir: dir, modelConfig: modelConfig{modernConfig: modernDefaults}}
 	ok, err := f.readJSON("config.json", &f.modelConfig)
 	if err != nil {
 		return nil, err
@@ -121,12 +121,16 @@ func (f *folder) checkEncoder() error {
 		return fmt.Errorf("config.json: %s %d is not a multiple of %s %d",
 			f.key("hidden_size"), c.HiddenSize, f.key("num_attention_heads"), c.Heads)
 	case c.HeadDim != 0 && c.HeadDim != c.HiddenSize/c.Heads:
-		return fmt.Errorf("config.json: head_dim %d is not hidden_size / num_attention_heads", c.HeadDim)
-	case f.family().rotary && c.Rope.check() != nil:
-		return c.Rope.check()
+		return fmt.Errorf("config.json: head_dim %d is not supported, only %s / %s = %d",
+			c.HeadDim, f.key("hidden_size"), f.key("num_attention_heads"), c.HiddenSize/c.Heads)
 	case f.family().rotary && c.HiddenSize/c.Heads%2 != 0:
-		return fmt.Errorf("config.json: %s %d gives heads an odd size, which cannot be rotated",
-			f.key("num_attention_heads"), c.Heads)
+		return fmt.Errorf("config.json: %s %d with %s %d gives heads an odd size, which rotary embeddings do not have",
+			f.key("num_attention_heads"), c.Heads, f.key("hidden_size"), c.HiddenSize)
+	case f.family().rotary && c.checkRope() != nil:
+		return c.checkRope()
+	case !f.family().rotary && f.maxPositions() < 1:
+		return fmt.Errorf("config.json: max_position_embeddings %d with pad_token_id %d leaves no position for a token",
+			c.MaxPositions, f.padID())
 	case c.checkModern() != nil:
 		return c.checkModern()
 	case c.Layers < 1 || c.IntermediateSize < 1:

@@ -16,6 +16,11 @@ type modernConfig struct {
 	ClassifierPooling string   `json:"classifier_pooling"`
 }
 
+// modernDefaults has the values that ModernBertConfig of transformers gives missing keys.
+var modernDefaults = modernConfig{
+	LocalAttention: 128, GlobalEvery: 3, GlobalTheta: 160_000, LocalTheta: 10_000, ClassifierPooling: "cls",
+}
+
 // The values of layer_types.
 const (
 	fullAttention    = "full_attention"
@@ -30,17 +35,17 @@ func (c *modelConfig) isLocal(layer int) bool {
 	case len(c.LayerTypes) > 0:
 		return c.LayerTypes[layer] == slidingAttention
 	}
-	return layer%cmp.Or(c.GlobalEvery, 3) != 0
+	return layer%c.GlobalEvery != 0
 }
 
 // window returns the largest distance at which a token attends to another in a local layer.
-func (c *modelConfig) window() int { return cmp.Or(c.LocalAttention, 128) / 2 }
+func (c *modelConfig) window() int { return c.LocalAttention / 2 }
 
 func modernRope(c *modelConfig, layer int) float64 {
 	if c.isLocal(layer) {
-		return cmp.Or(c.Rope.Sliding.Theta, c.LocalTheta, 10_000)
+		return cmp.Or(c.Rope.Sliding.Theta, c.LocalTheta)
 	}
-	return cmp.Or(c.Rope.Full.Theta, c.GlobalTheta, 160_000)
+	return cmp.Or(c.Rope.Full.Theta, c.GlobalTheta)
 }
 
 // checkModern refuses settings of ModernBERT that buildGraph cannot build.
@@ -52,13 +57,13 @@ func (c *modelConfig) checkModern() error {
 	case len(c.LayerTypes) > 0 && (len(c.LayerTypes) != c.Layers || slices.ContainsFunc(c.LayerTypes, unknown)):
 		return fmt.Errorf("config.json: layer_types %v must be %s or %s for each of %d layers",
 			c.LayerTypes, fullAttention, slidingAttention, c.Layers)
-	case c.LocalAttention < 0 || c.GlobalEvery < 0:
+	case c.LocalAttention < 1 || c.GlobalEvery < 1:
 		return fmt.Errorf("config.json: local_attention %d and global_attn_every_n_layers %d must be positive",
 			c.LocalAttention, c.GlobalEvery)
-	case !slices.Contains([]string{"", "cls", "mean"}, c.ClassifierPooling):
+	case !slices.Contains([]string{"cls", "mean"}, c.ClassifierPooling):
 		return fmt.Errorf("config.json: classifier_pooling %q is not supported, only cls and mean", c.ClassifierPooling)
 	}
-	return cmp.Or(c.Rope.Full.check(), c.Rope.Sliding.check())
+	return nil
 }
 
 // localBias is bias with -1e4 also for tokens outside the window of the query, [batch, 1, tokens, tokens].
@@ -77,8 +82,7 @@ func (n *network) localBias() string {
 // modernClassifier is ModernBERT's head: a dense layer with GELU and a normalization, and a projection to the logit.
 func modernClassifier(n *network, states string) string {
 	size := n.folder.HiddenSize
-	mode := cmp.Or(n.folder.ClassifierPooling, "cls")
-	pooled := n.reshape(n.poolTokens(states, n.mask, mode), 0, -1)
+	pooled := n.reshape(n.poolTokens(states, n.mask, n.folder.ClassifierPooling), 0, -1)
 	hidden := n.layerNorm(gelu(n.graph, n.layerLinear(pooled, "head.dense", size, size)), "head.norm")
 	return n.linear(hidden, "classifier", size, 1)
 }

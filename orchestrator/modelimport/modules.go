@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -13,7 +14,7 @@ var modes = []string{"cls", "mean", "max", "weightedmean", "lasttoken"}
 
 // dense is a linear layer after pooling, with its activation: Identity or Tanh.
 type dense struct {
-	name       string
+	name       string // prefix of the tensors in the graph
 	in, out    int
 	weight     []float32 // [in, out]
 	bias       []float32 // [out], or nil
@@ -47,6 +48,9 @@ func (r *recipe) readModules(f *folder, o Options) error {
 			return fmt.Errorf("modules.json: module %d is %s (%s), which is not supported, only "+
 				"Transformer, Pooling, any number of Dense, and Normalize in this order", i, kind, m.Path)
 		}
+		if i > 0 && !filepath.IsLocal(m.Path) {
+			return fmt.Errorf("modules.json: module %d has path %q, which is outside the folder", i, m.Path)
+		}
 		switch kind {
 		case "Pooling":
 			if r.pooling, err = readPooling(f, m.Path); err != nil && o.Pooling == "" {
@@ -57,6 +61,7 @@ func (r *recipe) readModules(f *folder, o Options) error {
 			if err != nil {
 				return fmt.Errorf("%s: %w", m.Path, err)
 			}
+			d.name = fmt.Sprintf("modules.%d", i) // not the path, which two modules may share
 			r.dense = append(r.dense, d)
 			width = d.out
 		case "Normalize":
@@ -158,7 +163,7 @@ func readDense(f *folder, path string, width int) (*dense, error) {
 		return nil, err
 	}
 	defer s.close()
-	d := &dense{name: path, in: c.In, out: c.Out, activation: activation}
+	d := &dense{in: c.In, out: c.Out, activation: activation}
 	weight, err := s.floats("linear.weight", int64(c.Out), int64(c.In))
 	if err != nil {
 		return nil, err

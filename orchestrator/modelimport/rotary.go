@@ -1,6 +1,7 @@
 package modelimport
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 )
@@ -19,10 +20,25 @@ type ropes struct {
 }
 
 func (r rope) check() error {
-	if r.Type != "" && r.Type != "default" {
+	switch {
+	case r.Type != "" && r.Type != "default":
 		return fmt.Errorf("config.json: rope_parameters: rope_type %q is not supported, only default", r.Type)
+	case r.Theta < 0:
+		return fmt.Errorf("config.json: rope_parameters: rope_theta %g must be positive", r.Theta)
 	}
 	return nil
+}
+
+// checkRope refuses settings of rotary embeddings that rotation does not support.
+func (c *modelConfig) checkRope() error {
+	for key, base := range map[string]float64{
+		"rotary_emb_base": c.RotaryBase, "global_rope_theta": c.GlobalTheta, "local_rope_theta": c.LocalTheta,
+	} {
+		if base < 0 {
+			return fmt.Errorf("config.json: %s %g must be positive", key, base)
+		}
+	}
+	return cmp.Or(c.Rope.check(), c.Rope.Full.check(), c.Rope.Sliding.check())
 }
 
 // rotation has the cosines and sines of the angles by which positions rotate queries and keys (arXiv:2104.09864),
