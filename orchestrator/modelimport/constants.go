@@ -43,7 +43,7 @@ const maxDepth = 8
 // floats returns a value, if it is constant.
 func (c *constants) floats(name string) (constant, bool) { return c.evaluate(name, maxDepth) }
 
-// evaluate is floats for a value with at most depth operators behind it.
+// evaluate is floats for a value that at most depth nested operators compute.
 func (c *constants) evaluate(name string, depth int) (constant, bool) {
 	if t, ok := c.initializers[name]; ok {
 		return decodeTensor(t)
@@ -72,7 +72,7 @@ func (c *constants) evaluate(name string, depth int) (constant, bool) {
 	return constant{}, false
 }
 
-// transpose evaluates the transpose of a matrix.
+// transpose evaluates a Transpose of a matrix.
 func (c *constants) transpose(node *onnxpb.NodeProto, depth int) (constant, bool) {
 	from, ok := c.evaluate(node.Input[0], depth)
 	order := attribute(node, "perm").GetInts()
@@ -88,7 +88,7 @@ func (c *constants) transpose(node *onnxpb.NodeProto, depth int) (constant, bool
 	return to, true
 }
 
-// scale evaluates the product of a matrix and a number, or a number per row or column.
+// scale evaluates a Mul of a matrix [rows, columns] and a scale: one number, or one per row or column.
 func (c *constants) scale(node *onnxpb.NodeProto, depth int) (constant, bool) {
 	matrix, ok1 := c.evaluate(node.Input[0], depth)
 	factor, ok2 := c.evaluate(node.Input[1], depth)

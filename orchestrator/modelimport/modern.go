@@ -8,7 +8,7 @@ import (
 
 // modernConfig has the members of config.json that only ModernBERT has.
 type modernConfig struct {
-	LocalAttention    int      `json:"local_attention"` // tokens of a window, half of them before the query
+	LocalAttention    int      `json:"local_attention"` // size of the window in tokens: half before the query, half after it
 	GlobalEvery       int      `json:"global_attn_every_n_layers"`
 	LayerTypes        []string `json:"layer_types"`
 	GlobalTheta       float64  `json:"global_rope_theta"`
@@ -27,7 +27,7 @@ const (
 	slidingAttention = "sliding_attention"
 )
 
-// isLocal reports whether the tokens of a layer attend only to the tokens of a window around them.
+// isLocal reports whether a layer has sliding-window attention.
 func (c *modelConfig) isLocal(layer int) bool {
 	switch {
 	case c.ModelType != "modernbert":
@@ -38,17 +38,17 @@ func (c *modelConfig) isLocal(layer int) bool {
 	return layer%c.GlobalEvery != 0
 }
 
-// window returns the largest distance at which a token attends to another in a local layer.
+// window returns the largest distance of query and key in a local layer, in tokens.
 func (c *modelConfig) window() int { return c.LocalAttention / 2 }
 
-func modernRope(c *modelConfig, layer int) float64 {
+func modernRopeBase(c *modelConfig, layer int) float64 {
 	if c.isLocal(layer) {
 		return cmp.Or(c.Rope.Sliding.Theta, c.LocalTheta)
 	}
 	return cmp.Or(c.Rope.Full.Theta, c.GlobalTheta)
 }
 
-// checkModern refuses settings of ModernBERT that buildGraph cannot build.
+// checkModern refuses settings of ModernBERT that buildGraph does not support.
 func (c *modelConfig) checkModern() error {
 	unknown := func(t string) bool { return t != fullAttention && t != slidingAttention }
 	switch {
@@ -66,7 +66,7 @@ func (c *modelConfig) checkModern() error {
 	return nil
 }
 
-// localBias is bias with -1e4 also for tokens outside the window of the query, [batch, 1, tokens, tokens].
+// localBias returns the bias of local layers: bias, and -1e4 for keys outside the window. [batch, 1, queries, keys]
 func (n *network) localBias() string {
 	if n.cachedLocalBias == "" {
 		keys := n.reshape(n.cells.positions, 1, -1)
@@ -79,7 +79,8 @@ func (n *network) localBias() string {
 	return n.cachedLocalBias
 }
 
-// modernClassifier is ModernBERT's head: a dense layer with GELU and a normalization, and a projection to the logit.
+// modernClassifier is the head of ModernBertForSequenceClassification: pooling, a dense layer with GELU and layer
+// normalization, and a projection to the logit.
 func modernClassifier(n *network, states string) string {
 	size := n.folder.HiddenSize
 	pooled := n.reshape(n.poolTokens(states, n.mask, n.folder.ClassifierPooling), 0, -1)

@@ -11,7 +11,7 @@ import (
 
 // recipe is what the folder says beyond its weights, with the options applied.
 type recipe struct {
-	pooling                    string   // see modes
+	pooling                    string   // see poolingModes
 	dense                      []*dense // after pooling, in order
 	normalize                  bool
 	maxLength                  int    // of a row, in tokens
