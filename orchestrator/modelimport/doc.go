@@ -9,8 +9,7 @@
 // its matrix products in int8.
 //
 // A folder that cannot be served as its authors intended is refused, with an error that names the file and the key: an
-// entry that is nearly right is wrong. The folder is not trusted: sizes, offsets and paths that make no sense are
-// refused too.
+// entry that is nearly right is wrong. The folder is not trusted: impossible sizes, offsets and paths are refused too.
 //
 // Terms:
 //
