@@ -19,30 +19,30 @@ type versionCommand struct {
 
 // Run prints what identifies the program and the entries of the model repository.
 func (c versionCommand) Run(p *command.Process, config *Config) error {
-	info, _ := debug.ReadBuildInfo() // nil without one
-	d := versionInfo{Version: version, Commit: commitOf(info), Go: "unknown", Repository: config.ModelRepository}
-	if info != nil {
-		d.Go = info.GoVersion
+	build, _ := debug.ReadBuildInfo() // nil in a program that was built without modules
+	info := versionInfo{Version: version, Commit: commitOf(build), Go: "unknown", Repository: config.ModelRepository}
+	if build != nil {
+		info.Go = build.GoVersion
 	}
 	var err error
-	if d.Models, err = manifest.Read(d.Repository); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if info.Models, err = manifest.Read(info.Repository); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	if c.JSON {
-		return json.NewEncoder(p.Stdout).Encode(d)
+		return json.NewEncoder(p.Stdout).Encode(info)
 	}
-	return d.print(p.Stdout)
+	return info.print(p.Stdout)
 }
 
 // commitOf returns the commit that the program was built from, with "+changes" if there were uncommitted changes, or
-// "unknown". info is nil without build information.
-func commitOf(info *debug.BuildInfo) string {
+// "unknown". The linker's value (main.commit) takes precedence over the build information, which may be nil.
+func commitOf(build *debug.BuildInfo) string {
 	if commit != "" {
 		return commit
 	}
 	settings := map[string]string{}
-	if info != nil {
-		for _, s := range info.Settings {
+	if build != nil {
+		for _, s := range build.Settings {
 			settings[s.Key] = s.Value
 		}
 	}
@@ -65,19 +65,19 @@ type versionInfo struct {
 	Models     []manifest.Entry `json:"models"` // nil if the repository does not exist
 }
 
-// print writes it as lines of text. The first one is "retort VERSION".
-func (d versionInfo) print(to io.Writer) error {
+// print writes a table as text. Its first line is "retort VERSION".
+func (info versionInfo) print(to io.Writer) error {
 	table := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(table, "retort %s\ncommit\t%s\ngo\t%s\n", d.Version, d.Commit, d.Go)
+	fmt.Fprintf(table, "retort %s\ncommit\t%s\ngo\t%s\n", info.Version, info.Commit, info.Go)
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	if d.Models == nil {
-		_, err := fmt.Fprintf(to, "models: the folder %s does not exist\n", d.Repository)
+	if info.Models == nil {
+		_, err := fmt.Fprintf(to, "models: the folder %s does not exist\n", info.Repository)
 		return err
 	}
-	fmt.Fprintf(table, "models in %s:\n", d.Repository)
-	for _, m := range d.Models {
+	fmt.Fprintf(table, "models in %s:\n", info.Repository)
+	for _, m := range info.Models {
 		fmt.Fprintf(table, "%s\t%s\tsha256:%s\t%s\n", m.Name, m.ID, m.SHA256, m.State)
 	}
 	return table.Flush()

@@ -37,7 +37,7 @@ func TestVersionNamesTheEntries(t *testing.T) {
 	}
 	text := printVersion(t, repository)
 	if line := "one  tests/one  sha256:" + entries[0].SHA256 + "  unlisted\n"; !strings.HasSuffix(text, line) {
-		t.Errorf("%s does not end with %s", text, line)
+		t.Errorf("output %q does not end with %q", text, line)
 	}
 	var info versionInfo
 	if err := json.Unmarshal([]byte(printVersion(t, repository, "--json")), &info); err != nil {
@@ -68,15 +68,15 @@ func TestCommitOf(t *testing.T) {
 		"abc+changes": {Settings: []debug.BuildSetting{revision, {Key: "vcs.modified", Value: "true"}}},
 	} {
 		if now := commitOf(info); now != want {
-			t.Errorf("%s instead of %s", now, want)
+			t.Errorf("commit %s, want %s", now, want)
 		}
 	}
 	if now := commitOf(nil); now != "unknown" {
-		t.Errorf("%s without build information", now)
+		t.Errorf("commit %s without build information, want unknown", now)
 	}
 	commit = "linked"
 	t.Cleanup(func() { commit = "" })
 	if now := commitOf(&debug.BuildInfo{Settings: []debug.BuildSetting{revision}}); now != "linked" {
-		t.Errorf("%s instead of the linker's", now)
+		t.Errorf("commit %s, want linked, the value of the linker", now)
 	}
 }

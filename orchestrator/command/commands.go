@@ -31,7 +31,8 @@ type Commands struct {
 	Chat      chatCommand      `cmd:"" group:"Texts and images" help:"Ask questions, also about images."`
 }
 
-// settingsCommands are the commands whose --help lists the gateway's settings, which are more than a hundred.
+// settingsCommands are the commands that use the gateway's settings, of which there are more than a hundred. Only their
+// --help lists all of them.
 var settingsCommands = map[string]bool{"serve": true, "check-config": true, "healthcheck": true}
 
 // PrintHelp prints the help of the program or of a command.
@@ -48,7 +49,8 @@ func PrintHelp(options kong.HelpOptions, ctx *kong.Context) error {
 	return kong.DefaultHelpPrinter(options, ctx)
 }
 
-// hideSettings hides the settings from help, except those with the given names. They are still accepted.
+// hideSettings removes the settings from the help, except those with the given names. The command line still accepts
+// them.
 func hideSettings(app *kong.Application, except ...string) {
 	for _, flag := range app.Flags {
 		if flag.Name != "help" && !slices.Contains(except, flag.Name) {

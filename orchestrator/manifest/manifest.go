@@ -1,8 +1,9 @@
 // Package manifest identifies the entries of a model repository by their files.
 //
-// The digest of an entry is the SHA-256 of the output of sha256sum for its files, sorted by path. It leaves out files
-// that do not affect the outputs: pages (*.md), *.pyc, Thumbs.db, and hidden files and folders. manifest.json in the
-// model repository and the bill of materials of a release have the same digests: scripts/lint/manifest.py.
+// The digest of an entry is the SHA-256 of the lines that sha256sum prints for its files, sorted by path. It excludes
+// files that do not affect the results of the entry: *.md, *.pyc, Thumbs.db, and hidden files and folders.
+// scripts/lint/manifest.py computes the same digests for manifest.json, a file of the model repository, and for the
+// bill of materials of a release.
 package manifest
 
 import (
@@ -30,21 +31,21 @@ type Entry struct {
 	State  State  `json:"state"`
 }
 
-// State says whether manifest.json has the digest of an entry.
+// State is the result of looking up an entry in manifest.json.
 type State string
 
 const (
-	Recorded State = "recorded" // the files are those that the manifest records for this id
-	Changed  State = "changed"  // the manifest has the entry, with other files or another id
-	Unlisted State = "unlisted" // the manifest does not have the entry, or there is no manifest
+	Recorded State = "recorded" // the manifest has this digest for this name and id
+	Changed  State = "changed"  // the manifest has the name, but with other digests or another id
+	Unlisted State = "unlisted" // the manifest does not have the name, or there is no manifest
 )
 
-// Read returns the entries of a repository, the folders with a config.pbtxt, sorted by name.
+// Read returns the entries of a model repository, sorted by name. An entry is a folder with a config.pbtxt.
 func Read(repository string) ([]Entry, error) {
-	if _, err := os.Stat(repository); err != nil { // Glob ignores such errors
+	if _, err := os.Stat(repository); err != nil { // Glob ignores errors of the file system
 		return nil, err
 	}
-	configs, err := filepath.Glob(filepath.Join(escape(repository), "*", "config.pbtxt"))
+	configs, err := filepath.Glob(filepath.Join(escapeGlob(repository), "*", "config.pbtxt"))
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +60,7 @@ func Read(repository string) ([]Entry, error) {
 		if entry.ID, err = publicID(config, entry.Name); err != nil {
 			return nil, err
 		}
-		if entry.SHA256, err = digest(os.DirFS(folder)); err != nil {
+		if entry.SHA256, err = computeDigest(os.DirFS(folder)); err != nil {
 			return nil, fmt.Errorf("%s: %w", folder, err)
 		}
 		entry.State = recorded.stateOf(entry)
@@ -68,26 +69,26 @@ func Read(repository string) ([]Entry, error) {
 	return entries, nil
 }
 
-// escape returns a pattern of filepath.Glob that matches only a path.
-func escape(path string) string {
+// escapeGlob escapes a path for filepath.Glob, so that the pattern matches this path only.
+func escapeGlob(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
-// publicID returns the id that clients know the entry by.
-func publicID(config, name string) (string, error) {
-	text, err := os.ReadFile(config)
+// publicID returns the id that clients send as model, by default the name of the entry.
+func publicID(configFile, name string) (string, error) {
+	text, err := os.ReadFile(configFile)
 	if err != nil {
 		return "", err
 	}
-	parsed, err := triton.ParseConfig(text)
+	config, err := triton.ParseConfig(text)
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", config, err)
+		return "", fmt.Errorf("%s: %w", configFile, err)
 	}
-	return (&triton.Model{Name: name, Config: parsed}).PublicID(), nil
+	return (&triton.Model{Name: name, Config: config}).PublicID(), nil
 }
 
-// digest returns the digest of an entry's files.
-func digest(files fs.FS) (string, error) {
+// computeDigest returns the digest of an entry, given its folder.
+func computeDigest(files fs.FS) (string, error) {
 	var paths []string
 	err := fs.WalkDir(files, ".", func(name string, file fs.DirEntry, err error) error {
 		switch {
@@ -113,15 +114,15 @@ func digest(files fs.FS) (string, error) {
 	slices.Sort(paths)
 	sum := sha256.New()
 	for _, name := range paths {
-		if err := writeLine(sum, files, name); err != nil {
+		if err := writeSum(sum, files, name); err != nil {
 			return "", err
 		}
 	}
 	return fmt.Sprintf("%x", sum.Sum(nil)), nil
 }
 
-// writeLine writes the line of sha256sum for a file.
-func writeLine(to io.Writer, files fs.FS, name string) error {
+// writeSum writes the line that sha256sum prints for a file.
+func writeSum(to io.Writer, files fs.FS, name string) error {
 	file, err := files.Open(name)
 	if err != nil {
 		return err
@@ -135,12 +136,12 @@ func writeLine(to io.Writer, files fs.FS, name string) error {
 	return err
 }
 
-// records holds the digests of manifest.json, oldest first, by id and name of the entry.
+// records are the digests of manifest.json by public id and name of the entry, oldest first.
 type records map[string]map[string][]struct {
 	Digest string `json:"digest"`
 }
 
-// readRecords reads a manifest. It returns no records if there is none.
+// readRecords reads manifest.json. It returns nil if there is no such file.
 func readRecords(file string) (records, error) {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -12,7 +12,7 @@ import (
 
 const shipped = "../../model_repository"
 
-// The digests of the shipped entries are those that scripts/lint/manifest.py has recorded.
+// The digests of the shipped entries equal the latest ones that scripts/lint/manifest.py has written to manifest.json.
 func TestShippedEntries(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(shipped, "manifest.json"))
 	if err != nil {
@@ -37,18 +37,18 @@ func TestShippedEntries(t *testing.T) {
 			continue
 		}
 		if e.ID != want.ID || e.State != manifest.Recorded {
-			t.Errorf("%s: %+v instead of %s, recorded", e.Name, e, want.ID)
+			t.Errorf("%s: got %+v, want id %s and state recorded", e.Name, e, want.ID)
 		}
 	}
 	for name, want := range recorded.Entries {
 		history := recorded.IDs[want.ID][name]
 		if latest := history[len(history)-1].Digest; digests[name] != latest {
-			t.Errorf("%s: %q instead of %s", name, digests[name], latest)
+			t.Errorf("%s: digest %q, want %s", name, digests[name], latest)
 		}
 	}
 }
 
-// A digest depends on the files that may affect the outputs, and on no others.
+// A digest depends on the files that may affect the results of the entry, and on no others.
 func TestDigest(t *testing.T) {
 	repository := t.TempDir()
 	write(t, repository, "one/config.pbtxt", `name: "one" parameters { key: "model_id" value { string_value: "tests/one" } }`)
@@ -95,7 +95,7 @@ func TestStates(t *testing.T) {
 	} {
 		write(t, repository, "manifest.json", text)
 		if now := read(t, repository)[0].State; now != want {
-			t.Errorf("%s: %s instead of %s", text, now, want)
+			t.Errorf("manifest %s: state %s, want %s", text, now, want)
 		}
 	}
 }

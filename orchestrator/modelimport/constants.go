@@ -36,13 +36,21 @@ func newConstants(g *onnxpb.GraphProto) *constants {
 	return c
 }
 
+// maxDepth is the largest number of operators between an initializer and the weights that it stores. The limit ends
+// cycles, and products of products, whose evaluation would take time that grows exponentially with their number.
+const maxDepth = 8
+
 // floats returns a value, if it is constant.
-func (c *constants) floats(name string) (constant, bool) {
+func (c *constants) floats(name string) (constant, bool) { return c.evaluate(name, maxDepth) }
+
+// evaluate is floats for a value that at most depth nested operators compute.
+func (c *constants) evaluate(name string, depth int) (constant, bool) {
 	if t, ok := c.initializers[name]; ok {
 		return decodeTensor(t)
 	}
 	node, ok := c.producers[name]
-	if !ok {
+	inputs := map[string]int{"Identity": 1, "Cast": 1, "Transpose": 1, "Mul": 2}
+	if !ok || depth == 0 || len(node.Input) < inputs[node.GetOpType()] {
 		return constant{}, false
 	}
 	switch node.GetOpType() {
@@ -51,22 +59,22 @@ func (c *constants) floats(name string) (constant, bool) {
 			return decodeTensor(t)
 		}
 	case "Identity":
-		return c.floats(node.Input[0])
+		return c.evaluate(node.Input[0], depth-1)
 	case "Cast":
 		if attribute(node, "to").GetI() == onnxFloat {
-			return c.floats(node.Input[0])
+			return c.evaluate(node.Input[0], depth-1)
 		}
 	case "Transpose":
-		return c.transpose(node)
+		return c.transpose(node, depth-1)
 	case "Mul":
-		return c.scale(node)
+		return c.scale(node, depth-1)
 	}
 	return constant{}, false
 }
 
-// transpose evaluates the transpose of a matrix.
-func (c *constants) transpose(node *onnxpb.NodeProto) (constant, bool) {
-	from, ok := c.floats(node.Input[0])
+// transpose evaluates a Transpose of a matrix.
+func (c *constants) transpose(node *onnxpb.NodeProto, depth int) (constant, bool) {
+	from, ok := c.evaluate(node.Input[0], depth)
 	order := attribute(node, "perm").GetInts()
 	if !ok || len(from.shape) != 2 || (order != nil && !slices.Equal(order, []int64{1, 0})) {
 		return constant{}, false
@@ -80,10 +88,10 @@ func (c *constants) transpose(node *onnxpb.NodeProto) (constant, bool) {
 	return to, true
 }
 
-// scale evaluates the product of a matrix and a number, or a number per row or column.
-func (c *constants) scale(node *onnxpb.NodeProto) (constant, bool) {
-	matrix, ok1 := c.floats(node.Input[0])
-	factor, ok2 := c.floats(node.Input[1])
+// scale evaluates a Mul of a matrix [rows, columns] and a scale: one number, or one per row or column.
+func (c *constants) scale(node *onnxpb.NodeProto, depth int) (constant, bool) {
+	matrix, ok1 := c.evaluate(node.Input[0], depth)
+	factor, ok2 := c.evaluate(node.Input[1], depth)
 	if !ok1 || !ok2 {
 		return constant{}, false
 	}

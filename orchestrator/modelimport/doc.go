@@ -9,13 +9,13 @@
 // its matrix products in int8.
 //
 // A folder that cannot be served as its authors intended is refused, with an error that names the file and the key: an
-// entry that is nearly right is wrong.
+// entry that is nearly right is wrong. The folder is not trusted: impossible sizes, offsets and paths are refused too.
 //
 // Terms:
 //
 //	family  the model types with the same architecture and names of tensors
 //	entry   a folder of the model repository, see orchestrator/docs/operate/MODELS.md
-//	recipe  what the folder says beyond its encoder: pooling, dense layers, prefixes, lengths
+//	recipe  what turns the encoder's states into the model's answer: pooling, dense layers, prefixes, longest row
 //	states  the hidden states of tokens: [batch, tokens, hidden]
-//	cell    a place of the padded batch [batch, tokens], which holds a token or padding
+//	cell    an element of the padded batch [batch, tokens]: a token or padding
 package modelimport

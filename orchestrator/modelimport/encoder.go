@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// network builds the encoder of a folder in a graph. After an error, which err keeps, the graph is meaningless.
+// network builds the encoder of a folder in a graph. err is its first error; after it, the graph is invalid.
 type network struct {
 	*graph
 	folder *folder
@@ -30,7 +30,7 @@ type cells struct {
 	tokenIndex string // int64 [batch, tokens]: the index of each cell in tokens; padding repeats the token before it
 }
 
-// tensor reads weights. It also knows the names that files from the time of TensorFlow have.
+// tensor reads weights. In files converted from TensorFlow, LayerNorm's weight and bias are named gamma and beta.
 func (n *network) tensor(name string, shape ...int64) []float32 {
 	if n.err != nil {
 		return nil
@@ -46,7 +46,7 @@ func (n *network) tensor(name string, shape ...int64) []float32 {
 	return values
 }
 
-// param returns weights in 32 bits.
+// param adds weights to the graph, and returns them in 32 bits.
 func (n *network) param(name string, shape ...int64) string {
 	values := n.tensor(name, shape...)
 	return n.widen(n.weight(name, shape, values))
@@ -64,7 +64,7 @@ func (n *network) linear(x, name string, in, out int) string {
 	return n.op("Add", n.product(x, name, in, out, 0, 1), n.param(name+".bias", int64(out)))
 }
 
-// layerLinear is linear for the layers of the encoder, which may have no b.
+// layerLinear is linear, without b in families that have none in their layers.
 func (n *network) layerLinear(x, name string, in, out int) string {
 	if n.family.noBias {
 		n.refuseBias(name)
@@ -73,21 +73,21 @@ func (n *network) layerLinear(x, name string, in, out int) string {
 	return n.linear(x, name, in, out)
 }
 
-// product is x·Wᵀ, where W is one of several matrices of the same size in a tensor.
-func (n *network) product(x, name string, in, out, number, matrices int) string {
+// product is x·Wᵀ, where W is number index of the matrices [out, in] that are stacked in one tensor.
+func (n *network) product(x, name string, in, out, index, matrices int) string {
 	values := n.tensor(name+".weight", int64(matrices*out), int64(in))
 	if n.err != nil {
 		return ""
 	}
 	stored := name + ".weight"
 	if matrices > 1 {
-		stored = fmt.Sprintf("%s.%d", stored, number)
+		stored = fmt.Sprintf("%s.%d", stored, index)
 	}
-	values = transposed(values[number*out*in:(number+1)*out*in], out, in)
+	values = transposed(values[index*out*in:(index+1)*out*in], out, in)
 	return n.op("MatMul", x, n.widen(n.weight(stored, []int64{int64(in), int64(out)}, values)))
 }
 
-// refuseBias refuses weights with a bias that the family does not have.
+// refuseBias sets err if the weights have a bias for a linear map of a family that has none.
 func (n *network) refuseBias(name string) {
 	if t, ok := n.source.tensors[name+".bias"]; ok && n.err == nil {
 		n.err = fmt.Errorf("%s: tensor %s.bias is not supported: the linear maps of %s have no bias",
@@ -128,6 +128,9 @@ func (n *network) pad(x string) string { return n.gather(x, n.cells.tokenIndex, 
 func (n *network) states() string {
 	n.findCells()
 	x := n.unpad(n.embeddings())
+	if n.err != nil { // the sizes of config.json are not those of the tensors
+		return ""
+	}
 	// -1e4 is added to the attention scores of padding: softmax then returns 0 exactly, and it fits in 16 bits.
 	mask := n.cast(n.reshape(n.mask, 0, 1, 1, -1), onnxFloat)
 	n.bias = n.op("Mul", n.op("Sub", mask, n.float32Scalar(1)), n.float32Scalar(1e4))
@@ -135,10 +138,12 @@ func (n *network) states() string {
 		n.bias = n.op("Add", n.bias, n.relativeBias())
 	}
 	for i := range n.folder.Layers {
-		x = n.layer(x, i)
+		if x = n.layer(x, i); n.err != nil { // num_hidden_layers may be any number
+			return ""
+		}
 	}
-	if n.family.lastNorm != "" {
-		x = n.layerNorm(x, n.prefix+n.family.lastNorm)
+	if n.family.finalNorm != "" {
+		x = n.layerNorm(x, n.prefix+n.family.finalNorm)
 	}
 	return n.pad(x)
 }
@@ -146,10 +151,10 @@ func (n *network) states() string {
 // embeddings returns the sum of the embeddings of words and, in some families, token types and positions, normalized.
 func (n *network) embeddings() string {
 	c := n.folder
-	x := n.embed(n.prefix+n.family.words, n.ids, c.VocabSize)
+	x := n.embed(n.prefix+n.family.wordTable, n.ids, c.VocabSize)
 	if n.family.tokenTypes {
 		types := n.int64Scalar(0)
-		if n.family.typesFromText && c.TypeVocabSize > 1 {
+		if n.family.typesFromInput && c.TypeVocabSize > 1 {
 			types = n.input(inputTypes)
 		}
 		x = n.op("Add", x, n.embed(n.prefix+"embeddings.token_type_embeddings.weight", types, c.TypeVocabSize))
@@ -158,13 +163,13 @@ func (n *network) embeddings() string {
 		table := n.prefix + "embeddings.position_embeddings.weight"
 		x = n.op("Add", x, n.embed(table, n.positions(), c.MaxPositions))
 	}
-	return n.layerNorm(x, n.prefix+n.family.wordsNorm)
+	return n.layerNorm(x, n.prefix+n.family.embeddingNorm)
 }
 
-// positions returns the positions of tokens: 0, 1, …, or, if they are counted from padID + 1, the numbers of the tokens
-// that are not padding (transformers, create_position_ids_from_input_ids).
+// positions returns the rows of the position table: 0, 1, …, or padID + 1, padID + 2, … for tokens and padID for
+// padding (create_position_ids_from_input_ids of transformers).
 func (n *network) positions() string {
-	if !n.family.positionsFromID {
+	if !n.family.positionsAfterPadID {
 		return n.cells.positions
 	}
 	padID := n.int64Scalar(int64(n.folder.padID()))
@@ -177,24 +182,25 @@ func (n *network) positions() string {
 func (n *network) layer(x string, i int) string {
 	c := n.folder
 	names := n.family.names
-	prefix := fmt.Sprintf("%s%s.%d.", n.prefix, n.family.layers, i)
+	prefix := fmt.Sprintf("%s%s.%d.", n.prefix, n.family.layerPrefix, i)
 	attention := func(x string) string {
-		return n.layerLinear(n.attention(x, prefix, i), prefix+names.mix, c.HiddenSize, c.HiddenSize)
+		return n.layerLinear(n.attention(x, prefix, i), prefix+names.attentionOut, c.HiddenSize, c.HiddenSize)
 	}
 	feedForward := func(x string) string { return n.feedForward(x, prefix) }
-	if n.family.lastNorm == "" {
-		x = n.layerNorm(n.op("Add", attention(x), x), prefix+names.mixNorm)
-		return n.layerNorm(n.op("Add", feedForward(x), x), prefix+names.outerNorm)
+	if n.family.finalNorm == "" {
+		x = n.layerNorm(n.op("Add", attention(x), x), prefix+names.attentionNorm)
+		return n.layerNorm(n.op("Add", feedForward(x), x), prefix+names.feedForwardNorm)
 	}
 	input := x
 	if i > 0 { // the embeddings are normalized already
-		input = n.layerNorm(x, prefix+names.mixNorm)
+		input = n.layerNorm(x, prefix+names.attentionNorm)
 	}
 	x = n.op("Add", attention(input), x)
-	return n.op("Add", feedForward(n.layerNorm(x, prefix+names.outerNorm)), x)
+	return n.op("Add", feedForward(n.layerNorm(x, prefix+names.feedForwardNorm)), x)
 }
 
-// feedForward is the network of two linear maps, the first of which may have a gate (arXiv:2002.05202).
+// feedForward is down(a(up(x))) with the activation a, or down(a(gate(x))·up(x)) in a family with gated linear units
+// (GeGLU and SwiGLU, arXiv:2002.05202).
 func (n *network) feedForward(x, prefix string) string {
 	c := n.folder
 	names := n.family.names
@@ -202,20 +208,20 @@ func (n *network) feedForward(x, prefix string) string {
 	size := c.IntermediateSize
 	var inner string
 	switch {
-	case names.fusedGate != "":
-		n.refuseBias(prefix + names.fusedGate)
-		gate := n.product(x, prefix+names.fusedGate, c.HiddenSize, size, 0, 2)
-		inner = n.op("Mul", activation(n.graph, gate), n.product(x, prefix+names.fusedGate, c.HiddenSize, size, 1, 2))
+	case names.gateUp != "":
+		n.refuseBias(prefix + names.gateUp)
+		gate := n.product(x, prefix+names.gateUp, c.HiddenSize, size, 0, 2)
+		inner = n.op("Mul", activation(n.graph, gate), n.product(x, prefix+names.gateUp, c.HiddenSize, size, 1, 2))
 	case names.gate != "":
 		gate := n.layerLinear(x, prefix+names.gate, c.HiddenSize, size)
-		inner = n.op("Mul", activation(n.graph, gate), n.layerLinear(x, prefix+names.inner, c.HiddenSize, size))
+		inner = n.op("Mul", activation(n.graph, gate), n.layerLinear(x, prefix+names.up, c.HiddenSize, size))
 	default:
-		inner = activation(n.graph, n.layerLinear(x, prefix+names.inner, c.HiddenSize, size))
+		inner = activation(n.graph, n.layerLinear(x, prefix+names.up, c.HiddenSize, size))
 	}
-	return n.layerLinear(inner, prefix+names.outer, size, c.HiddenSize)
+	return n.layerLinear(inner, prefix+names.down, size, c.HiddenSize)
 }
 
-// attention is softmax(QKᵀ/√d + bias)V of several heads.
+// attention is softmax(QKᵀ/√d + bias)V of several heads (arXiv:1706.03762), before the output projection.
 func (n *network) attention(x, prefix string, layer int) string {
 	names := n.family.names
 	heads := int64(n.folder.Heads)
@@ -224,17 +230,17 @@ func (n *network) attention(x, prefix string, layer int) string {
 	projections := []string{names.query, names.key, names.value}
 	project := func(i int) string { // [batch, tokens, heads, size of a head]
 		var projected string
-		if names.fused == "" {
+		if names.qkv == "" {
 			projected = n.layerLinear(x, prefix+projections[i], size, size)
 		} else {
-			n.refuseBias(prefix + names.fused)
-			projected = n.product(x, prefix+names.fused, size, size, i, len(projections))
+			n.refuseBias(prefix + names.qkv)
+			projected = n.product(x, prefix+names.qkv, size, size, i, len(projections))
 		}
 		return n.reshape(n.pad(projected), 0, 0, heads, headSize)
 	}
 	query, key, value := project(0), project(1), project(2)
 	if n.family.rotary {
-		r := n.rotation(n.family.rope(&n.folder.modelConfig, layer))
+		r := n.rotation(n.family.ropeBase(&n.folder.modelConfig, layer))
 		query, key = n.rotate(query, r), n.rotate(key, r)
 	}
 	bias := n.bias

@@ -9,44 +9,48 @@ import (
 	"strings"
 )
 
-// family is how the published code of a model type differs from that of the others.
+// family describes one architecture: the keys of config.json, the names of the tensors, and the parts of the network in
+// which it differs from the others.
 type family struct {
-	keys         map[string]string // of config.json: other names of BERT's keys, which may be used instead
-	fixed        map[string]any    // keys of config.json that must be missing, null or have this value
-	layerNormEps float32           // if the code has a constant instead of a key
+	aliases      map[string]string // keys that config.json may have instead of BERT's, by BERT's key
+	fixed        map[string]any    // keys of config.json with the only supported value; they may be missing or null
+	layerNormEps float32           // if the published code has a constant, else 0: layer_norm_eps of config.json
 
-	words, wordsNorm string // tensors of the embeddings
-	layers           string // prefix of the tensors of a layer, before its number
-	names            layerNames
-	noBias           bool // the linear maps of layers have no bias
-	noNormBias       bool // the layer normalizations have no bias
+	wordTable     string // name of the tensor of word embeddings
+	embeddingNorm string // layer normalization of the embeddings
+	layerPrefix   string // of the names of a layer's tensors, before its number
+	names         layerNames
+	noBias        bool // the linear maps of layers have no bias
+	noNormBias    bool // the layer normalizations have no bias
 
-	// lastNorm is the normalization after the last layer, in a family that normalizes the inputs of attention and
-	// feed-forward network (pre-norm). It is "" in a family that normalizes the residual sums after them (post-norm).
-	lastNorm string
+	// finalNorm is the normalization after the last layer of a pre-norm family, which normalizes the inputs of
+	// attention and feed-forward network. It is "" in a post-norm family, which normalizes the residual sums after
+	// them (arXiv:2002.04745).
+	finalNorm string
 
-	tokenTypes      bool // the embeddings have a table of token types
-	typesFromText   bool // token types tell the two texts of a pair apart; else all are 0
-	positionsFromID bool // positions are counted from the id of padding + 1, as in fairseq; else from 0
-	padID           int  // id of padding without pad_token_id in config.json
-	relativeBias    bool // attention scores depend on the distance of tokens
-	rotary          bool // positions rotate queries and keys, instead of a table of positions
+	tokenTypes          bool // the embeddings have a table of token types
+	typesFromInput      bool // token types are an input of the graph; else all are 0
+	positionsAfterPadID bool // the first token has position padID + 1, as in fairseq; else 0
+	padID               int  // default of pad_token_id
+	relativeBias        bool // attention scores have a bias that depends on the distance of two tokens: relativeBias
+	rotary              bool // rotary position embeddings (rotation) instead of a table of positions
 
-	// rope returns the frequency base of a layer's rotation.
-	rope func(c *modelConfig, layer int) float64
-	// classify computes the logit from token states.
+	// ropeBase returns the base of the rotation's frequencies in a layer (rope_theta).
+	ropeBase func(c *modelConfig, layer int) float64
+	// classify computes the logit of a cross-encoder from token states.
 	classify func(n *network, states string) string
 }
 
 // layerNames are the names of a layer's tensors, without .weight and .bias.
 type layerNames struct {
 	query, key, value string // projections of attention
-	fused             string // the three projections in one tensor, instead
-	mix, mixNorm      string // projection of attention's output
-	gate              string // its activation is multiplied with inner, which then has none; "" for none
-	fusedGate         string // gate and inner in one tensor, instead
-	inner, outer      string // feed-forward network
-	outerNorm         string
+	qkv               string // query, key and value in one tensor, instead
+	attentionOut      string // output projection of attention
+	attentionNorm     string
+	up, down          string // the first and second linear map of the feed-forward network
+	gate              string // gate of a gated linear unit, see feedForward; "" for none
+	gateUp            string // gate and up in one tensor, instead
+	feedForwardNorm   string
 }
 
 const (
@@ -56,56 +60,56 @@ const (
 
 var bertNames = layerNames{
 	query: "attention.self.query", key: "attention.self.key", value: "attention.self.value",
-	mix: "attention.output.dense", mixNorm: "attention.output.LayerNorm",
-	inner: "intermediate.dense", outer: "output.dense", outerNorm: "output.LayerNorm",
+	attentionOut: "attention.output.dense", attentionNorm: "attention.output.LayerNorm",
+	up: "intermediate.dense", down: "output.dense", feedForwardNorm: "output.LayerNorm",
 }
 
 var (
 	bert = &family{
-		words: bertWords, wordsNorm: bertNorm,
-		layers: "encoder.layer", names: bertNames, tokenTypes: true, typesFromText: true,
+		wordTable: bertWords, embeddingNorm: bertNorm,
+		layerPrefix: "encoder.layer", names: bertNames, tokenTypes: true, typesFromInput: true,
 		classify: bertClassifier,
 	}
 	roberta = &family{
-		words: bertWords, wordsNorm: bertNorm,
-		layers: "encoder.layer", names: bertNames, tokenTypes: true, positionsFromID: true, padID: 1,
+		wordTable: bertWords, embeddingNorm: bertNorm,
+		layerPrefix: "encoder.layer", names: bertNames, tokenTypes: true, positionsAfterPadID: true, padID: 1,
 		classify: robertaClassifier,
 	}
 	distilbert = &family{
-		keys: map[string]string{
+		aliases: map[string]string{
 			"hidden_size": "dim", "num_hidden_layers": "n_layers", "num_attention_heads": "n_heads",
 			"intermediate_size": "hidden_dim", "hidden_act": "activation",
 		},
 		layerNormEps: 1e-12,
 
-		words: bertWords, wordsNorm: bertNorm,
-		layers: "transformer.layer",
+		wordTable: bertWords, embeddingNorm: bertNorm,
+		layerPrefix: "transformer.layer",
 		names: layerNames{
 			query: "attention.q_lin", key: "attention.k_lin", value: "attention.v_lin",
-			mix: "attention.out_lin", mixNorm: "sa_layer_norm",
-			inner: "ffn.lin1", outer: "ffn.lin2", outerNorm: "output_layer_norm",
+			attentionOut: "attention.out_lin", attentionNorm: "sa_layer_norm",
+			up: "ffn.lin1", down: "ffn.lin2", feedForwardNorm: "output_layer_norm",
 		},
 		classify: func(n *network, states string) string {
-			return n.classifier(n.first(states), "pre_classifier", "Relu", "classifier")
+			return n.classifier(n.firstState(states), "pre_classifier", "Relu", "classifier")
 		},
 	}
 	mpnet = &family{
-		// The published code has these as constants, and does not read the keys.
+		// MPNetEmbeddings and MPNetEncoder of transformers have these as constants, and ignore the keys.
 		fixed: map[string]any{"pad_token_id": 1.0, "relative_attention_num_buckets": float64(relativeBuckets)},
 
-		words: bertWords, wordsNorm: bertNorm,
-		layers: "encoder.layer",
+		wordTable: bertWords, embeddingNorm: bertNorm,
+		layerPrefix: "encoder.layer",
 		names: layerNames{
 			query: "attention.attn.q", key: "attention.attn.k", value: "attention.attn.v",
-			mix: "attention.attn.o", mixNorm: "attention.LayerNorm",
-			inner: "intermediate.dense", outer: "output.dense", outerNorm: "output.LayerNorm",
+			attentionOut: "attention.attn.o", attentionNorm: "attention.LayerNorm",
+			up: "intermediate.dense", down: "output.dense", feedForwardNorm: "output.LayerNorm",
 		},
-		positionsFromID: true, padID: 1, relativeBias: true,
+		positionsAfterPadID: true, padID: 1, relativeBias: true,
 		classify: robertaClassifier,
 	}
 	nomicBERT = &family{
-		// Published folders have the keys of the model's first code, or those of transformers.
-		keys: map[string]string{
+		// Published folders have the keys of the original code (nomic-ai/nomic-bert-2048), or those of transformers.
+		aliases: map[string]string{
 			"hidden_size": "n_embd", "num_hidden_layers": "n_layer", "num_attention_heads": "n_head",
 			"intermediate_size": "n_inner", "hidden_act": "activation_function",
 			"layer_norm_eps": "layer_norm_epsilon", "max_position_embeddings": "n_positions",
@@ -117,41 +121,41 @@ var (
 			"rotary_scaling_factor": nil, "rope_scaling": nil,
 		},
 
-		words: bertWords, wordsNorm: "emb_ln",
-		layers: "encoder.layers",
+		wordTable: bertWords, embeddingNorm: "emb_ln",
+		layerPrefix: "encoder.layers",
 		names: layerNames{
-			fused: "attn.Wqkv", mix: "attn.out_proj", mixNorm: "norm1",
-			gate: "mlp.fc12", inner: "mlp.fc11", outer: "mlp.fc2", outerNorm: "norm2",
+			qkv: "attn.Wqkv", attentionOut: "attn.out_proj", attentionNorm: "norm1",
+			gate: "mlp.fc12", up: "mlp.fc11", down: "mlp.fc2", feedForwardNorm: "norm2",
 		},
-		noBias: true, tokenTypes: true, typesFromText: true, rotary: true,
-		rope:     func(c *modelConfig, _ int) float64 { return cmp.Or(c.Rope.Theta, c.RotaryBase, 1000) },
+		noBias: true, tokenTypes: true, typesFromInput: true, rotary: true,
+		ropeBase: func(c *modelConfig, _ int) float64 { return cmp.Or(c.Rope.Theta, c.RotaryBase, 1000) },
 		classify: bertClassifier,
 	}
 	modernBERT = &family{
-		keys: map[string]string{"hidden_act": "hidden_activation", "layer_norm_eps": "norm_eps"},
+		aliases: map[string]string{"hidden_act": "hidden_activation", "layer_norm_eps": "norm_eps"},
 		fixed: map[string]any{
 			"attention_bias": false, "mlp_bias": false, "norm_bias": false, "rope_scaling": nil,
 			"classifier_bias": false, "classifier_activation": "gelu",
 		},
 
-		words: "embeddings.tok_embeddings.weight", wordsNorm: "embeddings.norm",
-		layers: "layers",
+		wordTable: "embeddings.tok_embeddings.weight", embeddingNorm: "embeddings.norm",
+		layerPrefix: "layers",
 		names: layerNames{
-			fused: "attn.Wqkv", mix: "attn.Wo", mixNorm: "attn_norm",
-			fusedGate: "mlp.Wi", outer: "mlp.Wo", outerNorm: "mlp_norm",
+			qkv: "attn.Wqkv", attentionOut: "attn.Wo", attentionNorm: "attn_norm",
+			gateUp: "mlp.Wi", down: "mlp.Wo", feedForwardNorm: "mlp_norm",
 		},
-		noBias: true, noNormBias: true, lastNorm: "final_norm", rotary: true,
-		rope:     modernRope,
+		noBias: true, noNormBias: true, finalNorm: "final_norm", rotary: true,
+		ropeBase: modernRopeBase,
 		classify: modernClassifier,
 	}
 )
 
 func bertClassifier(n *network, states string) string {
-	return n.classifier(n.first(states), n.prefix+"pooler.dense", "Tanh", "classifier")
+	return n.classifier(n.firstState(states), n.prefix+"pooler.dense", "Tanh", "classifier")
 }
 
 func robertaClassifier(n *network, states string) string {
-	return n.classifier(n.first(states), "classifier.dense", "Tanh", "classifier.out_proj")
+	return n.classifier(n.firstState(states), "classifier.dense", "Tanh", "classifier.out_proj")
 }
 
 // families are the supported values of model_type.
@@ -166,7 +170,7 @@ var families = map[string]*family{
 	"modernbert":  modernBERT,
 }
 
-// family returns the family of the model; for one that is not supported, which has an ONNX graph, a BERT.
+// family returns the family of model_type. Other types, whose ONNX graph can be imported, have the keys of BERT.
 func (f *folder) family() *family {
 	if family, ok := families[f.ModelType]; ok {
 		return family
@@ -174,7 +178,7 @@ func (f *folder) family() *family {
 	return bert
 }
 
-// checkFamily refuses a model type that buildGraph cannot build.
+// checkFamily refuses a model type without a family, and values of keys other than the fixed ones.
 func (f *folder) checkFamily() error {
 	family, ok := families[f.ModelType]
 	if !ok {
@@ -194,25 +198,25 @@ func (f *folder) checkFamily() error {
 	return nil
 }
 
-// renameKeys reads the keys of config.json that have other names in the family, and sets what its code does not read
-// from config.json.
-func (f *folder) renameKeys() error {
+// applyAliases sets the members of modelConfig whose keys have other names in config.json, and layer_norm_eps where the
+// family has a constant.
+func (f *folder) applyAliases() error {
 	family := f.family()
 	if family.layerNormEps > 0 {
 		f.LayerNormEps = family.layerNormEps
 	}
-	f.renamed = map[string]string{}
-	renamed := map[string]any{}
-	for key, name := range family.keys {
-		if value, ok := f.config[name]; ok {
-			f.renamed[key] = name
-			renamed[key] = value
+	f.aliases = map[string]string{}
+	values := map[string]any{}
+	for key, alias := range family.aliases {
+		if value, ok := f.config[alias]; ok {
+			f.aliases[key] = alias
+			values[key] = value
 		}
 	}
-	if renamed["hidden_act"] == "swiglu" {
-		renamed["hidden_act"] = "silu" // the activation of the gate
+	if values["hidden_act"] == "swiglu" {
+		values["hidden_act"] = "silu" // the activation of the gate
 	}
-	text, err := json.Marshal(renamed)
+	text, err := json.Marshal(values)
 	if err != nil {
 		return err
 	}
@@ -222,5 +226,5 @@ func (f *folder) renameKeys() error {
 	return nil
 }
 
-// key returns the name that a key of BERT's config.json has in the folder.
-func (f *folder) key(name string) string { return cmp.Or(f.renamed[name], name) }
+// key returns the key that config.json has for one of BERT's keys.
+func (f *folder) key(name string) string { return cmp.Or(f.aliases[name], name) }

@@ -7,7 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// The keys of the first code and those of transformers give the same graph.
+// The keys of NomicBERT's original code and those of transformers give the same graph.
 func TestNomicKeys(t *testing.T) {
 	first, err := importTiny(t, newTinyNomic().write(t), Options{})
 	if err != nil {
@@ -46,7 +46,7 @@ func TestNomicKeys(t *testing.T) {
 	}
 }
 
-// The keys of published folders and those of transformers 5 give the same graph, and each key has an effect.
+// The keys of transformers 4 and those of transformers 5 give the same graph, and each key has an effect.
 func TestModernKeys(t *testing.T) {
 	graph := func(change func(map[string]any)) proto.Message {
 		f := newTinyModern()
@@ -110,19 +110,19 @@ func TestModernRefuses(t *testing.T) {
 	}
 }
 
-// What the graph does not compute is refused.
+// Settings and tensors that the graph would ignore are refused.
 func TestNomicRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*tiny)
 		want   string
 	}{
-		"causal":        {func(f *tiny) { f.config["causal"] = true }, "config.json: causal true"},
-		"norm first":    {func(f *tiny) { f.config["prenorm"] = true }, "config.json: prenorm true"},
-		"experts":       {func(f *tiny) { f.config["num_experts"] = 8 }, "config.json: num_experts 8"},
-		"part rotated":  {func(f *tiny) { f.config["rotary_emb_fraction"] = 0.5 }, "config.json: rotary_emb_fraction 0.5"},
-		"scaled angles": {func(f *tiny) { f.config["rotary_scaling_factor"] = 2 }, "config.json: rotary_scaling_factor 2"},
-		"no gate":       {func(f *tiny) { f.config["activation_function"] = "mish" }, `activation_function "mish"`},
-		"odd heads":     {func(f *tiny) { f.config["n_head"] = 4 }, "config.json: n_head 4"},
+		"causal":                  {func(f *tiny) { f.config["causal"] = true }, "config.json: causal true"},
+		"pre-norm":                {func(f *tiny) { f.config["prenorm"] = true }, "config.json: prenorm true"},
+		"experts":                 {func(f *tiny) { f.config["num_experts"] = 8 }, "config.json: num_experts 8"},
+		"partial rotation":        {func(f *tiny) { f.config["rotary_emb_fraction"] = 0.5 }, "config.json: rotary_emb_fraction 0.5"},
+		"scaled angles":           {func(f *tiny) { f.config["rotary_scaling_factor"] = 2 }, "config.json: rotary_scaling_factor 2"},
+		"unknown gate activation": {func(f *tiny) { f.config["activation_function"] = "mish" }, `activation_function "mish"`},
+		"odd heads":               {func(f *tiny) { f.config["n_head"] = 4 }, "config.json: n_head 4"},
 		"other rotation": {
 			func(f *tiny) { f.config["rope_parameters"] = map[string]any{"rope_type": "yarn"} }, `rope_type "yarn"`,
 		},

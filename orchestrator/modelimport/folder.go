@@ -15,12 +15,11 @@ import (
 type folder struct {
 	dir     string
 	config  map[string]any    // all of config.json
-	renamed map[string]string // keys of config.json by BERT's name, where it has others: see family
+	aliases map[string]string // see family; only the keys that config.json has
 	modelConfig
 }
 
-// modelConfig has the members of config.json that matter: the sizes of the encoder, and settings of networks that are
-// not supported.
+// modelConfig has the keys of config.json that describe the encoder, or that tell that it is not supported.
 type modelConfig struct {
 	ModelType     string   `json:"model_type"`
 	Architectures []string `json:"architectures"`
@@ -36,9 +35,9 @@ type modelConfig struct {
 	VocabSize        int     `json:"vocab_size"`
 	PadTokenID       *int    `json:"pad_token_id"`
 
-	HeadDim    int     `json:"head_dim"`
-	Rope       ropes   `json:"rope_parameters"`
-	RotaryBase float64 `json:"rotary_emb_base"`
+	HeadDim    int            `json:"head_dim"`
+	Rope       ropeParameters `json:"rope_parameters"`
+	RotaryBase float64        `json:"rotary_emb_base"`
 	modernConfig
 
 	PositionType   string            `json:"position_embedding_type"`
@@ -49,7 +48,7 @@ type modelConfig struct {
 
 // openFolder reads config.json.
 func openFolder(dir string) (*folder, error) {
-	f := &folder{dir: dir}
+	f := &folder{dir: dir, modelConfig: modelConfig{modernConfig: modernDefaults}}
 	ok, err := f.readJSON("config.json", &f.modelConfig)
 	if err != nil {
 		return nil, err
@@ -60,7 +59,7 @@ func openFolder(dir string) (*folder, error) {
 	if !ok {
 		return nil, fmt.Errorf("%s has no config.json: it is not the folder of a published model", dir)
 	}
-	if err := f.renameKeys(); err != nil {
+	if err := f.applyAliases(); err != nil {
 		return nil, err
 	}
 	if !f.has("tokenizer.json") {
@@ -106,7 +105,7 @@ func (f *folder) readJSON(name string, v any) (ok bool, err error) {
 	return true, nil
 }
 
-// checkEncoder refuses a config.json of a network that buildGraph cannot build.
+// checkEncoder refuses a config.json that buildGraph does not support.
 func (f *folder) checkEncoder() error {
 	if err := f.checkFamily(); err != nil {
 		return err
@@ -121,12 +120,16 @@ func (f *folder) checkEncoder() error {
 		return fmt.Errorf("config.json: %s %d is not a multiple of %s %d",
 			f.key("hidden_size"), c.HiddenSize, f.key("num_attention_heads"), c.Heads)
 	case c.HeadDim != 0 && c.HeadDim != c.HiddenSize/c.Heads:
-		return fmt.Errorf("config.json: head_dim %d is not hidden_size / num_attention_heads", c.HeadDim)
-	case f.family().rotary && c.Rope.check() != nil:
-		return c.Rope.check()
+		return fmt.Errorf("config.json: head_dim %d is not supported, only %s / %s = %d",
+			c.HeadDim, f.key("hidden_size"), f.key("num_attention_heads"), c.HiddenSize/c.Heads)
 	case f.family().rotary && c.HiddenSize/c.Heads%2 != 0:
-		return fmt.Errorf("config.json: %s %d gives heads an odd size, which cannot be rotated",
-			f.key("num_attention_heads"), c.Heads)
+		return fmt.Errorf("config.json: %s %d with %s %d gives heads an odd size, which rotary embeddings do not have",
+			f.key("num_attention_heads"), c.Heads, f.key("hidden_size"), c.HiddenSize)
+	case f.family().rotary && c.checkRope() != nil:
+		return c.checkRope()
+	case !f.family().rotary && f.maxPositions() < 1:
+		return fmt.Errorf("config.json: max_position_embeddings %d with pad_token_id %d leaves no position for a token",
+			c.MaxPositions, f.padID())
 	case c.checkModern() != nil:
 		return c.checkModern()
 	case c.Layers < 1 || c.IntermediateSize < 1:
@@ -145,7 +148,7 @@ func (f *folder) checkEncoder() error {
 
 // maxPositions returns the longest row that the position table supports.
 func (f *folder) maxPositions() int {
-	if f.family().positionsFromID {
+	if f.family().positionsAfterPadID {
 		return f.MaxPositions - f.padID() - 1
 	}
 	return f.MaxPositions

@@ -185,7 +185,7 @@ func importTiny(t *testing.T, dir string, o Options) (*Result, error) {
 	return result, err
 }
 
-// newTinyNomic returns the folder of a NomicBERT with one layer, with the keys of the model's first code.
+// newTinyNomic returns the folder of a NomicBERT with one layer, with the keys of the original code.
 func newTinyNomic() *tiny {
 	f := newTiny(apiEmbedding)
 	f.config = map[string]any{

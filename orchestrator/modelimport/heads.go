@@ -29,7 +29,7 @@ func buildGraph(f *folder, r *recipe, tensors *safetensors, o Options) (*onnxpb.
 	if err := f.checkEncoder(); err != nil {
 		return nil, err
 	}
-	prefix, err := encoderPrefix(tensors, f.family().words)
+	prefix, err := encoderPrefix(tensors, f.family().wordTable)
 	if err != nil {
 		return nil, err
 	}
@@ -90,8 +90,8 @@ func checkClassifier(s *safetensors, architectures []string) error {
 		"%v is not a cross-encoder", architectures)
 }
 
-// first returns the state of the first token.
-func (n *network) first(states string) string { return n.gather(states, n.int64Scalar(0), 1) }
+// firstState returns the state of the first token.
+func (n *network) firstState(states string) string { return n.gather(states, n.int64Scalar(0), 1) }
 
 // classifier is the head of a cross-encoder: a dense layer with an activation, and a projection to the logit.
 func (n *network) classifier(first, dense, activation, projection string) string {

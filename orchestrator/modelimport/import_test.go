@@ -144,6 +144,11 @@ func TestImportRefuses(t *testing.T) {
 			file("1_Pooling/config.json", object{"pooling_mode_cls_token": true, "pooling_mode_mean_tokens": true}),
 			"1_Pooling/config.json: pooling_mode [cls mean]",
 		},
+		"two poolings in a list": {
+			"",
+			file("1_Pooling/config.json", object{"pooling_mode": []string{"weighted", "mean"}}),
+			"1_Pooling/config.json: pooling_mode [mean weighted]",
+		},
 		"no pooling": {"", func(f *tiny, _ *Options) { delete(f.files, "modules.json") }, "--pooling"},
 		"prompt for all texts": {
 			"",

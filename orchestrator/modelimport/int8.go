@@ -79,6 +79,9 @@ type quantized struct{ integers, scale string }
 // replaceProduct builds the integer product for a node, and gives it the name of the node's output. It returns false if
 // the second factor is not a constant matrix, or too small.
 func (q *quantizer) replaceProduct(node *onnxpb.NodeProto, known *constants) bool {
+	if len(node.Input) != 2 || len(node.Output) != 1 {
+		return false
+	}
 	matrix, ok := known.floats(node.Input[1])
 	if !ok || len(matrix.shape) != 2 || min(matrix.shape[0], matrix.shape[1]) < minMatrixSide {
 		return false

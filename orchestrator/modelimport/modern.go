@@ -8,12 +8,17 @@ import (
 
 // modernConfig has the members of config.json that only ModernBERT has.
 type modernConfig struct {
-	LocalAttention    int      `json:"local_attention"` // tokens of a window, half of them before the query
+	LocalAttention    int      `json:"local_attention"` // size of the window in tokens: half before the query, half after it
 	GlobalEvery       int      `json:"global_attn_every_n_layers"`
 	LayerTypes        []string `json:"layer_types"`
 	GlobalTheta       float64  `json:"global_rope_theta"`
 	LocalTheta        float64  `json:"local_rope_theta"`
 	ClassifierPooling string   `json:"classifier_pooling"`
+}
+
+// modernDefaults has the values that ModernBertConfig of transformers gives missing keys.
+var modernDefaults = modernConfig{
+	LocalAttention: 128, GlobalEvery: 3, GlobalTheta: 160_000, LocalTheta: 10_000, ClassifierPooling: "cls",
 }
 
 // The values of layer_types.
@@ -22,7 +27,7 @@ const (
 	slidingAttention = "sliding_attention"
 )
 
-// isLocal reports whether the tokens of a layer attend only to the tokens of a window around them.
+// isLocal reports whether a layer has sliding-window attention.
 func (c *modelConfig) isLocal(layer int) bool {
 	switch {
 	case c.ModelType != "modernbert":
@@ -30,20 +35,20 @@ func (c *modelConfig) isLocal(layer int) bool {
 	case len(c.LayerTypes) > 0:
 		return c.LayerTypes[layer] == slidingAttention
 	}
-	return layer%cmp.Or(c.GlobalEvery, 3) != 0
+	return layer%c.GlobalEvery != 0
 }
 
-// window returns the largest distance at which a token attends to another in a local layer.
-func (c *modelConfig) window() int { return cmp.Or(c.LocalAttention, 128) / 2 }
+// window returns the largest distance of query and key in a local layer, in tokens.
+func (c *modelConfig) window() int { return c.LocalAttention / 2 }
 
-func modernRope(c *modelConfig, layer int) float64 {
+func modernRopeBase(c *modelConfig, layer int) float64 {
 	if c.isLocal(layer) {
-		return cmp.Or(c.Rope.Sliding.Theta, c.LocalTheta, 10_000)
+		return cmp.Or(c.Rope.Sliding.Theta, c.LocalTheta)
 	}
-	return cmp.Or(c.Rope.Full.Theta, c.GlobalTheta, 160_000)
+	return cmp.Or(c.Rope.Full.Theta, c.GlobalTheta)
 }
 
-// checkModern refuses settings of ModernBERT that buildGraph cannot build.
+// checkModern refuses settings of ModernBERT that buildGraph does not support.
 func (c *modelConfig) checkModern() error {
 	unknown := func(t string) bool { return t != fullAttention && t != slidingAttention }
 	switch {
@@ -52,16 +57,16 @@ func (c *modelConfig) checkModern() error {
 	case len(c.LayerTypes) > 0 && (len(c.LayerTypes) != c.Layers || slices.ContainsFunc(c.LayerTypes, unknown)):
 		return fmt.Errorf("config.json: layer_types %v must be %s or %s for each of %d layers",
 			c.LayerTypes, fullAttention, slidingAttention, c.Layers)
-	case c.LocalAttention < 0 || c.GlobalEvery < 0:
+	case c.LocalAttention < 1 || c.GlobalEvery < 1:
 		return fmt.Errorf("config.json: local_attention %d and global_attn_every_n_layers %d must be positive",
 			c.LocalAttention, c.GlobalEvery)
-	case !slices.Contains([]string{"", "cls", "mean"}, c.ClassifierPooling):
+	case !slices.Contains([]string{"cls", "mean"}, c.ClassifierPooling):
 		return fmt.Errorf("config.json: classifier_pooling %q is not supported, only cls and mean", c.ClassifierPooling)
 	}
-	return cmp.Or(c.Rope.Full.check(), c.Rope.Sliding.check())
+	return nil
 }
 
-// localBias is bias with -1e4 also for tokens outside the window of the query, [batch, 1, tokens, tokens].
+// localBias returns the bias of local layers: bias, and -1e4 for keys outside the window. [batch, 1, queries, keys]
 func (n *network) localBias() string {
 	if n.cachedLocalBias == "" {
 		keys := n.reshape(n.cells.positions, 1, -1)
@@ -74,11 +79,11 @@ func (n *network) localBias() string {
 	return n.cachedLocalBias
 }
 
-// modernClassifier is ModernBERT's head: a dense layer with GELU and a normalization, and a projection to the logit.
+// modernClassifier is the head of ModernBertForSequenceClassification: pooling, a dense layer with GELU and layer
+// normalization, and a projection to the logit.
 func modernClassifier(n *network, states string) string {
 	size := n.folder.HiddenSize
-	mode := cmp.Or(n.folder.ClassifierPooling, "cls")
-	pooled := n.reshape(n.poolTokens(states, n.mask, mode), 0, -1)
+	pooled := n.reshape(n.poolTokens(states, n.mask, n.folder.ClassifierPooling), 0, -1)
 	hidden := n.layerNorm(gelu(n.graph, n.layerLinear(pooled, "head.dense", size, size)), "head.norm")
 	return n.linear(hidden, "classifier", size, 1)
 }

@@ -4,16 +4,17 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 )
 
-// modes are the supported values of pooling_mode, by which Sentence Transformers makes one vector from token states.
-var modes = []string{"cls", "mean", "max", "weightedmean", "lasttoken"}
+// poolingModes are the supported values of pooling_mode of Sentence Transformers: how token states become one vector.
+var poolingModes = []string{"cls", "mean", "max", "weightedmean", "lasttoken"}
 
 // dense is a linear layer after pooling, with its activation: Identity or Tanh.
 type dense struct {
-	name       string
+	name       string // prefix of the tensors in the graph
 	in, out    int
 	weight     []float32 // [in, out]
 	bias       []float32 // [out], or nil
@@ -34,18 +35,21 @@ func (r *recipe) readModules(f *folder, o Options) error {
 	width := f.HiddenSize
 	for i, m := range modules {
 		kind := m.Type[strings.LastIndex(m.Type, ".")+1:]
-		wanted := []string{"Pooling"}
+		allowed := []string{"Pooling"}
 		switch {
 		case i == 0:
-			wanted = []string{"Transformer"}
+			allowed = []string{"Transformer"}
 		case r.normalize:
-			wanted = nil
+			allowed = nil
 		case i > 1:
-			wanted = []string{"Dense", "Normalize"}
+			allowed = []string{"Dense", "Normalize"}
 		}
-		if !slices.Contains(wanted, kind) {
+		if !slices.Contains(allowed, kind) {
 			return fmt.Errorf("modules.json: module %d is %s (%s), which is not supported, only "+
 				"Transformer, Pooling, any number of Dense, and Normalize in this order", i, kind, m.Path)
+		}
+		if i > 0 && !filepath.IsLocal(m.Path) {
+			return fmt.Errorf("modules.json: module %d has path %q, which is outside the folder", i, m.Path)
 		}
 		switch kind {
 		case "Pooling":
@@ -57,6 +61,7 @@ func (r *recipe) readModules(f *folder, o Options) error {
 			if err != nil {
 				return fmt.Errorf("%s: %w", m.Path, err)
 			}
+			d.name = fmt.Sprintf("modules.%d", i) // not the path, which two modules may share
 			r.dense = append(r.dense, d)
 			width = d.out
 		case "Normalize":
@@ -70,12 +75,12 @@ func (r *recipe) readModules(f *folder, o Options) error {
 	return nil
 }
 
-// width returns the length of vectors, for token states of a length.
-func (r *recipe) width(states int) int {
+// width returns the length of the vectors, given the hidden size of the token states.
+func (r *recipe) width(hiddenSize int) int {
 	if len(r.dense) > 0 {
 		return r.dense[len(r.dense)-1].out
 	}
-	return states
+	return hiddenSize
 }
 
 // readPooling returns the mode of a pooling module.
@@ -89,8 +94,10 @@ func readPooling(f *folder, dir string) (string, error) {
 	switch mode := p["pooling_mode"].(type) {
 	case string:
 		found = append(found, mode)
-	case []any: // several vectors, one after the other
-		found = append(found, fmt.Sprint(mode...))
+	case []any: // the vectors of several modes are concatenated, which is not supported
+		for _, m := range mode {
+			found = append(found, fmt.Sprint(m))
+		}
 	}
 	for key, on := range p {
 		if mode, ok := strings.CutPrefix(key, "pooling_mode_"); ok && on == true {
@@ -98,9 +105,9 @@ func readPooling(f *folder, dir string) (string, error) {
 		}
 	}
 	slices.Sort(found)
-	if len(found) != 1 || !slices.Contains(modes, found[0]) {
+	if len(found) != 1 || !slices.Contains(poolingModes, found[0]) {
 		return "", fmt.Errorf("%s: pooling_mode %v is not supported, only one of %s",
-			name, found, strings.Join(modes, ", "))
+			name, found, strings.Join(poolingModes, ", "))
 	}
 	if p["include_prompt"] == false {
 		return "", fmt.Errorf("%s: include_prompt false is not supported: prefixes are pooled with the text", name)
@@ -108,20 +115,20 @@ func readPooling(f *folder, dir string) (string, error) {
 	return found[0], nil
 }
 
-// checkPooling refuses a recipe without a pooling that pool can build.
+// checkPooling refuses a recipe whose pooling is missing or not supported.
 func (r *recipe) checkPooling() error {
-	supported := strings.Join(modes, ", ")
+	supported := strings.Join(poolingModes, ", ")
 	switch {
 	case r.pooling == "":
 		return fmt.Errorf("the folder has no modules.json with the pooling of token states: give --pooling, one of %s",
 			supported)
-	case !slices.Contains(modes, r.pooling):
+	case !slices.Contains(poolingModes, r.pooling):
 		return fmt.Errorf("pooling %q is not supported, only one of %s", r.pooling, supported)
 	}
 	return nil
 }
 
-// readDense reads the folder of a Dense module, whose input has the given width.
+// readDense reads the folder of a Dense module whose input vectors have the given width.
 func readDense(f *folder, path string, width int) (*dense, error) {
 	c := struct {
 		In         int    `json:"in_features"`
@@ -140,7 +147,7 @@ func readDense(f *folder, path string, width int) (*dense, error) {
 	activation := c.Activation[strings.LastIndex(c.Activation, ".")+1:]
 	switch {
 	case c.In != width || c.Out < 1:
-		return nil, fmt.Errorf("config.json: in_features %d and out_features %d do not fit vectors of %d numbers",
+		return nil, fmt.Errorf("config.json: in_features %d and out_features %d do not fit its input, vectors of %d numbers",
 			c.In, c.Out, width)
 	case activation != "Identity" && activation != "Tanh":
 		return nil, fmt.Errorf("config.json: activation_function %q is not supported, only Identity and Tanh",
@@ -158,7 +165,7 @@ func readDense(f *folder, path string, width int) (*dense, error) {
 		return nil, err
 	}
 	defer s.close()
-	d := &dense{name: path, in: c.In, out: c.Out, activation: activation}
+	d := &dense{in: c.In, out: c.Out, activation: activation}
 	weight, err := s.floats("linear.weight", int64(c.Out), int64(c.In))
 	if err != nil {
 		return nil, err

@@ -1,7 +1,6 @@
 package modelimport
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -12,7 +11,7 @@ import (
 
 // recipe is what the folder says beyond its weights, with the options applied.
 type recipe struct {
-	pooling                    string   // see modes
+	pooling                    string   // see poolingModes
 	dense                      []*dense // after pooling, in order
 	normalize                  bool
 	maxLength                  int    // of a row, in tokens
@@ -57,22 +56,28 @@ func (r *recipe) readLength(f *folder, o Options) error {
 	}
 	positions := f.maxPositions()
 	limit := positions
+	source := fmt.Sprintf("config.json: max_position_embeddings %d", f.MaxPositions)
+	lower := func(to int, key string) {
+		if limit == 0 || to < limit {
+			limit, source = to, fmt.Sprintf("%s %d", key, to)
+		}
+	}
 	if tokenizer.MaxLength > 0 && tokenizer.MaxLength < math.MaxInt32 {
-		limit = min(cmp.Or(limit, math.MaxInt32), int(tokenizer.MaxLength))
+		lower(int(tokenizer.MaxLength), "tokenizer_config.json: model_max_length")
 	}
 	if sentence.MaxLength != nil {
-		limit = min(cmp.Or(limit, math.MaxInt32), *sentence.MaxLength)
+		lower(*sentence.MaxLength, "sentence_bert_config.json: max_seq_length")
 	}
 	if o.MaxLength > 0 {
 		if positions > 0 && o.MaxLength > positions {
 			return fmt.Errorf("max-length %d: config.json has max_position_embeddings for %d tokens",
 				o.MaxLength, positions)
 		}
-		limit = o.MaxLength
+		limit, source = o.MaxLength, fmt.Sprintf("max-length %d", o.MaxLength)
 	}
 	if limit < minLength {
-		return fmt.Errorf("config.json: max_position_embeddings %d leaves no room for a text "+
-			"(give --max-length for a model without positions)", f.MaxPositions)
+		return fmt.Errorf("%s leaves no room for a text: a row needs at least %d tokens (--max-length sets it)",
+			source, minLength)
 	}
 	r.maxLength = limit
 	return nil

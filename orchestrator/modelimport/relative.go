@@ -2,14 +2,15 @@ package modelimport
 
 import "math/bits"
 
-// MPNet adds a number to each attention score that depends on the head and on the bucket of the distance between the
-// two tokens (transformers, MPNetEncoder.compute_position_bias).
+// MPNet adds a learned bias to each attention score, as T5 does (arXiv:1910.10683): a number per head and bucket of
+// distances. The distance is the position of the key minus the position of the query, in tokens
+// (MPNetEncoder.compute_position_bias of transformers).
 const (
-	relativeBuckets = 32 // one half for keys before the query or at it, one half for keys after it
-	exactDistances  = 8  // distances with a bucket of their own; the buckets after them widen by √2 up to 128 tokens
+	relativeBuckets = 32 // half for keys at or before the query, half for keys after it
+	exactDistances  = 8  // 0 to 7 have one bucket each; from 8 on, buckets start at 8·√2ⁿ, the last at 91
 )
 
-// relativeBias returns the numbers for all pairs of tokens, [heads, tokens, tokens].
+// relativeBias returns the biases of all pairs of tokens: [heads, queries, keys].
 func (n *network) relativeBias() string {
 	heads := n.folder.Heads
 	table := n.tensor(n.prefix+"encoder.relative_attention_bias.weight", relativeBuckets, int64(heads))
@@ -29,17 +30,17 @@ func (n *network) relativeBias() string {
 	return n.transpose(n.gather(byDistance, distances, 0), 2, 0, 1)
 }
 
-// relativeBucket returns the bucket for a key that many tokens after the query.
+// relativeBucket returns the bucket of a distance (MPNetEncoder.relative_position_bucket of transformers).
 func relativeBucket(distance int) int {
-	first := 0
+	offset := 0
 	if distance > 0 {
-		first = relativeBuckets / 2
+		offset = relativeBuckets / 2
 	}
 	distance = max(distance, -distance)
 	if distance < exactDistances {
-		return first + distance
+		return offset + distance
 	}
-	// The published code takes logarithms in floating point: 8 + ⌊8·ln(d/8)/ln(128/8)⌋ = 8 + ⌊log₂(d²/64)⌋.
-	wide := bits.Len(uint(distance*distance/(exactDistances*exactDistances))) - 1
-	return first + min(exactDistances+wide, relativeBuckets/2-1)
+	// In transformers with logarithms: 8 + ⌊8·ln(d/8)/ln(128/8)⌋ = 8 + ⌊log₂(d²/64)⌋.
+	log := bits.Len(uint(distance*distance/(exactDistances*exactDistances))) - 1
+	return offset + min(exactDistances+log, relativeBuckets/2-1)
 }

@@ -2,7 +2,7 @@ package modelimport
 
 import "testing"
 
-// The distances at which MPNetEncoder.relative_position_bucket of transformers begins a new bucket.
+// starts are the distances at which MPNetEncoder.relative_position_bucket of transformers begins a new bucket.
 func TestRelativeBucket(t *testing.T) {
 	starts := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 23, 32, 46, 64, 91}
 	want := 0

@@ -116,7 +116,7 @@ func (s *safetensors) open(path, name string) error {
 			return fmt.Errorf("header: %s: %w", tensor, err)
 		}
 		t.start = data + t.Offset[0]
-		if t.Offset[0] < 0 || t.Offset[1] < t.Offset[0] || data+t.Offset[1] > info.Size() {
+		if t.Offset[0] < 0 || t.Offset[1] < t.Offset[0] || t.Offset[1] > info.Size()-data {
 			return fmt.Errorf("header: %s: data_offsets %v are outside the file", tensor, t.Offset)
 		}
 		if _, ok := s.tensors[tensor]; ok {

@@ -66,7 +66,7 @@ func (e *entry) checkTokenizer(path string, config *triton.ModelConfig) error {
 	if t.Size() > f.VocabSize {
 		return fmt.Errorf("it has %d tokens, but config.json has vocab_size %d", t.Size(), f.VocabSize)
 	}
-	if f.family().positionsFromID && int(t.PadID()) != f.padID() {
+	if f.family().positionsAfterPadID && int(t.PadID()) != f.padID() {
 		return fmt.Errorf("it pads with %d, but the model computes positions with pad_token_id %d of config.json",
 			t.PadID(), f.padID())
 	}
