@@ -18,7 +18,7 @@ from test_images import DOCKERFILE, build_context
 
 sys.path.insert(0, str(ROOT))
 from scripts.release import materials, python, swagger  # noqa: E402
-from scripts.release.__main__ import names, program_version  # noqa: E402
+from scripts.release.__main__ import file_names, program_version  # noqa: E402
 
 VALIDATION = """
 import sys
@@ -44,7 +44,7 @@ def release(tmp_path_factory) -> Path:
 def file(release: Path) -> dict[str, Path]:
     """The files of the release, by what they are."""
     architecture = run("dpkg", "--print-architecture").strip()
-    return {kind: release / name for kind, name in names(program_version(), architecture).items()}
+    return {kind: release / name for kind, name in file_names(program_version(), architecture).items()}
 
 
 def members(archive: Path) -> dict[str, tarfile.TarInfo]:
