@@ -36,7 +36,7 @@ PYTHON = {
 
 
 def text(binary: Path, root: Path, version: str, third_party: list[Material], gomod: Path, site: Path) -> str:
-    """Returns the bill of a binary. third_party: the third-party works in it; site: the local Triton's site-packages."""
+    """Returns the bill of a binary. third_party: the works in it; site: site-packages of the local Triton."""
     document = json.loads(output(str(gomod), *GOMOD, "-version", f"v{version}", str(binary)))
     program = document["metadata"]["component"]
     program |= licensed("Apache-2.0")
