@@ -4,7 +4,7 @@
 
 FOLDER receives the program, its Debian package, the model repository, the Helm chart, a software bill of materials
 (CycloneDX), the third-party notices, and SHA256SUMS: see `file_names`. Builds of one commit with the same installed
-packages have the same bytes in every folder: file times are the commit's, and the program contains no paths.
+packages have the same bytes in every folder: file times are the commit's, and no path of the machine is in the program.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ DEBIAN_LICENCES = {
 
 @dataclass(frozen=True)
 class Material:
-    """A third-party work in the program or beside it: a module, package or file that this project did not write."""
+    """A third-party work that a release contains or needs: a module, a package or files."""
 
     name: str
     version: str

@@ -99,7 +99,7 @@ def check_continued(gateway: Gateway, ids: dict, before: dict) -> None:
 
 
 def check_deleted(gateway: Gateway, ids: dict, before: dict) -> None:
-    """Deletes the files of the completed batch, and checks that they are gone."""
+    """Deletes the files of the completed batch, and checks that input and output are no longer listed."""
     (batch,) = [job for job in before["batches"]["data"] if job["id"] == ids["completed"]]
     for name in ("input_file_id", "output_file_id", "error_file_id"):
         assert previous.ask(gateway, "DELETE", f"/v1/files/{batch[name]}").json()["deleted"]
