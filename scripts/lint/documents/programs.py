@@ -132,7 +132,7 @@ class Programs:
 
     @functools.cache  # noqa: B019
     def parse_by_retort(self, words: tuple[str, ...]) -> list[str]:
-        """Returns the error of bin/retort, if any, for a command that ends in --help, which it parses before it prints help.
+        """Returns the error of bin/retort, if any, for a command with --help at its end, which it parses first.
 
         Files and folders that a reader would have do not exist here: a file or a folder that exists replaces each.
         """
