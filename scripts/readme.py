@@ -1,7 +1,7 @@
-"""Writes the figures of README.md and its plot of speed. Both come from the pages into which commands write what they
-measure, so no figure is copied by hand.
+"""Writes the figures in README.md and its plot of speed. Both are read from generated sections of other pages, so no
+figure is copied by hand.
 
-    python -m scripts.readme            exit status 1 if README.md or the plot is out of date
+    python -m scripts.readme            check: exit status 1 if README.md or the plot is out of date
     python -m scripts.readme --write    write both
 """
 
@@ -27,7 +27,7 @@ RETRIEVAL = "model_repository/RETRIEVAL.md"
 
 
 def find(page: str, section: str, pattern: str) -> str:
-    """The first group of a pattern in a generated section of a page. LookupError: it is not there."""
+    """Returns the first group of a pattern in a generated section of a page. LookupError: no section, or no match."""
     start, end = sections.marks(section)
     text = (ROOT / page).read_text()
     if start not in text or end not in text:
@@ -39,11 +39,12 @@ def find(page: str, section: str, pattern: str) -> str:
 
 
 def embedding_rate(load: str) -> str:
+    """Returns the texts a second of a load, which is how its row in SPEED.md begins."""
     return find(SPEED, "embedding", rf"^\| {load}[^|]*\| (\d+) \(")
 
 
 def costs() -> str:
-    """The table of what a start and the service cost."""
+    """Returns the table of what a start costs (time, memory, disk) and how fast each API is."""
     start = {
         name: find(SPEED, "start", rf"^\| {pattern}[^|]*\| (\d+) \w+ \|")
         for name, pattern in {
@@ -83,19 +84,21 @@ def costs() -> str:
 
 
 def quality() -> str:
-    """One sentence for each model: one figure, its yardstick and the command."""
+    """Returns the table of the models' quality: a figure beside a published or rival one, and the command."""
     success = find(LATENT, "qed", r"^\| 1,500 \| 100 \| ([\d.]+)%")
     exact = 100 * float(find(LATENT, "round_trip", r"^\| broad_valid.smi.gz \| 1000 \| \S+ \| ([\d.]+) \|"))
     sampled = find(MASKED, "eval-masked", r"^\| \*\*Retort, one attempt\*\* \|(?:[^|]*\|){3} ([\d.]+) ±")
     published = find(MASKED, "eval-masked", r"^\| GenMol V2, published \|(?:[^|]*\|){3} ([\d.]+) \|")
     clef = find(READER, "eval-drawings", r"^\| CLEF \(scanned patents, held out\) \| 200 \| ([\d.]+)%")
     osra = find(READER, "eval-osra", r"^\| CLEF \(scanned patents, held out\) \| 200 \| ([\d.]+)%")
-    outside = re.findall(
+    averages = re.findall(
         r"^\| mean \| *\| *\| ([\d.]+) \| ([\d.]+) \|.*\| ([\d.]+) \| ([\d.]+) \| [+-][\d.]+ \|$",
         (ROOT / RETRIEVAL).read_text(),
         re.MULTILINE,
-    )[1]
-    plain, embedded, before, after = outside
+    )
+    if len(averages) != 2:
+        raise LookupError(f"{RETRIEVAL}: {len(averages)} rows | mean | with nine figures, not 2")
+    plain, embedded, before, after = averages[1]  # the second table: collections unlike the training data
     rows = [
         (
             "latent",
@@ -136,12 +139,13 @@ def quality() -> str:
 
 
 def table(heading: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+    """Returns a Markdown table."""
     lines = [heading, ("---",) * len(heading), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def ratios() -> list[tuple[str, float]]:
-    """What is compared with what, and how many times as fast Retort is."""
+    """Returns what is compared, with the speed of Retort divided by the other's."""
     peer = r"[^\n]*?\| peer \| [^|]*\| ([\d.]+) \("
     return [
         ("embedding, single texts\nagainst infinity-emb", float(find(SPEED, "embedding", "^\\| single short" + peer))),
@@ -177,7 +181,7 @@ def ratios() -> list[tuple[str, float]]:
 
 
 def plot() -> str:
-    """The plot of the ratios, as SVG with text as text."""
+    """Returns the bar chart of the ratios as SVG, whose text is not converted to paths."""
     import matplotlib
 
     matplotlib.use("svg")
@@ -228,6 +232,7 @@ def main() -> int:
 
 
 def is_current(page: str, name: str, text: str) -> bool:
+    """Reports whether the section `name` of a page is this text."""
     start, end = sections.marks(name)
     return f"{start}{text}\n{end}" in page
 

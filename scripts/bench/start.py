@@ -2,9 +2,9 @@
 
     make bench PART=start
 
-The first run starts with empty caches of Go and pip, so it downloads all Go modules and Python packages. Debian's
-packages are not installed by it: they must be there (`make deps`). Memory is the proportional set size, in which
-processes share what they have in common, after one call of each API.
+The first run starts with empty caches of Go and pip, so it downloads all Go modules and Python packages. Debian
+packages must be installed before (`make deps`). Memory is the proportional set size (PSS) after one call of each API:
+a page that several processes share counts in equal parts for each of them.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from pathlib import Path
 
 from servers import APIS, ROOT, Server, free_ports, post
 
-SECONDS = 3600
-"""Upper bound of a start."""
+START_TIMEOUT = 3600
+"""Seconds until every API must be ready."""
 CALLS = {
     "latent": ("/generate", {"smi": "CC(Cc1ccc(cc1)C(C(=O)O)C)C", "num_molecules": 5, "min_similarity": 0.4}),
     "masked": ("/generate", {"num_molecules": 30}),
@@ -41,11 +41,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="retort-bench-start-") as scratch:
         folder, caches = Path(scratch, "retort"), Path(scratch, "caches")
         subprocess.run(["git", "clone", "--quiet", "--no-hardlinks", ROOT, folder], check=True)
-        history = size(folder / ".git")
-        files = size(folder) - history
+        history = disk_size(folder / ".git")
+        files = disk_size(folder) - history
         first, _ = start(folder, caches)
         second, memory = start(folder, caches)
-        environment, modules = size(folder / ".venv-triton"), size(caches)
+        environment, modules = disk_size(folder / ".venv-triton"), disk_size(caches)
         subprocess.run(["chmod", "-R", "u+w", caches], check=True)  # Go's module cache is read-only
         shutil.rmtree(caches)
     print("| measured | result |\n| --- | --- |")
@@ -76,18 +76,21 @@ def start(folder: Path, caches: Path) -> tuple[float, dict[str, float]]:
     }
     url = f"http://127.0.0.1:{main_port}"
     began = time.monotonic()
-    with Server("start", ["make", "run"], variables, url, "/v1/health/live", SECONDS, folder) as server:
+    with Server("start", ["make", "run"], variables, url, "/v1/health/live", START_TIMEOUT, folder) as server:
         for api in APIS:
-            server.wait(f"{url}/{api}/v1/health/ready", SECONDS)
+            server.wait(f"{url}/{api}/v1/health/ready", START_TIMEOUT)
         seconds = time.monotonic() - began
         for api, (path, body) in CALLS.items():
             post(f"http://127.0.0.1:{api_ports[api]}{path}", body)
-        return seconds, memory(server.process.pid)
+        return seconds, measure_memory(server.process.pid)
 
 
-def memory(root: int) -> dict[str, float]:
-    """The proportional set sizes, in MB, of the gateway and of Triton's processes among the descendants of root."""
-    parents = {int(stat.parent.name): int(stat.read_text().rpartition(")")[2].split()[1]) for stat in stats()}
+def measure_memory(root: int) -> dict[str, float]:
+    """Returns the PSS (MB, 10^6 bytes) of the gateway and of Triton's processes among the descendants of a process.
+
+    LookupError: one of the two is not among them.
+    """
+    parents = {int(stat.parent.name): int(stat.read_text().rpartition(")")[2].split()[1]) for stat in stat_files()}
     found = {"retort": 0.0, "triton": 0.0}
     for pid in parents:
         ancestors = [pid]
@@ -99,20 +102,24 @@ def memory(root: int) -> dict[str, float]:
                 if any(name in other for other in names):
                     found[name] += proportional_set_size(pid)
                     break
+    if missing := [name for name, megabytes in found.items() if not megabytes]:
+        raise LookupError(f"process {root} has no descendant named {' or '.join(missing)}")
     return found
 
 
-def stats() -> list[Path]:
+def stat_files() -> list[Path]:
+    """Returns /proc/PID/stat of every process."""
     return [path for path in Path("/proc").glob("[0-9]*/stat") if path.exists()]
 
 
 def proportional_set_size(pid: int) -> float:
+    """Returns the PSS of a process in MB (10^6 bytes)."""
     rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
     return int(rollup.partition("\nPss:")[2].split()[0]) * 1024 / 1e6
 
 
-def size(folder: Path) -> float:
-    """The disk space of a folder in MB (10^6 bytes)."""
+def disk_size(folder: Path) -> float:
+    """Returns the disk space that a folder takes, in MB (10^6 bytes)."""
     done = subprocess.run(["du", "-sB1", folder], capture_output=True, text=True, check=True)
     return int(done.stdout.split()[0]) / 1e6
 

@@ -1,11 +1,11 @@
-"""Writes vectors and logits of the small models of scripts/tests/folders.py by transformers and sentence-transformers.
+"""Writes the vectors and logits that transformers and sentence-transformers compute with the small models of
+scripts/tests/folders.py.
 
     make .venv-golden/stamp
     PYTHONPATH=.venv-golden .venv-train/bin/python scripts/golden/imports.py scripts/tests/testdata/imports.json
 
-Each text is a batch of its own, in fp32, with the ids of the Hugging Face tokenizers library, of which folders.LONGEST
-are used. Prompts are put
-before the texts here.
+Each text is a batch of its own, in fp32. The Hugging Face tokenizers library makes its token ids, of which at most
+folders.LONGEST are used. This script puts the prompts before the texts.
 """
 
 from __future__ import annotations
@@ -33,13 +33,14 @@ def load(folder: Path, api: str):
     tokenizer.enable_truncation(folders.LONGEST)
     kind = transformers.AutoModel if api == "embedding" else transformers.AutoModelForSequenceClassification
     model, info = kind.from_pretrained(folder, attn_implementation="eager", output_loading_info=True)
-    missing = [key for key in info["missing_keys"] if not key.startswith("pooler.")]  # BERT's own, which is not used
+    missing = [key for key in info["missing_keys"] if not key.startswith("pooler.")]  # BERT's pooler is not used
     if missing or info["unexpected_keys"] or info["mismatched_keys"]:
         sys.exit(f"{folder.name}: {info}")
     return tokenizer, model.eval()
 
 
 def inputs(encoded, segments: int) -> dict[str, torch.Tensor]:
+    """Returns the input tensors of a batch of one. segments: the number of segment ids that the model has."""
     tensors = {
         "input_ids": torch.tensor([encoded.ids]),
         "attention_mask": torch.ones(1, len(encoded.ids), dtype=torch.int64),
@@ -55,6 +56,7 @@ def load_modules(folder: Path) -> list[torch.nn.Module]:
 
 
 def vectors(folder: Path, family: str, prefix: str) -> list[list[float]]:
+    """Returns the sentence embedding of each of folders.TEXTS. prefix: the prompt."""
     tokenizer, model = load(folder, "embedding")
     modules, answers = load_modules(folder), []
     for text in folders.TEXTS:
@@ -68,6 +70,7 @@ def vectors(folder: Path, family: str, prefix: str) -> list[list[float]]:
 
 
 def logits(folder: Path, family: str) -> list[float]:
+    """Returns the logit of each of folders.TEXTS as a passage for folders.QUERY."""
     tokenizer, model = load(folder, "ranking")
     answers = []
     for text in folders.TEXTS:

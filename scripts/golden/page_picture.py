@@ -1,6 +1,6 @@
-"""Takes the picture of the web page in README.md: a search for molecules that has ended.
+"""Takes the screenshot of the web page for README.md: the results of a search for molecules.
 
-RETORT_HOST=127.0.0.1 make run
+RETORT_HOST=127.0.0.1 make run        in another terminal
 .venv-tests/bin/python -m scripts.golden.page_picture orchestrator/docs/page.png
 """
 
@@ -14,13 +14,13 @@ from PIL import Image
 from playwright.sync_api import expect, sync_playwright
 
 COLOURS = 128
-"""Colours of the picture, which has a palette so that its file stays small."""
+"""Size of the palette. A picture with a palette makes a small file."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", type=Path, help="PNG file to write")
-    parser.add_argument("--url", default="http://127.0.0.1:8000", help="main address of a running gateway")
+    parser.add_argument("--url", default="http://127.0.0.1:8000", help="URL of a running gateway, at its main port")
     options = parser.parse_args()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])

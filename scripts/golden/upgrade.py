@@ -1,11 +1,11 @@
-"""Writes what the previous version of the program leaves behind, for scripts/tests/test_upgrade.py.
+"""Writes the files that the previous version of the program leaves behind, for scripts/tests/test_upgrade.py.
 
     .venv-tests/bin/python scripts/golden/upgrade.py COMMIT
 
-Builds the program of a commit from git, runs it in front of the local Triton, stops it in the middle of its work, and
-packs its files into scripts/tests/testdata/upgrade/VERSION. One constant is changed in the build that writes the jobs:
-a batch may take a hundred years instead of a day, so that the unfinished batch never expires. The commit of a new
-release needs its VERSION in scripts/tests/previous.py.
+COMMIT is the previous release; its version must be VERSION in scripts/tests/previous.py. The script builds the program
+from that commit, runs it in front of the local Triton, stops it in the middle of its work, and packs its files into
+scripts/tests/testdata/upgrade/VERSION. The build that writes the jobs has one changed constant: the completion window
+of a batch is a hundred years, not a day, so the unfinished batch never expires.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from previous import DATA, ROOT  # noqa: E402
 from servers import APIS, Gateway, Triton  # noqa: E402
 
 ENTRIES = ("latent_encoder", "latent_decoder", "latent_decoder_beam", "masked", "minilm_embed_qa")
-WINDOW = ("const completionWindow = 24 * time.Hour", f"const completionWindow = {previous.LONG[:-1]} * time.Hour")
+WINDOW = ("const completionWindow = 24 * time.Hour", f"const completionWindow = {previous.CENTURY[:-1]} * time.Hour")
 SETTINGS = {
     "host": "127.0.0.1",
     "triton-url": ["grpcs://triton-a:8001", "triton-b:8001"],
@@ -61,11 +61,11 @@ SETTINGS = {
     "ranking-errors": "openai",
     "chat-image-fetch-allow": ["10.0.0.0/8", "192.168.1.0/24"],
 }
-"""Settings that are no numbers, durations or switches."""
+"""Values that the settings get. The others get the value that non_default finds."""
 
 
 class Previous(Gateway):
-    """The previous version."""
+    """A gateway of the previous version."""
 
 
 def main() -> None:
@@ -85,51 +85,53 @@ def main() -> None:
         previous.pack(repository / "previous", DATA / "entry.tar.gz")
         with Triton(repository) as triton:
             with Previous(triton.url, repository, **previous.settings(Path(scratch, "none"))) as gateway:
-                write(DATA / "vectors.json", previous.embed(gateway))
+                write_json(DATA / "vectors.json", previous.embed(gateway))
                 gateway.wait_ready("latent")
                 write_interrupted(program, gateway.url, Path(scratch))
             Previous.program = previous.build(commit, "retort-long", overlay(commit, Path(scratch)))
             write_jobs(triton.url, repository, Path(scratch, "jobs"))
 
 
-def write(file: Path, value: object) -> None:
+def write_json(file: Path, value: object) -> None:
     file.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n")
 
 
 def overlay(commit: str, scratch: Path) -> Path:
-    """Changes the constant of the program, and returns the file for the option -overlay of `go build`."""
+    """Writes a copy of a source file with WINDOW changed. Returns the file for the option -overlay of `go build`."""
     source = previous.checkout(commit) / "orchestrator/jobs/batch/batches.go"
     text = source.read_text()
-    assert text.count(WINDOW[0]) == 1
+    assert text.count(WINDOW[0]) == 1, f"{source} must have the line {WINDOW[0]} once"
     changed = scratch / "batches.go"
     changed.write_text(text.replace(*WINDOW))
     file = scratch / "overlay.json"
-    write(file, {"Replace": {str(source): str(changed)}})
+    write_json(file, {"Replace": {str(source): str(changed)}})
     return file
 
 
 def write_jobs(triton: str, repository: Path, folder: Path) -> None:
-    """Writes a folder of jobs, and what the program said about them before it was stopped."""
+    """Writes the folder of jobs, and what the API answered about them before the gateway stopped."""
     with Previous(triton, repository, **previous.settings(folder)) as gateway:
         gateway.wait_ready("latent", "masked", "embedding")
         ids = previous.start_jobs(gateway)
-        said = previous.read_jobs(gateway)
+        answers = previous.read_jobs(gateway)
         assert gateway.stop() == 0, gateway.output()
-    unfinished = {job["id"]: job["status"] for job in said["batches"]["data"] + said["searches"]["latent"]["data"]}
+    unfinished = {
+        job["id"]: job["status"] for job in answers["batches"]["data"] + answers["searches"]["latent"]["data"]
+    }
     assert unfinished[ids["in_progress"]] == unfinished[ids["searching"]] == "in_progress", unfinished
-    write(DATA / "jobs.json", {"ids": ids, **said})
+    write_json(DATA / "jobs.json", {"ids": ids, **answers})
     (folder / "lock").unlink()
     previous.pack(folder, DATA / "jobs.tar.gz")
 
 
 def write_settings(program: Path, folder: Path) -> None:
-    """Writes a settings file with every setting, with values that are no defaults, and the values as the program
-    prints them.
+    """Writes a settings file in which every setting has another value than its default, and the values that the program
+    reads from it.
     """
     defaults = yaml.safe_load(previous.run(program, "check-config"))
     values: dict = {}
     for name, default in defaults.items():
-        value = SETTINGS.get(name) or other(default)
+        value = SETTINGS.get(name) or non_default(default)
         api, _, rest = name.partition("-")
         if api in APIS:
             values.setdefault(api, {})[rest] = value
@@ -138,28 +140,28 @@ def write_settings(program: Path, folder: Path) -> None:
     text = yaml.safe_dump(values, sort_keys=False, width=120)
     (DATA / "settings.yaml").write_text(f"# Every setting of this version. FOLDER is the folder of the test.\n{text}")
     previous.prepare_settings(folder)
-    used = previous.check_settings(program, folder)
-    unchanged = [name for name, default in defaults.items() if used[name] == default]
+    effective = previous.check_settings(program, folder)
+    unchanged = [name for name, default in defaults.items() if effective[name] == default]
     assert not unchanged, f"these settings have their defaults: {unchanged}"
-    write(DATA / "settings.json", used)
+    write_json(DATA / "settings.json", effective)
 
 
-def other(default: object) -> object:
-    """A value that is not the default one, of a number, a duration or a switch."""
+def non_default(default: object) -> object:
+    """Returns another value than the default of a number, a duration in seconds or a switch."""
     if isinstance(default, bool):
         return not default
     if isinstance(default, int):
         return default + 1
     match = re.fullmatch(r"((?:\d+h)?(?:\d+m)?)(\d+)s", str(default))
-    assert match, f"SETTINGS needs a value instead of {default!r}"
+    assert match, f"SETTINGS needs a value for each setting whose default is {default!r}"
     return f"{match[1]}{int(match[2]) + 1}s"
 
 
 def write_interrupted(program: Path, url: str, scratch: Path) -> None:
-    """Writes the outputs of interrupted commands, and the SHA-256 of whole outputs of the command without a model."""
+    """Writes the outputs of interrupted commands, and the SHA-256 of complete outputs of `describe`."""
     key = {"RETORT_URL": url, "RETORT_API_KEY": previous.KEY["Authorization"].removeprefix("Bearer ")}
     molecules = scratch / "molecules.smi"
-    molecules.write_text("".join(f"{molecule}\n" for molecule in previous.MOLECULES[: previous.MANY]))
+    molecules.write_text("".join(f"{molecule}\n" for molecule in previous.MOLECULES[: previous.DESCRIBED]))
     partial = scratch / "resume"
     partial.mkdir()
     whole = {}
@@ -171,7 +173,7 @@ def write_interrupted(program: Path, url: str, scratch: Path) -> None:
     for form in ("jsonl", "csv"):
         previous.interrupt(program, "embed", partial / f"embed.{form}", 30_000, **key)
     previous.pack(partial, DATA / "resume.tar.gz")
-    write(DATA / "resume.json", whole)
+    write_json(DATA / "resume.json", whole)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Checks and writes the facts in the cards of models that a program can read from their entries.
+"""Checks the cards of models, and writes the facts that are read from their entries.
 
     python -m scripts.lint.cards            check
     python -m scripts.lint.cards --write    write the section card-details of each card
@@ -39,10 +39,10 @@ HEADINGS = (
     "Limits",
     "Licence of the weights",
 )
-"""The sections of a card, in order."""
+"""The headings of a card, in order."""
 PARAMETER = re.compile(r'key:\s*"(\w+)"\s*value\s*\{\s*string_value:\s*"([^"\\]*)"')
 NUMBERS = {"FLOAT": "FP32", "FLOAT16": "FP16", "BFLOAT16": "BF16", "DOUBLE": "FP64", "INT8": "INT8"}
-"""The types of weights in ONNX, with their names in Triton."""
+"""The types of weights: names in ONNX, and their usual short names."""
 
 
 def find_problems(repository: Path) -> list[str]:
@@ -57,7 +57,9 @@ def find_problems(repository: Path) -> list[str]:
         text = (repository / names[0] / CARD).read_text()
         start, end = sections.marks(SECTION)
         if text.partition(start)[2].partition(end)[0] != describe(repository, names):
-            lines.append(f"{names[0]}/{CARD}: the section {SECTION} is out of date")
+            lines.append(
+                f"{names[0]}/{CARD}: the section {SECTION} is out of date: python -m scripts.lint.cards --write"
+            )
         lines += [f"{names[0]}/{CARD}: {problem}" for problem in find_heading_problems(text)]
     return lines
 
@@ -74,7 +76,7 @@ def find_heading_problems(text: str) -> list[str]:
 
 
 def split_sections(text: str) -> dict[str, str]:
-    """Returns the text of each section of the second level, without comments, by heading."""
+    """Returns the text of each ## section, without comments, by heading."""
     parts = re.split(r"^## (.+)\n", text, flags=re.MULTILINE)
     bodies = (re.sub(r"<!--.*?-->", "", body, flags=re.DOTALL).strip() for body in parts[2::2])
     return dict(zip(parts[1::2], bodies))
@@ -89,7 +91,7 @@ def entries_by_id(repository: Path) -> dict[str, list[str]]:
 
 
 def with_card_first(repository: Path, names: list[str]) -> list[str]:
-    """Returns the entries of a model, first the one that has the card. LookupError: none has it, or several have."""
+    """Returns the entries of a model, first the one whose card has SECTION. LookupError: not exactly one has it."""
     start, _ = sections.marks(SECTION)
     cards = [name for name in names if start in (repository / name / CARD).read_text()]
     if len(cards) != 1:
@@ -112,7 +114,7 @@ def describe(repository: Path, names: list[str]) -> str:
 
 
 def facts(entry: Path) -> dict[str, str]:
-    """Returns what config.pbtxt, the graphs and the manifest's rules say about an entry."""
+    """Returns the facts about an entry, by name: from config.pbtxt, the folders, the ONNX files and the manifest."""
     parameters = dict(PARAMETER.findall((entry / "config.pbtxt").read_text()))
     versions = sorted((d.name for d in entry.iterdir() if d.is_dir() and d.name.isdecimal()), key=int)
     graphs = sorted(entry.glob("*/*.onnx"))
@@ -144,7 +146,7 @@ def count_parameters(graph: onnx.GraphProto) -> Counter[str]:
 
 
 def constants(graph: onnx.GraphProto) -> Iterator[onnx.TensorProto]:
-    """Yields the constants of a graph and of the graphs inside it, such as the bodies of loops."""
+    """Yields the constant tensors of a graph and of its subgraphs, such as loop bodies."""
     yield from graph.initializer
     for node in graph.node:
         for attribute in node.attribute:

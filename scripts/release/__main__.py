@@ -3,8 +3,8 @@
     python -m scripts.release --tools .cache --python-packages .venv-triton FOLDER
 
 FOLDER receives the program, its Debian package, the model repository, the Helm chart, a software bill of materials
-(CycloneDX), the third-party notices, and SHA256SUMS. The same commit gives the same bytes in every folder of a machine
-with the same packages: times are the commit's, and paths are trimmed. `names` lists the files.
+(CycloneDX), the third-party notices, and SHA256SUMS: see `file_names`. Builds of one commit with the same installed
+packages have the same bytes in every folder: file times are the commit's, and no path of the machine is in the program.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CHART = ROOT / "scripts/deploy/chart"
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path, help="is replaced")
+    parser.add_argument("folder", type=Path, help="the folder to write; what it contains is deleted first")
     parser.add_argument("--tools", type=Path, required=True, help="the folder with helm and cyclonedx-gomod")
     parser.add_argument(
         "--python-packages", type=Path, required=True, help="the virtual environment of the local Triton"
@@ -39,15 +39,15 @@ def main() -> None:
     options = parser.parse_args()
     changes = output("git", "status", "--porcelain", cwd=ROOT)
     if changes and not options.uncommitted:
-        sys.exit(f"changes are not committed:\n{changes}")
+        sys.exit(f"commit these changes first, or give --uncommitted:\n{changes}")
     shutil.rmtree(options.folder, ignore_errors=True)
     options.folder.mkdir(parents=True)
     (site,) = options.python_packages.resolve().glob("lib/python3*/site-packages")
     build(options.folder.resolve(), options.tools.resolve(), site)
 
 
-def names(version: str, architecture: str) -> dict[str, str]:
-    """The names of the published files, by what they are. RELEASING.md has the same table."""
+def file_names(version: str, architecture: str) -> dict[str, str]:
+    """Returns the names of the published files by kind. RELEASING.md has the same table."""
     return {
         "program": f"retort_{version}_linux_{architecture}.tar.gz",
         "package": f"retort_{version}_{architecture}.deb",
@@ -62,18 +62,18 @@ def names(version: str, architecture: str) -> dict[str, str]:
 def build(folder: Path, tools: Path, site: Path) -> None:
     """Writes the files of the release into an empty folder. site: the installed Python packages of the local Triton."""
     version, time = program_version(), int(output("git", "log", "-1", "--format=%ct", cwd=ROOT))
-    os.environ["SOURCE_DATE_EPOCH"] = str(time)  # build.sh, dpkg-deb
+    os.environ["SOURCE_DATE_EPOCH"] = str(time)  # read by build.sh and dpkg-deb
     architecture = output("dpkg", "--print-architecture")
-    file = {kind: folder / name for kind, name in names(version, architecture).items()}
+    file = {kind: folder / name for kind, name in file_names(version, architecture).items()}
     licence = (ROOT / "LICENSE", "LICENSE")
     with tempfile.TemporaryDirectory() as scratch:
         binary = Path(scratch, "retort")
         link = f"-s -w -X main.commit={program_commit()}"
         run("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", link, "-o", str(binary), "./orchestrator")
-        contained = materials.of(binary, ROOT)
-        file["notices"].write_text(notices.text(contained))
+        third_party = materials.find_materials(binary, ROOT)
+        file["notices"].write_text(notices.text(third_party))
         file["bill"].write_text(
-            bill.text(binary, ROOT, version, contained, tools / "release/cyclonedx-gomod", site),
+            bill.text(binary, ROOT, version, third_party, tools / "release/cyclonedx-gomod", site),
         )
         run("scripts/deploy/package/build.sh", str(binary), version, str(folder), str(file["notices"]))
         program = [(binary, "retort"), licence, (file["notices"], file["notices"].name)]
@@ -90,25 +90,28 @@ def build(folder: Path, tools: Path, site: Path) -> None:
 
 
 def program_version() -> str:
-    """The version in main.go."""
+    """Returns the version in orchestrator/main.go, X.Y.Z."""
     match = re.search(r'^var version = "(.+)"$', (ROOT / "orchestrator/main.go").read_text(), re.MULTILINE)
-    assert match, "orchestrator/main.go has no version"
+    assert match, 'orchestrator/main.go has no line var version = "X.Y.Z"'
     return match[1]
 
 
 def program_commit() -> str:
-    """The commit of the checkout, marked if there are uncommitted changes. Go does not find it in a git worktree."""
+    """Returns the commit of the checkout, with +changes if files differ from it. In a git worktree, Go finds none."""
     changes = output("git", "status", "--porcelain", cwd=ROOT)
     return output("git", "rev-parse", "HEAD", cwd=ROOT) + ("+changes" if changes else "")
 
 
 def files_of(folder: Path) -> list[tuple[Path, str]]:
-    """The files below a folder, with their names relative to it."""
+    """Returns the files below a folder, each with its path relative to the folder."""
     return [(file, str(file.relative_to(folder))) for file in folder.rglob("*") if file.is_file()]
 
 
 def pack(target: Path, prefix: str, files: Iterable[tuple[Path, str]], time: int) -> None:
-    """Writes a .tar.gz whose bytes depend only on the files' contents and names."""
+    """Writes files, given as path and name, to a .tar.gz in a folder `prefix`. time: their modification time (Unix s).
+
+    The bytes depend only on these arguments, and on the contents and executable bits of the files.
+    """
     with tempfile.NamedTemporaryFile(suffix=".tar") as archive:
         with tarfile.open(archive.name, "w", format=tarfile.PAX_FORMAT) as tar:
             for file, name in sorted(files, key=lambda pair: pair[1]):
@@ -123,13 +126,13 @@ def pack(target: Path, prefix: str, files: Iterable[tuple[Path, str]], time: int
 
 
 def digest(file: Path) -> str:
-    """The SHA-256 of a file's contents, in hexadecimal."""
+    """Returns the SHA-256 of a file, in hexadecimal."""
     with file.open("rb") as content:
         return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def run(*command: str) -> None:
-    """Runs a command in the repository's folder."""
+    """Runs a command in the root of the repository. Its standard output goes to standard error."""
     subprocess.run(command, cwd=ROOT, check=True, stdout=sys.stderr)
 
 

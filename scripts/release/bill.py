@@ -1,10 +1,10 @@
-"""The software bill of materials of a release: CycloneDX 1.6, JSON.
+"""Writes the software bill of materials of a release (CycloneDX 1.6, JSON).
 
 The root component is the program. It depends on
 
 - its Go modules, as cyclonedx-gomod reads them from the binary
 - the C++ code and the JavaScript that it contains
-- the Debian packages of the shared libraries that it loads, and these on others
+- the Debian packages of the shared libraries that it loads, which depend on each other
 - the image retort-triton and the local Triton, which depend on their Python packages
 - the entries of the model repository, whose nested components are their files with hashes
 """
@@ -22,21 +22,21 @@ from scripts.release import python
 from scripts.release.materials import Material, debian_package, output
 
 GOMOD = ("bin", "-json", "-std", "-noserial", "-notimestamp", "-licenses", "-assert-licenses", "-output-version", "1.6")
-DETECTED = {
+CORRECTIONS = {
     "BSD-Source-Code": "BSD-3-Clause",
     "CC-BY-4.0": "Apache-2.0 AND MIT AND CC-BY-4.0",
 }
-"""What the licence detector of cyclonedx-gomod takes for another licence: golang.org/x/..., and the SDK of MCP."""
+"""SPDX expressions by what cyclonedx-gomod detects instead: golang.org/x/..., and the MCP SDK."""
 
 PYTHON = {
     "retort-triton": ("container", "scripts/deploy/triton-requirements.txt"),
     "local Triton": ("application", "scripts/triton/requirements.txt"),
 }
-"""What runs Python packages: the kind of component, and the locked requirements."""
+"""The programs that run Python packages: CycloneDX component type, and file of locked requirements."""
 
 
-def text(binary: Path, root: Path, version: str, contained: list[Material], gomod: Path, site: Path) -> str:
-    """The bill of a binary. contained: the works in it; site: the folder with the packages of the local Triton."""
+def text(binary: Path, root: Path, version: str, third_party: list[Material], gomod: Path, site: Path) -> str:
+    """Returns the bill of a binary. third_party: the works in it; site: site-packages of the local Triton."""
     document = json.loads(output(str(gomod), *GOMOD, "-version", f"v{version}", str(binary)))
     program = document["metadata"]["component"]
     program |= licensed("Apache-2.0")
@@ -50,10 +50,10 @@ def text(binary: Path, root: Path, version: str, contained: list[Material], gomo
         edges.setdefault(owner, set()).update(component["bom-ref"] for component in new)
 
     add(*(c for c in components.values() if c["name"] == "std"), owner=program["bom-ref"])
-    add(*(library(m) for m in contained if m.purl and not m.purl.startswith("pkg:golang/")), owner=program["bom-ref"])
+    add(*(library(m) for m in third_party if m.purl and not m.purl.startswith("pkg:golang/")), owner=program["bom-ref"])
     loaded = loaded_libraries(binary)
     libraries = {package: debian_package(package) for package in sorted(set(loaded.values()))}
-    direct = {loaded[name] for name in directly_loaded(binary) if name in loaded}
+    direct = {loaded[name] for name in directly_needed(binary) if name in loaded}
     add(*(library(libraries[package]) for package in sorted(direct)), owner=program["bom-ref"])
     for package, others in debian_dependencies(libraries).items():
         add(*(library(libraries[other]) for other in others), owner=libraries[package].purl)
@@ -71,22 +71,22 @@ def text(binary: Path, root: Path, version: str, contained: list[Material], gomo
 
 
 def correct(module: dict) -> None:
-    """Corrects the detected licence of a Go module. RuntimeError: it has none."""
+    """Sets the licence of a Go module, a component in CycloneDX. RuntimeError: cyclonedx-gomod detects none."""
     found = [item["license"]["id"] for item in module.get("licenses", [])]
     if module["name"] == "std":
         found = ["BSD-3-Clause"]
     if not found:
-        raise RuntimeError(f"{module['name']} has no licence that cyclonedx-gomod detects")
-    module |= licensed(" AND ".join(DETECTED.get(licence, licence) for licence in found))
+        raise RuntimeError(f"{module['name']} has no licence that cyclonedx-gomod can detect")
+    module |= licensed(" AND ".join(CORRECTIONS.get(licence, licence) for licence in found))
 
 
 def component(kind: str, name: str, version: str, reference: str) -> dict:
-    """A CycloneDX component."""
+    """Returns a CycloneDX component. kind: its type; reference: its bom-ref, unique in the bill."""
     return {"type": kind, "bom-ref": reference, "name": name, "version": version}
 
 
 def library(material: Material) -> dict:
-    """The component of a work of others."""
+    """Returns the component of a third-party work."""
     named = component("library", material.name, material.version, material.purl) | {"purl": material.purl}
     if material.licence:
         return named | licensed(material.licence)
@@ -94,20 +94,20 @@ def library(material: Material) -> dict:
 
 
 def licensed(expression: str) -> dict:
-    """The licence of a component, an SPDX expression."""
+    """Returns the field of a component that states its licence, an SPDX expression."""
     return {"licenses": [{"expression": expression}]}
 
 
 def loaded_libraries(binary: Path) -> dict[str, str]:
-    """The Debian packages of the shared libraries that the program loads, by the libraries' names.
+    """Returns the Debian package of each shared library that the program loads, by the name of the library.
 
     RuntimeError: a library is missing or belongs to no package.
     """
     lines = output("ldd", str(binary))
     if missing := re.findall(r"(\S+) => not found", lines):
-        raise RuntimeError(f"{binary} needs {missing}, which this machine lacks")
+        raise RuntimeError(f"{binary} needs shared libraries that are not installed: {', '.join(missing)}")
     paths = dict(re.findall(r"(\S+) => (/\S+)", lines))
-    # Packages know a path before or after /lib became a link to /usr/lib.
+    # dpkg knows a library by its path below /lib or /usr/lib: on Debian 12, /lib is a link to /usr/lib.
     spellings = {path: (path, path.removeprefix("/usr"), f"/usr{path}") for path in paths.values()}
     wanted = sorted({spelling for all_of in spellings.values() for spelling in all_of})
     search = subprocess.run(["dpkg", "--search", *wanted], text=True, capture_output=True)
@@ -121,13 +121,13 @@ def loaded_libraries(binary: Path) -> dict[str, str]:
     return found
 
 
-def directly_loaded(binary: Path) -> list[str]:
-    """The names of the shared libraries that the program itself needs."""
+def directly_needed(binary: Path) -> list[str]:
+    """Returns the names of the shared libraries that the program loads itself, not through another library."""
     return re.findall(r"\(NEEDED\).*\[(.+)\]", output("readelf", "--dynamic", str(binary)))
 
 
 def debian_dependencies(packages: Iterable[str]) -> dict[str, set[str]]:
-    """Which of the packages depend on which others of them."""
+    """Returns the dependencies among the given packages, by package. Others are left out."""
     found = {}
     for name in packages:
         fields = output("dpkg-query", "--show", "--showformat", "${Pre-Depends}, ${Depends}", name)
@@ -137,7 +137,7 @@ def debian_dependencies(packages: Iterable[str]) -> dict[str, set[str]]:
 
 
 def models(root: Path) -> list[dict]:
-    """The entries of the model repository and their files. The hash of an entry is the digest in the manifest."""
+    """Returns a component for each model entry, with its files. Its hash is the digest in the manifest."""
     manifest = json.loads((root / "model_repository/manifest.json").read_text())
     found = []
     for name, entry in sorted(manifest["entries"].items()):
@@ -162,5 +162,5 @@ def models(root: Path) -> list[dict]:
 
 
 def sha256(content: str) -> list[dict]:
-    """The hashes of a component."""
+    """Returns the field hashes of a component. content: a SHA-256 in hexadecimal."""
     return [{"alg": "SHA-256", "content": content}]

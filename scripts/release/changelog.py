@@ -1,4 +1,4 @@
-"""Prints what the changelog says of a version: the notes of its release.
+"""Prints the section of a version in the changelog, which becomes the notes of its release.
 
 python -m scripts.release.changelog VERSION
 """
@@ -13,12 +13,12 @@ CHANGELOG = Path(__file__).resolve().parents[2] / "orchestrator/CHANGELOG.md"
 
 
 def section(text: str, version: str) -> str:
-    """The text under the heading of a version, `## [X.Y.Z] - DATE` or `## X.Y.Z`. ValueError: there is none."""
+    """Returns the text below the heading of a version, `## [X.Y.Z] - DATE` or `## X.Y.Z`. ValueError: there is none."""
     parts = re.split(r"^## (.*)$", text, flags=re.MULTILINE)
     for heading, body in zip(parts[1::2], parts[2::2]):
         if re.match(rf"\[?v?{re.escape(version)}(?![\w.-])", heading) and body.strip():
             return body.strip() + "\n"
-    raise ValueError(f"the changelog says nothing of {version}")
+    raise ValueError(f"orchestrator/CHANGELOG.md has no text below a heading ## [{version}]")
 
 
 if __name__ == "__main__":

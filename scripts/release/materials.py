@@ -1,4 +1,4 @@
-"""Finds the works of others that the program contains: what THIRD-PARTY-NOTICES.txt must name.
+"""Finds the third-party works that the program contains, which THIRD-PARTY-NOTICES.txt must name.
 
 The program contains Go modules, Go's standard library, C++ code from Debian packages (headers and a static library),
 JavaScript and copied files. A work without a licence text or a known licence is an error.
@@ -37,12 +37,12 @@ DEBIAN_LICENCES = {
     "libxext6": "MIT AND MIT-open-group",
     "libxrender1": "HPND-sell-variant",
 }
-"""SPDX expressions of Debian packages whose copyright file is prose."""
+"""SPDX expressions of Debian packages whose copyright file is prose, which no program can read."""
 
 
 @dataclass(frozen=True)
 class Material:
-    """A work of others."""
+    """A third-party work that a release contains or needs: a module, a package or files."""
 
     name: str
     version: str
@@ -51,18 +51,18 @@ class Material:
     text: str
     """The texts of its licences and notices."""
     licence: str = ""
-    """An SPDX expression, or "": cyclonedx-gomod states that of a Go module, `debian_licences` that of a package."""
+    """An SPDX expression. "": cyclonedx-gomod detects it (Go modules), or `debian_licences` has the names (Debian)."""
     debian_licences: tuple[str, ...] = ()
-    """The names that Debian gives to its licences."""
+    """Debian's names of its licences, which are not those of SPDX."""
 
 
-def of(binary: Path, root: Path) -> list[Material]:
-    """The works that the program contains, sorted by kind and name. RuntimeError: one of them has no licence."""
+def find_materials(binary: Path, root: Path) -> list[Material]:
+    """Returns the works that the program contains, by kind. RuntimeError: one of them has no licence."""
     return [*go_modules(binary, root), *debian_packages(DEBIAN_BUILD), *javascript(root), copied_files(root)]
 
 
 def go_modules(binary: Path, root: Path) -> list[Material]:
-    """Go's standard library and the modules of a Go binary."""
+    """Returns Go's standard library and the modules in a Go binary."""
     info = json.loads(output("go", "version", "-m", "-json", str(binary)))
     toolchain = info["GoVersion"].removeprefix("go")
     goroot = Path(output("go", "env", "GOROOT"))
@@ -76,17 +76,20 @@ def go_modules(binary: Path, root: Path) -> list[Material]:
 
 
 def module_folders(root: Path, *names: str) -> dict[str, Path]:
-    """The folders of Go modules, by name, in the order of the names."""
+    """Returns the folders of Go modules by name, in the order of the names."""
     lines = output("go", "list", "-m", "-f", "{{.Path}} {{.Dir}}", *names, cwd=root).splitlines()
     return {name: Path(folder) for name, folder in (line.split(" ", 1) for line in lines)}
 
 
 def package_folders(root: Path) -> dict[str, set[Path]]:
-    """By module, the folders of its packages in the program, and the folders between them and the module's own."""
+    """Returns, by module, the folders of its packages in the program, and their parents up to the module's folder.
+
+    Each may have a licence file for the code below it.
+    """
     form = "{{with .Module}}{{.Path}}\t{{.Dir}}{{end}}\t{{.Dir}}"
     folders: dict[str, set[Path]] = {}
     for line in output("go", "list", "-deps", "-f", form, "./orchestrator", cwd=root).splitlines():
-        if line.count("\t") == 2:  # not of the standard library
+        if line.count("\t") == 2:  # else a package of the standard library
             module, top, folder = line.split("\t")
             path = Path(folder)
             chain = {path, *path.parents} - set(Path(top).parents)
@@ -95,7 +98,7 @@ def package_folders(root: Path) -> dict[str, set[Path]]:
 
 
 def licence_text(folders: list[Path]) -> str:
-    """The texts of the licence files in folders. RuntimeError: the first folder has none."""
+    """Returns the texts of the licence files in folders, each text once. RuntimeError: the first folder has none."""
     texts: dict[str, None] = {}
     for folder in folders:
         files = sorted(file for file in folder.iterdir() if file.is_file() and LICENCE_FILES.match(file.name))
@@ -106,12 +109,12 @@ def licence_text(folders: list[Path]) -> str:
 
 
 def debian_packages(names: tuple[str, ...]) -> list[Material]:
-    """Installed Debian packages."""
+    """Returns installed Debian packages, in the order of the names."""
     return [debian_package(name) for name in names]
 
 
 def debian_package(name: str) -> Material:
-    """An installed Debian package. RuntimeError: its licence is unknown."""
+    """Returns an installed Debian package. RuntimeError: its copyright file names no licence."""
     version, architecture = output("dpkg-query", "--show", "--showformat", "${Version} ${Architecture}", name).split()
     text = Path("/usr/share/doc", name, "copyright").read_text(errors="replace")
     names = set(re.findall(r"^License: *(\S.*?) *$", text, re.MULTILINE))
@@ -122,7 +125,7 @@ def debian_package(name: str) -> Material:
 
 
 def javascript(root: Path) -> list[Material]:
-    """JavaScript of the page and of the pages that show API descriptions."""
+    """Returns the JavaScript packages of the web page, and Swagger UI, which shows the API descriptions."""
     folder = root / "orchestrator/page/assets/third_party"
     packages = json.loads((folder / "package.json").read_text())["dependencies"]
     texts = {name: (folder / f"{name}.LICENSE.txt").read_text() for name in packages}
@@ -136,29 +139,29 @@ def javascript(root: Path) -> list[Material]:
 
 
 def swagger_folder(root: Path) -> Path:
-    """The folder of Swagger UI's files, in a Go module that contains them without their licences."""
+    """Returns the folder of Swagger UI's files. The Go module around it lacks their licences."""
     return module_folders(root, SWAGGER_MODULE)[SWAGGER_MODULE] / "dist"
 
 
 def swagger_version(root: Path) -> str:
-    """The version of Swagger UI."""
+    """Returns the version of Swagger UI in the Go module."""
     bundle = swagger_folder(root) / "swagger-ui-bundle.js"
     match = re.search(r'PACKAGE_VERSION:"([^"]+)"', bundle.read_text())
     if not match:
-        raise RuntimeError(f"{bundle} has no version")
+        raise RuntimeError(f"{bundle} has no PACKAGE_VERSION")
     return match[1]
 
 
 def swagger_licences(version: str) -> Path:
-    """The file that scripts.release.swagger makes for a version."""
+    """Returns the file of Swagger UI's licences in a version, which scripts.release.swagger writes."""
     return LICENCES / f"swagger-ui-dist-{version}.txt"
 
 
 def copied_files(root: Path) -> Material:
-    """Files in chem that are made from the works of others."""
+    """Returns the third-party files in chem as one work."""
     return Material("files of others in chem", "", "", (root / "chem/NOTICE").read_text())
 
 
 def output(*command: str, cwd: Path | None = None) -> str:
-    """What a command prints, without the white space around it."""
+    """Runs a command and returns its standard output, without the white space around it."""
     return subprocess.run(command, cwd=cwd, check=True, text=True, stdout=subprocess.PIPE).stdout.strip()

@@ -1,6 +1,6 @@
-"""THIRD-PARTY-NOTICES.txt: every work of others in the program, with its licence.
+"""Writes THIRD-PARTY-NOTICES.txt: every third-party work in the program, with its licence.
 
-python -m scripts.release.notices BINARY     prints it; the Dockerfile runs this
+python -m scripts.release.notices BINARY     print it; the Dockerfile runs this
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ The source of a Go module is at https://proxy.golang.org/, that of a Debian pack
 
 
 def text(found: list[Material]) -> str:
-    """The notices. Works with the same licence text share it."""
+    """Returns the notices. Works with the same licence text stand together above it."""
     names: dict[str, list[str]] = {}
     for material in found:
         names.setdefault(material.text.strip(), []).append(f"{material.name} {material.version}".strip())
@@ -30,4 +30,4 @@ def text(found: list[Material]) -> str:
 
 
 if __name__ == "__main__":
-    print(text(materials.of(Path(sys.argv[1]), Path.cwd())), end="")
+    print(text(materials.find_materials(Path(sys.argv[1]), Path.cwd())), end="")

@@ -1,10 +1,10 @@
-"""Writes licences/swagger-ui-dist-VERSION.txt: Swagger UI's licence and those of the packages in its bundle.
+"""Writes licences/swagger-ui-dist-VERSION.txt: the licences of Swagger UI and of the npm packages in its bundle.
 
     npm install --ignore-scripts --prefix FOLDER swagger-ui@VERSION swagger-ui-dist@VERSION
     python -m scripts.release.swagger FOLDER
 
-Needed when github.com/swaggo/files is updated. The names of the packages come from the bundle's source map; install
-those that are reported missing beside the others.
+Run it after each update of github.com/swaggo/files. The names of the packages come from the bundle's source map. If the
+command reports missing packages, install them into FOLDER, too.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ RULE = "-" * 78
 
 
 def bundled(dist: Path) -> list[str]:
-    """The npm packages in the bundle."""
+    """Returns the names of the npm packages in the bundle."""
     sources = json.loads((dist / "swagger-ui-bundle.js.map").read_text())["sources"]
     return sorted({found[-1] for path in sources if (found := re.findall(r"node_modules/((?:@[^/]+/)?[^/]+)", path))})
 
 
 def licence_of(package: Path) -> str:
-    """The licence texts of an installed package, or what its package.json says if it has none."""
+    """Returns the licence texts of an installed package, or the licence and author in package.json if it has none."""
     about = json.loads((package / "package.json").read_text())
     try:
         return licence_text([package])
@@ -42,7 +42,7 @@ def main(installed: Path) -> None:
     modules, version = installed / "node_modules", swagger_version(ROOT)
     names = bundled(swagger_folder(ROOT))
     if missing := [name for name in names if not (modules / name).exists()]:
-        sys.exit(f"missing: {' '.join(missing)}")
+        sys.exit(f"{modules} lacks these packages of the bundle: {' '.join(missing)}")
     dist = json.loads((modules / "swagger-ui-dist/package.json").read_text())
     assert dist["version"] == version, f"{installed} has Swagger UI {dist['version']}, the program {version}"
     works: dict[str, list[str]] = {}

@@ -1,6 +1,6 @@
-"""The previous version of the program, built from git, and what it wrote: testdata/upgrade.
+"""Builds and runs the previous version of the program, and reads the files that it left: testdata/upgrade.
 
-scripts/golden/upgrade.py makes the data, test_upgrade.py reads it.
+scripts/golden/upgrade.py writes them, test_upgrade.py reads them.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ from waiting import PATIENCE, wait_for
 VERSION = "0.1.0"
 DATA = ROOT / "scripts/tests/testdata/upgrade" / VERSION
 SOURCES = ("go.mod", "go.sum", "chem", "orchestrator", "tokenizers")
-"""What the program is built from."""
+"""Files and folders that the program is built from."""
 
 KEY = {"Authorization": "Bearer previous"}
-"""The key that the jobs belong to."""
-LONG = "876000h"
-"""A hundred years, so that nothing in the data expires."""
+"""The header with the API key that owns the jobs."""
+CENTURY = "876000h"
+"""A hundred years: how long jobs are kept, so that nothing in the data expires."""
 TEXTS = ["A retort distils substances.", "benzene", "one two three"]
 IMPORTED = "tests/previous"
 """The public id of the imported model."""
 
 MOLECULES = [f"{'C' * (n % 7 + 1)}{'O' * (n % 3)} molecule-{n}" for n in range(1, 5001)]
-"""The input of the commands that are interrupted."""
-MANY = 160
-"""How many of MOLECULES are described."""
-FEW = 12
-"""How many of MOLECULES get vectors."""
+"""Input lines of the commands that are interrupted: SMILES and name."""
+DESCRIBED = 160
+"""The number of MOLECULES in a complete output of `describe`."""
+EMBEDDED = 12
+"""The number of MOLECULES in a complete output of `embed`, which is slower."""
 
 
 def checkout(commit: str) -> Path:
-    """The sources of a commit, in a folder that stays: Go compiles C++ anew for each folder."""
+    """Returns a folder with the sources of a commit. It is kept: Go compiles C++ anew in each new folder."""
     folder = ROOT / ".cache/upgrade" / commit / "source"
     if folder.exists():
         return folder
@@ -65,7 +65,7 @@ def checkout(commit: str) -> Path:
 
 
 def build(commit: str, name: str = "retort", overlay: Path | None = None) -> Path:
-    """Builds the program of a commit. overlay is a file for the option of `go build`."""
+    """Builds the program of a commit as the file `name`. overlay: the file for the option -overlay of `go build`."""
     sources = checkout(commit)
     target = sources.parent / name
     command = ["go", "build", "-trimpath", "-buildvcs=false", "-o", str(target)]
@@ -79,26 +79,26 @@ def build(commit: str, name: str = "retort", overlay: Path | None = None) -> Pat
 
 
 def settings(folder: Path) -> dict[str, str]:
-    """The settings of a gateway that serves the jobs in a folder."""
+    """Writes the keys file, and returns the settings of a gateway that serves the jobs in a folder."""
     keys = folder.parent / "keys"
     keys.write_text(KEY["Authorization"].removeprefix("Bearer ") + "\n")
     return {
         "RETORT_JOBS": "true",
         "RETORT_JOBS_DATA": str(folder),
-        "RETORT_JOBS_KEEP_FILES": LONG,
-        "RETORT_JOBS_KEEP_SEARCHES": LONG,
+        "RETORT_JOBS_KEEP_FILES": CENTURY,
+        "RETORT_JOBS_KEEP_SEARCHES": CENTURY,
         "RETORT_JOBS_CONCURRENCY": "1",
         "RETORT_KEYS_FILE": str(keys),
     }
 
 
 def environment() -> dict[str, str]:
-    """The environment without settings of the program."""
+    """Returns this process's environment without settings of the program."""
     return {k: v for k, v in os.environ.items() if not k.startswith(("RETORT_", "NIM_", "OTEL_"))}
 
 
 def run(program: Path, *arguments: object, folder: Path | None = None, **variables: str) -> str:
-    """What a command of the program prints."""
+    """Runs a command of the program, which must succeed, and returns its standard output."""
     ended = subprocess.run(
         [str(program), *map(str, arguments)],
         capture_output=True,
@@ -107,12 +107,12 @@ def run(program: Path, *arguments: object, folder: Path | None = None, **variabl
         cwd=folder,
         env={**environment(), **variables},
     )
-    assert ended.returncode == 0, ended.stderr
+    assert ended.returncode == 0, f"{ended.args}: exit status {ended.returncode}\n{ended.stderr}"
     return ended.stdout
 
 
 def prepare_settings(folder: Path) -> Path:
-    """Writes the settings file of the data into a folder, with the files that it names."""
+    """Copies the settings file of DATA into a folder, and writes the certificate, key and keys file that it names."""
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=localhost"]
         + ["-keyout", "key.pem", "-out", "certificate.pem"],
@@ -127,7 +127,7 @@ def prepare_settings(folder: Path) -> Path:
 
 
 def check_settings(program: Path, folder: Path) -> dict[str, object]:
-    """The value of every setting that the program uses with the settings file in a folder."""
+    """Returns the value of every setting, as `check-config` prints it for the settings file in a folder."""
     text = run(program, "check-config", "--config", folder / "settings.yaml")
     return yaml.safe_load(text.replace(str(folder), "FOLDER"))
 
@@ -151,7 +151,7 @@ def pack(folder: Path, target: Path) -> None:
 
 
 def unpack(name: str, folder: Path) -> Path:
-    """Unpacks an archive of the data into a new folder."""
+    """Unpacks an archive of DATA into a new folder, and returns the folder."""
     shutil.unpack_archive(DATA / name, folder)
     return folder
 
@@ -185,27 +185,27 @@ def start_batch(gateway: Gateway, endpoint: str, bodies: list[dict]) -> str:
     return ask(gateway, "POST", "/v1/batches", json=body).json()["id"]
 
 
-def wait_batch(gateway: Gateway, batch: str, reached) -> dict:
-    """Waits until a predicate of a batch holds, and returns the batch."""
+def wait_batch(gateway: Gateway, batch: str, predicate) -> dict:
+    """Waits until a predicate is true of a batch, and returns the batch."""
     found: dict = {}
 
     def read() -> bool:
         found.update(ask(gateway, "GET", f"/v1/batches/{batch}").json())
-        return reached(found)
+        return predicate(found)
 
-    wait_for("the batch gets there", read, gateway.output)
+    wait_for(f"batch {batch} reaches the expected state", read, gateway.output)
     return found
 
 
-def wait_search(gateway: Gateway, api: str, search: str, reached) -> dict:
-    """Waits until a predicate of a search holds, and returns the search."""
+def wait_search(gateway: Gateway, api: str, search: str, predicate) -> dict:
+    """Waits until a predicate is true of a search, and returns the search."""
     found: dict = {}
 
     def read() -> bool:
         found.update(ask(gateway, "GET", f"/{api}/generate/jobs/{search}").json())
-        return reached(found)
+        return predicate(found)
 
-    wait_for("the search gets there", read, gateway.output)
+    wait_for(f"{api} search {search} reaches the expected state", read, gateway.output)
     return found
 
 
@@ -217,8 +217,9 @@ SEED = "CC(C)Cc1ccc(C(C)C(=O)O)cc1"
 
 
 def start_jobs(gateway: Gateway) -> dict[str, str]:
-    """Starts a batch and a search that end, a batch and a search that are cancelled, and a batch and a search that are
-    at work. Returns their ids.
+    """Starts three batches and three searches: one of each ends, one is cancelled, one is left in progress.
+
+    Returns their ids.
     """
     embed = {"model": "retort/minilm-embedqa-v2", "input_type": "passage", "encoding_format": "base64"}
     ids = {}
@@ -244,14 +245,15 @@ def start_jobs(gateway: Gateway) -> dict[str, str]:
 
 
 LINES = 60
-"""Lines of a batch that is stopped half way. Each takes a moment."""
+"""Lines of a batch that is stopped before it ends. Each runs a short search."""
 ITERATIONS = 100
-"""Iterations of a search that is stopped half way."""
+"""Iterations of a search that is stopped after half of them."""
 PARTICLES = 20
 """Molecules that an iteration of a search evaluates."""
 
 
 def search(iterations: int) -> dict:
+    """Returns the body of a search request of the API latent."""
     return {"smi": SEED, "iterations": iterations, "particles": PARTICLES, "min_similarity": 0.2, "num_molecules": 3}
 
 
@@ -260,7 +262,7 @@ def start_search(gateway: Gateway, api: str, body: dict) -> str:
 
 
 def read_jobs(gateway: Gateway) -> dict:
-    """Everything that the API says about the jobs of the key: lists, contents of files, results of searches."""
+    """Returns what the API answers about the jobs of KEY: lists, contents of files, results of searches."""
     found = {
         "files": ask(gateway, "GET", "/v1/files").json(),
         "batches": ask(gateway, "GET", "/v1/batches").json(),
@@ -282,7 +284,7 @@ def make_model(folder: Path) -> Path:
     """Writes the folder of a small embedding model with random weights."""
     folders.make(folder, "bert", "embedding")
     described = json.loads((folder / "tokenizer.json").read_text())
-    shrink(described)
+    shrink_vocabulary(described)
     folders.write(folder / "tokenizer.json", described)
     size = len(described["model"]["vocab"])
     config = json.loads((folder / "config.json").read_text())
@@ -293,8 +295,8 @@ def make_model(folder: Path) -> Path:
     return folder
 
 
-def shrink(described: dict) -> None:
-    """Leaves a few words and the ASCII characters in the vocabulary of a WordPiece tokenizer."""
+def shrink_vocabulary(described: dict) -> None:
+    """Reduces a WordPiece vocabulary to ASCII characters and a few words, so that the data is small."""
     specials = list(described["model"]["vocab"])[:5]
     assert specials[0] == "[PAD]" and specials[4] == "[MASK]", specials
     characters = [chr(code) for code in range(33, 127)]
@@ -312,19 +314,19 @@ def import_model(program: Path, source: Path, repository: Path) -> None:
 
 
 def embed(gateway: Gateway) -> list[list[float]]:
-    """The vectors of TEXTS by the imported model."""
+    """Returns the vectors of TEXTS, by the imported model."""
     body = {"model": IMPORTED, "input": TEXTS, "input_type": "passage"}
     gateway.wait_ready("embedding")
     return [row["embedding"] for row in ask(gateway, "POST", "/embedding/v1/embeddings", json=body).json()["data"]]
 
 
 def interrupt(program: Path, command: str, output: Path, size: int, **variables: str) -> None:
-    """Kills a command while it writes its output, and cuts the file to a size in bytes, as a power failure may."""
+    """Kills a command while it writes its output, and truncates the file to a size in bytes, as a power failure may."""
     process = subprocess.Popen(
         [str(program), command, "-o", str(output)], stdin=subprocess.PIPE, env={**environment(), **variables}
     )
     process.stdin.write("".join(f"{molecule}\n" for molecule in MOLECULES).encode())
-    process.stdin.flush()  # it waits for more
+    process.stdin.flush()  # stays open, so the command waits for more
     wait_for("rows are written", lambda: output.exists() and output.stat().st_size > size)
     process.kill()
     assert process.wait(PATIENCE) == -signal.SIGKILL

@@ -1,4 +1,4 @@
-"""BEST_PRACTICES.md answers every criterion, and names only files, commands and targets that exist."""
+"""BEST_PRACTICES.md answers every criterion of the OpenSSF passing level with links and make targets that exist."""
 
 from __future__ import annotations
 
@@ -18,45 +18,47 @@ CRITERIA = [
 MAKEFILE = (ROOT / "Makefile").read_text()
 
 
-def rows(page: str) -> list[list[str]]:
-    """The cells of the rows about criteria."""
+def find_rows(page: str) -> list[list[str]]:
+    """Returns the cells of each row about a criterion: its name, the status, the evidence."""
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in page.splitlines() if line[:1] == "|"]
     return [row for row in cells if row[0] != "criterion" and not row[0].startswith("---")]
 
 
-def problems(page: str) -> list[str]:
-    """What is wrong with the page."""
-    found = rows(page)
+def find_problems(page: str) -> list[str]:
+    """Returns what is wrong with the page, one line each."""
+    found = find_rows(page)
     lines = (
         [] if [row[0] for row in found] == CRITERIA else ["the criteria are not those of the passing level, in order"]
     )
     for criterion, status, evidence in found:
         if status not in ("met", "open", "n/a") or not evidence:
-            lines.append(f"{criterion}: {status}, {evidence}")
+            lines.append(
+                f"{criterion}: the status is {status!r}, not met, open or n/a, or the evidence is empty: {evidence!r}"
+            )
     for link in re.findall(r"\]\((?!https://)([^)#]*)(?:#[^)]*)?\)", page):
         if link and not (FOLDER / link).exists():
-            lines.append(f"no file {link}")
+            lines.append(f".github/{link}: no such file")
     for target in re.findall(r"`make ([\w-]+)", page):
         if not re.search(rf"^{target}:", MAKEFILE, re.MULTILINE):
-            lines.append(f"no target {target}")
+            lines.append(f"make {target}: no such target")
     return lines
 
 
 def test_every_criterion_is_answered_by_what_exists() -> None:
     assert len(CRITERIA) == 67
-    assert problems(PAGE) == []
+    assert find_problems(PAGE) == []
 
 
 @pytest.mark.parametrize(
     "before, after, problem",
     [
         ("| build | met", "| builds | met", "the criteria are not"),
-        ("| test | met |", "| test | mostly |", "test: mostly"),
-        ("](workflows/fuzz.yml)", "](workflows/fuzzing.yml)", "no file workflows/fuzzing.yml"),
-        ("`make lint`", "`make lints`", "no target lints"),
+        ("| test | met |", "| test | mostly |", "test: the status is 'mostly'"),
+        ("](workflows/fuzz.yml)", "](workflows/fuzzing.yml)", ".github/workflows/fuzzing.yml: no such file"),
+        ("`make lint`", "`make lints`", "make lints: no such target"),
     ],
 )
 def test_a_wrong_table_is_refused(before: str, after: str, problem: str) -> None:
     page = PAGE.replace(before, after)
     assert page != PAGE
-    assert any(line.startswith(problem) for line in problems(page)), problems(page)
+    assert any(line.startswith(problem) for line in find_problems(page)), find_problems(page)

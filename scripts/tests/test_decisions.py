@@ -20,12 +20,12 @@ STATUS = re.compile(r"accepted|(?:accepted; amended|superseded) by \[(\d{4})\]\(
 MAX_WORDS = 400
 
 EXPERIMENTS = re.findall(r"^\| (\d{4}) \| \[", INDEX, re.MULTILINE)
-"""Numbers of the records that became experiments."""
+"""Numbers of former decisions that are experiments now. No decision gets them again."""
 DECISIONS = sorted(path for path in FOLDER.glob("*.md") if path.name != "README.md")
 
 
-def words(text: str) -> int:
-    """Counts the words of a page, those of tables and code included."""
+def count_words(text: str) -> int:
+    """Counts the words of a page, including tables and code."""
     return sum(any(character.isalnum() for character in word) for word in text.split())
 
 
@@ -35,16 +35,17 @@ def test_a_decision_has_the_form_and_is_in_the_index(path: Path) -> None:
     found = FORM.fullmatch(text)
     assert found, "the parts are a title, a table of date and status, Context, Options, Choice, Consequences"
     assert len(re.findall(r"^#", text, re.MULTILINE)) == 5, "a decision has one title and four sections"
-    assert path.name.startswith(f"{found['number']}-")
+    assert path.name.startswith(f"{found['number']}-"), "the file name and the title have different numbers"
     status = STATUS.fullmatch(found["status"])
     assert status, found["status"]
     assert status[2] is None or (FOLDER / status[2]).is_file(), found["status"]
     row = "| [{number}]({name}) | {title} | {date} | {status} |\n".format(name=path.name, **found.groupdict())
     assert INDEX.count(row) == 1, f"not in the index: {row}"
-    assert words(text) <= MAX_WORDS
+    assert count_words(text) <= MAX_WORDS
 
 
-def test_every_number_is_one_decision_or_experiment() -> None:
+def test_numbers_are_consecutive_and_unique() -> None:
+    assert DECISIONS, f"{FOLDER} has no decisions"
     rows = re.findall(r"^\| \[(\d{4})\]\(", INDEX, re.MULTILINE)
     assert rows == [path.name[:4] for path in DECISIONS]
     assert sorted(rows + EXPERIMENTS) == [f"{n:04}" for n in range(1, len(rows) + len(EXPERIMENTS) + 1)]

@@ -1,4 +1,4 @@
-"""Every Markdown page has links that lead somewhere and commands that exist: scripts/lint/documents."""
+"""The links and commands of every Markdown page exist, and scripts/lint/documents finds those that do not."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def documents() -> Documents:
     return Documents(ROOT, ROOT / "bin/retort")
 
 
-def faults(text: str) -> list[str]:
-    """What is wrong with a page in the root that has this text."""
-    return [str(problem) for problem in documents().of_page(markdown.parse("page.md", text))]
+def find_faults(text: str) -> list[str]:
+    """Returns the problems of a page in the root that has this text."""
+    return [str(problem) for problem in documents().check_page(markdown.parse("page.md", text))]
 
 
 def test_all_pages() -> None:
-    found = documents().problems()
+    found = documents().find_problems()
     assert not found, "\n".join(map(str, found))
 
 
@@ -53,8 +53,9 @@ WRONG = [
     ("`retort model import FOLDER --gone`", "retort: unknown flag --gone"),
     ("`retort optimize CCO --count many`", "retort: --count: expected a valid"),
     ("`--gone-flag`", "--gone-flag: no program here has this flag"),
-    ("Set RETORT_GONE.", "RETORT_GONE: no such setting"),
-    ("```\nRETORT_GONE=1 make run\n```", "page.md:2: RETORT_GONE: no such setting"),
+    ("`--data-raw`", "--data-raw: no program here has this flag"),
+    ("Set RETORT_GONE.", "RETORT_GONE: no program here has this setting"),
+    ("```\nRETORT_GONE=1 make run\n```", "page.md:2: RETORT_GONE: no program here has this setting"),
     ("`curl localhost:8001/gone`", "curl: /gone is not served at port 8001"),
     ("`curl localhost:8001/v1/embeddings`", "curl: /v1/embeddings is not served at port 8001"),
     ("`curl localhost:8000/latent/v1/embeddings`", "curl: /latent/v1/embeddings is not served at port 8000"),
@@ -76,14 +77,14 @@ WRONG = [
     ('```json\n{"a": }\n```', "not json"),
     ("```yaml\na: [\n```", "not yaml"),
     ("```gone\nx\n```", "a block in gone: a language without a parser"),
-    ("word " * 801, "801 words of prose, 800 are allowed"),
-    ("See /home/somebody/retort.", "/home/somebody: a path of one machine"),
+    ("word " * 801, "801 words of prose; at most 800 are allowed"),
+    ("See /home/somebody/retort.", "/home/somebody: a path that exists on one machine only"),
 ]
 
 
 @pytest.mark.parametrize(("text", "fault"), WRONG)
 def test_what_is_wrong_is_found(text: str, fault: str) -> None:
-    found = faults(text)
+    found = find_faults(text)
     assert any(fault in each for each in found), found
 
 
@@ -107,7 +108,7 @@ RIGHT = [
 
 @pytest.mark.parametrize("text", RIGHT)
 def test_what_is_right_passes(text: str) -> None:
-    assert faults(text) == []
+    assert find_faults(text) == []
 
 
 def test_names_of_pages_in_code() -> None:

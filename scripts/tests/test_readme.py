@@ -1,4 +1,4 @@
-"""The examples of the README, run unchanged but for the ports of a running gateway."""
+"""Runs the examples in README.md as written, except for the ports of the running gateway."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from waiting import PATIENCE
 
 
 def blocks(language: str) -> list[str]:
+    """Returns the code blocks of README.md in a language; "": those with none."""
     return re.findall(rf"^```{language}\n(.*?)^```", (ROOT / "README.md").read_text(), re.DOTALL | re.MULTILINE)
 
 
@@ -36,6 +37,6 @@ def test_curl_examples(stack: Gateway) -> None:
     assert chat["choices"][0]["message"]["content"] == "The SMILES is Cn1c(=O)c2c(ncn2C)n(C)c1=O. It has 2 rings."
 
 
-def test_figures_and_plot_are_those_of_the_measurements() -> None:
+def test_figures_and_plot_match_the_measurements() -> None:
     done = subprocess.run([sys.executable, "-m", "scripts.readme"], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -1,4 +1,4 @@
-"""The examples of the pages in orchestrator/docs/use, run unchanged but for the addresses of the running stack."""
+"""Runs the examples on the pages in orchestrator/docs/use as written, except for the addresses of the running stack."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ TESTED_ELSEWHERE = {"ORACLES.md": "test_oracles.py", "COMMANDS.md": "test_comman
 
 
 def blocks(page: str, language: str) -> list[str]:
-    """The code of a page that is marked with a language, in its order."""
+    """Returns the code blocks of a page in a language (python or bash), in order."""
     return [code for marked, code in BLOCK.findall((USE / page).read_text()) if marked == language]
 
 
 def run(gateway: Gateway, command: list[str], code: str, folder: Path = ROOT) -> list[str]:
-    """The lines that an example prints."""
+    """Runs an example with the addresses of a gateway and its Triton. Returns the lines that it prints."""
     addresses = {"localhost:8000": gateway.url, "localhost:8701": gateway.triton}
     addresses |= {f"localhost:{port}": gateway.urls[api] for port, api in enumerate(APIS, 8001)}
     for written, real in addresses.items():
@@ -36,8 +36,8 @@ def run(gateway: Gateway, command: list[str], code: str, folder: Path = ROOT) ->
     return ended.stdout.splitlines()
 
 
-def ran(stack: Gateway, title: str) -> list[str]:
-    """The lines that a recipe prints; title is the start of its heading."""
+def run_recipe(stack: Gateway, title: str) -> list[str]:
+    """Runs a recipe of RECIPES.md. title: the start of its heading. Returns the lines that it prints."""
     recipes = re.split(r"^## ", (USE / "RECIPES.md").read_text(), flags=re.MULTILINE)
     (recipe,) = [text for text in recipes if text.startswith(title)]
     ((_, code),) = BLOCK.findall(recipe)
@@ -45,7 +45,7 @@ def ran(stack: Gateway, title: str) -> list[str]:
 
 
 def test_requests(stack: Gateway) -> None:
-    rows = [line.split() for line in ran(stack, "Better molecules")]
+    rows = [line.split() for line in run_recipe(stack, "Better molecules")]
     assert len(rows) == 10 and all(
         float(similarity) >= 0.3 and Chem.MolFromSmiles(smiles) for _, similarity, smiles in rows
     )
@@ -53,33 +53,33 @@ def test_requests(stack: Gateway) -> None:
 
 
 def test_fragments(stack: Gateway) -> None:
-    rows = [line.split() for line in ran(stack, "Molecules that contain fragments")]
+    rows = [line.split() for line in run_recipe(stack, "Molecules that contain fragments")]
     assert len(rows) == 5 and [score for score, _ in rows] == sorted((score for score, _ in rows), reverse=True)
     sulfone = Chem.MolFromSmarts("CCS(=O)(=O)N")
     assert all(Chem.MolFromSmiles(smiles).HasSubstructMatch(sulfone) for _, smiles in rows)
 
 
 def test_ranking(stack: Gateway) -> None:
-    first, *others = ran(stack, "Ranked passages")
+    first, *others = run_recipe(stack, "Ranked passages")
     assert first.endswith("Aspirin is an analgesic.") and len(others) == 2
 
 
 def test_openai(stack: Gateway) -> None:
-    sizes, answer = ran(stack, "Vectors")
+    sizes, answer = run_recipe(stack, "Vectors")
     assert sizes == "2 384" and "Cn1c(=O)c2c(ncn2C)n(C)c1=O" in answer
 
 
 def test_langchain(stack: Gateway) -> None:
-    sizes, ranked = ran(stack, "Retrieval")
+    sizes, ranked = run_recipe(stack, "Retrieval")
     assert sizes == "3 384" and ranked.startswith("['Aspirin is an analgesic.'")
 
 
 def test_tritonclient(stack: Gateway) -> None:
-    assert ran(stack, "Raw tensors") == ["(1, 384)"]
+    assert run_recipe(stack, "Raw tensors") == ["(1, 384)"]
 
 
 def test_cma(stack: Gateway) -> None:
-    rows = [line.split() for line in ran(stack, "A score")]
+    rows = [line.split() for line in run_recipe(stack, "A score")]
     scores = [float(score) for _, score, _ in rows]
     assert len(rows) == 10 and scores == sorted(scores) and Chem.MolFromSmiles(rows[-1][2])
     assert scores[-1] > 0.56, "no better than aspirin itself"
@@ -108,7 +108,7 @@ def test_a_search_as_a_job(jobs_gateway: Gateway) -> None:
 
 
 def test_the_first_requests(stack: Gateway) -> None:
-    """The README: a stream with an id, and a refusal that names the field."""
+    """The example in use/README.md: a stream with a request id, and an error that names the wrong field."""
     (block,) = blocks("README.md", "bash")
     output = "\n".join(run(stack, ["bash", "-euo", "pipefail", "-c"], block))
     assert re.search(r"^X-Request-Id: try-1\s*$", output, re.MULTILINE)
@@ -125,16 +125,16 @@ def test_the_shipped_models(stack: Gateway) -> None:
 
 @pytest.mark.parametrize("page", sorted(path.name for path in USE.glob("*.md")))
 def test_every_example_is_run(page: str) -> None:
-    """Each page has as many examples as tests of it know, so that a new one needs a test."""
-    known = {"README.md": 1, "RECIPES.md": 7, "JOBS.md": 2}
+    """Each page has as many examples as this file tests, so that a new one needs a test."""
+    tested = {"README.md": 1, "RECIPES.md": 7, "JOBS.md": 2}
     if page in TESTED_ELSEWHERE:
         assert page in (ROOT / "scripts/tests" / TESTED_ELSEWHERE[page]).read_text()
     else:
-        assert len(BLOCK.findall((USE / page).read_text())) == known.get(page, 0)
+        assert len(BLOCK.findall((USE / page).read_text())) == tested.get(page, 0)
 
 
-def test_versions_of_clients_are_the_pinned_ones() -> None:
-    """Every version in the second column of CLIENTS.md is in a file that pins the environments of the tests."""
+def test_versions_of_clients_are_pinned() -> None:
+    """Every version in the second column of CLIENTS.md is one that a file of pinned requirements of the tests has."""
     tests = ROOT / "scripts/tests"
     pins = [
         *tests.glob("requirements*.txt"),
@@ -142,7 +142,7 @@ def test_versions_of_clients_are_the_pinned_ones() -> None:
         ROOT / "scripts/triton/requirements.txt",
     ]
     pins += [tests / "javascript/package.json", tests / "go_clients/go.mod"]
-    pinned = "\n".join(path.read_text() for path in pins)
+    pinned = {version for path in pins for version in re.findall(r"\d+(?:\.\d+)+", path.read_text())}
     rows = re.findall(r"^\| [^|]+ \| ([^|]+) \|", (USE / "CLIENTS.md").read_text(), re.MULTILINE)
     versions = {version for row in rows for version in re.findall(r"\d+\.\d+\.\d+", row)}
     assert len(versions) > 20

@@ -17,27 +17,27 @@ from servers import ROOT, Gateway, Triton
 
 NEW = ROOT / "bin/retort"
 COMMIT = (DATA / "COMMIT").read_text().strip()
-SAID = json.loads((DATA / "jobs.json").read_text())
-"""What the previous version said about its jobs before it was stopped."""
-RESUMED = [("describe", "jsonl"), ("describe", "csv"), ("describe", "sdf"), ("embed", "jsonl"), ("embed", "csv")]
+OLD_ANSWERS = json.loads((DATA / "jobs.json").read_text())
+"""What the previous version's API answered about its jobs before it stopped."""
+OUTPUTS = [("describe", "jsonl"), ("describe", "csv"), ("describe", "sdf"), ("embed", "jsonl"), ("embed", "csv")]
 CHANGED_SETTINGS: dict[str, object] = {}
-"""The settings that this version reads differently from the file of the previous one. The changelog explains each."""
+"""The settings with another value in this version, read from the same file. The changelog explains each."""
 
 
 class Previous(Gateway):
-    """The previous version."""
+    """A gateway of the previous version."""
 
 
 @pytest.fixture(scope="session")
 def old() -> Path:
-    """The previous version, built from git."""
+    """The program of the previous version, built from git."""
     Previous.program = previous.build(COMMIT)
     return Previous.program
 
 
 @pytest.fixture(scope="module")
 def upgraded(stack: Gateway, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    """This version, with the jobs of the previous one."""
+    """A gateway of this version, with the jobs of the previous one."""
     folder = previous.unpack("jobs.tar.gz", tmp_path_factory.mktemp("upgrade") / "jobs")
     with Gateway(stack.triton, stack.repository, **previous.settings(folder)) as gateway:
         gateway.wait_ready("latent", "masked", "embedding")
@@ -46,8 +46,8 @@ def upgraded(stack: Gateway, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
 
 def check_finished(before: dict, now: dict) -> None:
-    """Checks that what had ended is unchanged: every field that the previous version knows, every file and result. What
-    was at work has the same fields.
+    """Checks that ended jobs have the same files, results and values in all fields that the previous version knows, and
+    that unfinished jobs still have these fields.
     """
     lists = [
         (before["files"], now["files"]),
@@ -58,33 +58,33 @@ def check_finished(before: dict, now: dict) -> None:
         found = {item["id"]: item for item in new_list["data"]}
         for item in old_list["data"]:
             same = found[item["id"]]
-            fields = KNOWN[item["object"]] & item.keys()
+            fields = KNOWN_FIELDS[item["object"]] & item.keys()
             assert same.keys() >= fields
             if item["object"] != "file" and not previous.has_ended(item):
-                fields &= UNCHANGING
+                fields &= CONSTANT_FIELDS
             assert {name: same[name] for name in fields} == {name: item[name] for name in fields}
     for part in ("contents", "results"):
         assert before[part] and before[part].items() <= now[part].items()
 
 
-KNOWN = {
+KNOWN_FIELDS = {
     item["object"]: item.keys()
-    for group in (SAID["files"], SAID["batches"], *SAID["searches"].values())
+    for group in (OLD_ANSWERS["files"], OLD_ANSWERS["batches"], *OLD_ANSWERS["searches"].values())
     for item in group["data"]
 }
-"""The fields that the previous version knows, by kind."""
-UNCHANGING = {"id", "object", "api", "endpoint", "input_file_id", "completion_window", "created_at", "metadata"}
-"""The fields of an unfinished batch or search that stay as they are."""
+"""The fields that the previous version knows, by type of object."""
+CONSTANT_FIELDS = {"id", "object", "api", "endpoint", "input_file_id", "completion_window", "created_at", "metadata"}
+"""The fields of a batch or search whose values never change."""
 
 
 def check_continued(gateway: Gateway, ids: dict, before: dict) -> None:
-    """Waits until the unfinished batch and search are completed, and checks that nothing of them was lost."""
+    """Waits until the unfinished batch and search are completed, and checks that their earlier work was kept."""
     search = previous.wait_search(gateway, "latent", ids["searching"], previous.has_ended)
     (old_search,) = [job for job in before["searches"]["latent"]["data"] if job["id"] == ids["searching"]]
     assert old_search["status"] == "in_progress" and search["status"] == "completed", search
     assert search["progress"]["iteration"] == search["progress"]["iterations"] == ITERATIONS
     assert search["attempts"] == old_search["attempts"] + 1
-    # The evaluations of the last attempt alone: fewer than a search from the start needs.
+    # Evaluations of the last attempt only. A search from the start needs more.
     assert search["progress"]["evaluations"] < PARTICLES * ITERATIONS * 3 / 4, search
     assert search["progress"]["best"][0]["score"] >= old_search["progress"]["best"][0]["score"]
     result = previous.ask(gateway, "GET", f"/latent/generate/jobs/{search['id']}/result").json()
@@ -99,7 +99,7 @@ def check_continued(gateway: Gateway, ids: dict, before: dict) -> None:
 
 
 def check_deleted(gateway: Gateway, ids: dict, before: dict) -> None:
-    """Deletes the files of the completed batch."""
+    """Deletes the files of the completed batch, and checks that input and output are no longer listed."""
     (batch,) = [job for job in before["batches"]["data"] if job["id"] == ids["completed"]]
     for name in ("input_file_id", "output_file_id", "error_file_id"):
         assert previous.ask(gateway, "DELETE", f"/v1/files/{batch[name]}").json()["deleted"]
@@ -108,10 +108,10 @@ def check_deleted(gateway: Gateway, ids: dict, before: dict) -> None:
 
 
 def test_old_jobs_are_served_continued_and_deleted(upgraded: Gateway) -> None:
-    check_finished(SAID, previous.read_jobs(upgraded))
-    check_continued(upgraded, SAID["ids"], SAID)
-    check_finished(SAID, previous.read_jobs(upgraded))
-    check_deleted(upgraded, SAID["ids"], SAID)
+    check_finished(OLD_ANSWERS, previous.read_jobs(upgraded))
+    check_continued(upgraded, OLD_ANSWERS["ids"], OLD_ANSWERS)
+    check_finished(OLD_ANSWERS, previous.read_jobs(upgraded))
+    check_deleted(upgraded, OLD_ANSWERS["ids"], OLD_ANSWERS)
 
 
 def test_old_settings_have_the_same_effect(tmp_path: Path) -> None:
@@ -136,22 +136,22 @@ def assert_same(vectors: list, wanted: list) -> None:
 
 
 def resume(program: Path, command: str, output: Path, **variables: str) -> Path:
-    """Runs a command with --resume on its partial output. Returns the output of the same command without."""
-    count = previous.MANY if command == "describe" else previous.FEW
+    """Resumes a command with --resume on its partial output. Returns the output of a run without interruption."""
+    count = previous.DESCRIBED if command == "describe" else previous.EMBEDDED
     molecules = output.with_name("molecules.smi")
     molecules.write_text("".join(f"{molecule}\n" for molecule in previous.MOLECULES[:count]))
     start = output.read_bytes()
     previous.run(program, command, molecules, "-o", output, "--resume", **variables)
     whole = output.with_name(f"whole{output.suffix}")
     previous.run(program, command, molecules, "-o", whole, **variables)
-    # The last row of the partial output is incomplete, and the one before it is written again.
+    # --resume drops the incomplete last row, and writes the row before it again.
     kept = start[: whole_rows(start, output.suffix)]
     assert kept and output.read_bytes().startswith(kept)
     return whole
 
 
 def whole_rows(content: bytes, form: str) -> int:
-    """The length of all rows but the last two of a partial output."""
+    """Returns the bytes of a partial output that --resume keeps: all complete rows but the last."""
     mark = b"$$$$\n" if form == ".sdf" else b"\n"
     ends = [match.end() for match in re.finditer(re.escape(mark), content)]
     return ends[-2]
@@ -164,12 +164,12 @@ def check_resumed(output: Path, whole: Path, command: str) -> None:
         assert output.read_bytes() == whole.read_bytes()
         return
     (rows, vectors), (wanted_rows, wanted) = read_vectors(output), read_vectors(whole)
-    assert rows == wanted_rows and len(rows) == previous.FEW
+    assert rows == wanted_rows and len(rows) == previous.EMBEDDED
     assert_same(vectors, wanted)
 
 
 def read_vectors(file: Path) -> tuple[list, list]:
-    """The rows of an output of `retort embed` without their vectors, and the vectors."""
+    """Returns the rows of an output of `retort embed` without their vectors, and the vectors."""
     if file.suffix == ".jsonl":
         rows = [json.loads(line) for line in file.read_text().splitlines()]
     else:
@@ -182,7 +182,7 @@ def access(stack: Gateway) -> dict[str, str]:
     return {"RETORT_URL": stack.url}
 
 
-@pytest.mark.parametrize("command, form", RESUMED)
+@pytest.mark.parametrize("command, form", OUTPUTS)
 def test_an_interrupted_output_is_resumed(stack: Gateway, tmp_path: Path, command: str, form: str) -> None:
     output = previous.unpack("resume.tar.gz", tmp_path / "resume") / f"{command}.{form}"
     whole = resume(NEW, command, output, **access(stack))
@@ -197,8 +197,8 @@ def test_rollback_of_jobs(stack: Gateway, old: Path, tmp_path: Path) -> None:
     settings = previous.settings(folder)
     with Gateway(stack.triton, stack.repository, **settings) as gateway:
         gateway.wait_ready("latent", "masked", "embedding")
-        previous.wait_batch(gateway, SAID["ids"]["in_progress"], previous.has_ended)
-        previous.wait_search(gateway, "latent", SAID["ids"]["searching"], previous.has_ended)
+        previous.wait_batch(gateway, OLD_ANSWERS["ids"]["in_progress"], previous.has_ended)
+        previous.wait_search(gateway, "latent", OLD_ANSWERS["ids"]["searching"], previous.has_ended)
         ids = previous.start_jobs(gateway)
         before = previous.read_jobs(gateway)
         assert gateway.stop() == 0, gateway.output()

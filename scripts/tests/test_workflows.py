@@ -1,4 +1,4 @@
-"""The workflows of the forge: what cannot run here is at least resolved, and each check fails when it should."""
+"""Workflows cannot run here, so these tests check that what they name exists, and that each check can fail."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from servers import ROOT
 sys.path.insert(0, str(ROOT))
 from scripts.lint import pins  # noqa: E402
 from scripts.release import changelog  # noqa: E402
-from scripts.release.__main__ import names, program_version  # noqa: E402
+from scripts.release.__main__ import file_names, program_version  # noqa: E402
 
 WORKFLOWS = ROOT / ".github/workflows"
 PIN = re.compile(r"[\w.-]+/[\w.-]+(/[\w./-]+)?@[0-9a-f]{40} # v\d+\.\d+\.\d+")
@@ -30,7 +30,7 @@ def steps(workflow: dict) -> Iterator[dict]:
 
 
 def commands(workflow: dict) -> str:
-    """The shell commands of a workflow."""
+    """Returns the shell commands of a workflow, one step after the other."""
     return "\n".join(step["run"] for step in steps(workflow) if "run" in step)
 
 
@@ -39,14 +39,15 @@ def targets() -> set[str]:
     return set(re.findall(r"^([\w./-]+):(?!=)", (ROOT / "Makefile").read_text(), re.MULTILINE))
 
 
-def written(path: str) -> bool:
-    """Reports whether `make release` writes files of this name or pattern."""
-    files = [f"{RELEASE}/{name}" for name in names(program_version(), "amd64").values()]
+def is_published(path: str) -> bool:
+    """Reports whether `make release` writes a file at this path, which may be a pattern."""
+    files = [f"{RELEASE}/{name}" for name in file_names(program_version(), "amd64").values()]
     return path == RELEASE or any(fnmatch.fnmatch(file, path) for file in files)
 
 
-def missing(shell: str) -> list[str]:
-    """What shell commands name that does not exist: targets of make, scripts, Python modules, tagged Go programs."""
+def find_missing(shell: str) -> list[str]:
+    """Returns the make targets, files and modules that shell commands name but that do not exist, and the Go programs
+    that they run without a version."""
     problems = [f"make {name}" for name in re.findall(r"^make ([\w-]+)", shell, re.MULTILINE) if name not in targets()]
     for module in re.findall(r"python3 -m (scripts[\w.]+)", shell):
         path = ROOT / module.replace(".", "/")
@@ -62,38 +63,38 @@ def missing(shell: str) -> list[str]:
     return problems
 
 
-def problems(text: str) -> list[str]:
-    """What is wrong with a workflow."""
+def find_problems(text: str) -> list[str]:
+    """Returns what is wrong with a workflow, one line each."""
     workflow = yaml.safe_load(text)
     found = [f"not pinned: {use}" for use in re.findall(r"uses: (.*)", text) if not PIN.fullmatch(use)]
     if workflow.get("permissions") != {"contents": "read"}:
-        found.append("permissions")
+        found.append(f"permissions: {workflow.get('permissions')}, not contents: read")
     for name, job in workflow["jobs"].items():
         if "timeout-minutes" not in job:
-            found.append(f"{name}: timeout")
+            found.append(f"{name}: no timeout-minutes")
         if not re.fullmatch(r"ubuntu-\d\d\.\d\d", job["runs-on"]):
-            found.append(f"{name}: {job['runs-on']}")
+            found.append(f"{name}: runs-on: {job['runs-on']} has no version")
         if not re.fullmatch(r"[\w./-]+:\d[\w.-]*", job.get("container", "debian:12")):
-            found.append(f"{name}: {job['container']}")
+            found.append(f"{name}: container: {job['container']} has no version")
     for step in steps(workflow):
         given = step.get("with", {})
         if step.get("uses", "").startswith("actions/checkout@") and given.get("persist-credentials") is not False:
-            found.append("checkout keeps credentials")
+            found.append("actions/checkout: persist-credentials is not false")
         for key in ("subject-checksums", "subject-path", "path"):
             for path in str(given.get(key, "")).split():
-                if RELEASE in path and not written(path.removeprefix("another/folder/")):
-                    found.append(f"not written: {path}")
-    return found + missing(commands(workflow))
+                if RELEASE in path and not is_published(path.removeprefix("another/folder/")):
+                    found.append(f"`make release` does not write {path}")
+    return found + find_missing(commands(workflow))
 
 
 @pytest.mark.parametrize("file", sorted(WORKFLOWS.glob("*.yml")), ids=lambda file: file.stem)
 def test_a_workflow_is_pinned_and_names_only_what_exists(file: Path) -> None:
-    assert problems(file.read_text()) == []
+    assert find_problems(file.read_text()) == []
 
 
 def test_the_script_of_ci_names_only_what_exists() -> None:
     shell = (ROOT / ".ci/run").read_text()
-    assert missing(shell) == [] and shell.count("\nmake ") >= 5
+    assert find_missing(shell) == [] and shell.count("\nmake ") >= 5
 
 
 RIGHT = (WORKFLOWS / "release.yml").read_text()
@@ -106,37 +107,41 @@ RIGHT = (WORKFLOWS / "release.yml").read_text()
         (r"@(\w{39})\w # v8.0.1", r"@\1 # v8.0.1", "not pinned: actions/download-artifact@"),
         (r" # v8\.0\.1", "", "not pinned: actions/download-artifact@"),
         ("permissions:\n  contents: read\njobs", "jobs", "permissions"),
-        ("container: debian:12", "container: debian", "build: debian"),
-        ("container: debian:12", "container: debian:latest", "build: debian:latest"),
-        ("ubuntu-24.04", "ubuntu-latest", "build: ubuntu-latest"),
+        ("container: debian:12", "container: debian", "build: container: debian has no version"),
+        ("container: debian:12", "container: debian:latest", "build: container: debian:latest has no version"),
+        ("ubuntu-24.04", "ubuntu-latest", "build: runs-on: ubuntu-latest has no version"),
         ("make release", "make releases", "make releases"),
         ("scripts.release.changelog", "scripts.release.changes", "python3 -m scripts.release.changes"),
         ("orchestrator/main.go", "orchestrator/release.go", "orchestrator/release.go"),
-        (r"release/\*\.deb", "release/*.rpm", "not written: build/release/*.rpm"),
-        ("release/SHA256SUMS", "release/sums.txt", "not written: build/release/sums.txt"),
-        ("    timeout-minutes: 60\n", "", "build: timeout"),
-        ("persist-credentials: false", "persist-credentials: true", "checkout keeps credentials"),
+        (r"release/\*\.deb", "release/*.rpm", "`make release` does not write build/release/*.rpm"),
+        ("release/SHA256SUMS", "release/sums.txt", "`make release` does not write build/release/sums.txt"),
+        ("    timeout-minutes: 60\n", "", "build: no timeout-minutes"),
+        (
+            "persist-credentials: false",
+            "persist-credentials: true",
+            "actions/checkout: persist-credentials is not false",
+        ),
     ],
 )
 def test_a_wrong_workflow_is_refused(before: str, after: str, problem: str) -> None:
     text = re.sub(before, after, RIGHT)
     assert text != RIGHT
-    assert any(line.startswith(problem) for line in problems(text)), problems(text)
+    assert any(line.startswith(problem) for line in find_problems(text)), find_problems(text)
 
 
-def test_a_program_of_go_without_a_version_is_refused() -> None:
-    assert missing("go run golang.org/x/vuln/cmd/govulncheck ./...") != []
-    assert missing("go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...") == []
+def test_a_go_program_without_a_version_is_refused() -> None:
+    assert find_missing("go run golang.org/x/vuln/cmd/govulncheck ./...") != []
+    assert find_missing("go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...") == []
 
 
 def test_equal_actions_have_equal_pins() -> None:
-    found = pins.pins(WORKFLOWS)
+    found = pins.find_pins(WORKFLOWS)
     uses = sum(len(re.findall("uses:", file.read_text())) for file in WORKFLOWS.glob("*.yml"))
     assert len({repository for repository, _, _ in found}) == len(found) and uses > len(found) > 5
 
 
-def test_tagged_programs_exist() -> None:
-    """The Go programs that workflows and the Makefile run in a version are in the index of modules."""
+def test_versions_of_go_programs_exist() -> None:
+    """Every Go program that a workflow or the Makefile runs as PROGRAM@VERSION exists in this version."""
     text = "".join(file.read_text() for file in (*WORKFLOWS.glob("*.yml"), ROOT / "Makefile"))
     modules = {
         "golang.org/x/vuln/cmd/govulncheck": "golang.org/x/vuln",
@@ -170,7 +175,7 @@ def git(*command: str, folder: Path) -> str:
     return done.stdout.strip()
 
 
-def test_a_commit_that_is_not_the_tag_is_found(tmp_path: Path) -> None:
+def test_a_pin_to_another_commit_is_found(tmp_path: Path) -> None:
     forge, workflows = tmp_path / "forge/a/b", tmp_path / "workflows"
     forge.mkdir(parents=True)
     workflows.mkdir()
@@ -183,7 +188,10 @@ def test_a_commit_that_is_not_the_tag_is_found(tmp_path: Path) -> None:
     url = f"file://{tmp_path}/forge"
     for commit, tag, lines in ((commits[1], "v1.0.1", 0), (commits[0], "v1.0.1", 1), (commits[0], "v1.0.2", 1)):
         (workflows / "x.yml").write_text(f"      - uses: a/b/sub@{commit} # {tag}\n")
-        assert len(pins.wrong(workflows, url)) == lines, (commit, tag)
+        assert len(pins.find_problems(workflows, url)) == lines, (commit, tag)
+    (workflows / "x.yml").write_text("      - uses: a/b@main\n")
+    with pytest.raises(LookupError, match="no action is pinned"):
+        pins.find_problems(workflows, url)
 
 
 def test_release_notes_are_the_section_of_the_version() -> None:
@@ -191,7 +199,7 @@ def test_release_notes_are_the_section_of_the_version() -> None:
     assert changelog.section(text, "1.2.0") == "New.\n\n### Fixed\nOld.\n"
     assert changelog.section(text, "1.1.0") == "First.\n"
     for version in ("1.2", "1.2.0-rc1", "2.0.0", "Unreleased"):
-        with pytest.raises(ValueError, match="says nothing"):
+        with pytest.raises(ValueError, match="has no text"):
             changelog.section(text, version)
 
 
@@ -209,9 +217,9 @@ def test_the_version_is_the_same_everywhere(path: str, form: str) -> None:
     assert found and set(found) == {program_version()}, found
 
 
-def test_the_maintainers_page_names_every_file_of_a_release() -> None:
+def test_releasing_names_every_file_of_a_release() -> None:
     page = (ROOT / ".github/RELEASING.md").read_text()
-    assert [name for name in names("X.Y.Z", "ARCH").values() if f"| `{name}` |" not in page] == []
+    assert [name for name in file_names("X.Y.Z", "ARCH").values() if f"| `{name}` |" not in page] == []
 
 
 def test_the_changelog_describes_the_version() -> None:

@@ -1,16 +1,17 @@
 """Checks every Markdown page of the repository: links, commands, form. `make test` runs this.
 
-    .venv-tests/bin/python -m scripts.lint.documents [--root FOLDER] [--retort PROGRAM] [--times]
+    .venv-tests/bin/python -m scripts.lint.documents [--root FOLDER] [--retort PROGRAM]
 
 Prints one line for each problem: PAGE:LINE: what is wrong.
 
-links       lead to a file of the checkout and to a heading on it; README.md leads to every page; names of pages in code
-            and comments are those of pages
-commands    in blocks of shell and in code that begins with a known program: the target of make, the module and its
-            options, the command and flags of bin/retort, the path of curl, the test of go, the file and the chart's
-            value exist. So do settings (RETORT_…) and flags (--…)
-blocks      of shell, Python, JSON and YAML parse
-form        at most 800 words of prose on a page, 400 in a decision, 120 lines in README.md; no paths of one machine
+links       The file and the heading that a link leads to exist. Links from README.md reach every page. A page that code
+            or a comment names exists.
+commands    What a command names exists: make targets, Python modules and their options, subcommands and flags of
+            bin/retort, URL paths of curl, Go tests, files, values of the Helm chart. A command is a line of a shell
+            block, or inline code that begins with a known program. Settings (RETORT_…) and flags (--…) exist, too.
+blocks      Code blocks of shell, Python, JSON and YAML parse.
+form        A page has at most 800 words of prose, a decision 400; README.md has at most 120 lines. No page has a path
+            that exists on one machine only, such as /home/NAME.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ def main() -> int:
     )
     parser.add_argument("--root", type=Path, default=ROOT, help="the checkout (default: this one)")
     parser.add_argument("--retort", type=Path, help="the program (default: bin/retort of the checkout)")
-    given = parser.parse_args()
-    root = given.root.resolve()
-    problems = Documents(root, given.retort or root / "bin/retort").problems()
+    options = parser.parse_args()
+    root = options.root.resolve()
+    problems = Documents(root, options.retort or root / "bin/retort").find_problems()
     for problem in problems:
         print(problem)
     return 1 if problems else 0

@@ -1,9 +1,9 @@
-"""Parses arguments with the argparse parser of a program of this repository, and runs nothing else of the program.
+"""Checks arguments with the argparse parser of a Python program of this repository, without running the rest of it.
 
     python -I -S arguments.py ROOT PROGRAM [ARGUMENT ...]
 
-PROGRAM is a module or the path of a file, relative to ROOT. Status 0: its parser accepts the arguments. 1: it does not;
-the reason is printed. Packages that are not installed with Python itself are replaced by stubs, so the program's
+PROGRAM is a module, or the path of a file relative to ROOT. The exit status is 0 if its parser accepts the arguments,
+else 1, and the reason is printed. Stubs replace all packages outside the standard library, so the program's virtual
 environment is not needed. Words in capitals (DATA) and expansions ($DATA) stand for any value.
 """
 
@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PLACEHOLDER = re.compile(r"[A-Z][A-Z0-9_]*|.*[$…].*", re.DOTALL)
-# What a program must not do before it reads its arguments: audit events of Python.
+# Python audit events of what a program must not do before it parses its arguments.
 FORBIDDEN = re.compile(
     r"subprocess\.|os\.(system|exec|fork|posix_spawn|remove|rename|mkdir|rmdir|link|symlink|truncate|kill)|"
     r"shutil\.|socket\.(connect|bind|getaddrinfo)"
@@ -27,7 +27,7 @@ FORBIDDEN = re.compile(
 
 
 class Stub:
-    """Stands for a module and everything in it. A class derived from it has no base."""
+    """Stands for a module and every object in it. Operations return it; a class derived from it has no base class."""
 
     __path__: list[str] = []
 
@@ -65,12 +65,12 @@ for conversion in (int, float, bool, len):
 
 
 class Stubs:
-    """Finds a stub for each module that is neither Python's own nor in the repository."""
+    """A module finder that gives a stub for each module outside the standard library and the repository."""
 
     def find_spec(self, name: str, path=None, target=None) -> importlib.machinery.ModuleSpec | None:
         top = name.partition(".")[0]
         found = top in sys.stdlib_module_names or importlib.machinery.PathFinder.find_spec(top)
-        # A folder without Python code (tokenizers, of Go) is found, too.
+        # The Go folder tokenizers is found as a namespace package, which has no origin.
         if found is True or (found and (found.origin or top == "scripts")):
             return None
         return importlib.machinery.ModuleSpec(name, self, is_package=True)  # type: ignore[arg-type]
@@ -83,28 +83,30 @@ class Stubs:
 
 
 def guard(event: str, values: tuple) -> None:
+    """Ends the process at a forbidden audit event. values: the event's arguments."""
     writes = event == "open" and isinstance(values[2], int) and values[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
     if writes or FORBIDDEN.match(event):
-        refuse(None, f"the program does more than read its arguments: {event} {values}")
+        refuse(None, f"the program does more than parse its arguments: {event} {values}")
 
 
 def refuse(parser: argparse.ArgumentParser | None, message: str) -> None:
+    """Prints why the arguments are refused and ends the process. Replaces ArgumentParser.error."""
     print(message)
     sys.stdout.flush()
     os._exit(1)
 
 
 def print_help(*_) -> None:
-    """Prints nothing."""
+    """Replaces ArgumentParser.print_help, so that --help prints nothing."""
 
 
 def main() -> None:
-    root, program, *given = sys.argv[1:]
-    as_usual = argparse.ArgumentParser.parse_args
+    root, program, *arguments = sys.argv[1:]
+    original_parse_args = argparse.ArgumentParser.parse_args
     get_value, check_value = argparse.ArgumentParser._get_value, argparse.ArgumentParser._check_value
 
     def parse_args(self, *_, **__):
-        as_usual(self, given)
+        original_parse_args(self, arguments)
         sys.exit(0)
 
     def convert(self, action, text):
@@ -122,14 +124,14 @@ def main() -> None:
     sys.dont_write_bytecode = True
     sys.path[:0] = [str(Path(root, program).parent), root] if program.endswith(".py") else [root]
     sys.meta_path.insert(0, Stubs())
-    sys.argv[1:] = given
+    sys.argv[1:] = arguments
     os.chdir(root)
     sys.addaudithook(guard)
     if program.endswith(".py"):
         runpy.run_path(program, run_name="__main__")
     else:
         runpy.run_module(program, run_name="__main__", alter_sys=True)
-    refuse(None, "the program does not read its arguments with argparse")
+    refuse(None, "the program does not parse its arguments with argparse")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Runs all checks of pages."""
+"""Applies every check to every page, and checks the names of pages in code."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from scripts.lint.documents import links, markdown, shell
 from scripts.lint.documents.facts import FLAG, SETTING, Facts
 from scripts.lint.documents.markdown import Code, Page
 from scripts.lint.documents.programs import Programs
-from scripts.lint.documents.tools import parsed
-from scripts.lint.documents.tree import Problem, Tree, normal, run
+from scripts.lint.documents.tools import find_syntax_faults
+from scripts.lint.documents.tree import Problem, Tree, normalize, run
 
 SHELL = {"sh", "bash", "shell", "console"}
 PARSED = {"python": "python", "py": "python", "json": "json", "yaml": "yaml", "yml": "yaml"}
-# Languages of blocks that are not parsed, and why.
+# Languages of blocks that are not parsed, with the reason.
 UNPARSED = {
-    "text": "no language",
+    "text": "no syntax to check",
     "go": "parts of programs; Go examples that tests compile are in the packages",
-    "diff": "no language",
+    "diff": "no syntax to check",
     "js": "no parser here",
     "javascript": "no parser here",
     "html": "browsers accept everything",
-    "csv": "no language",
+    "csv": "no syntax to check",
     "pbtxt": "no parser here",
     "ini": "no parser here",
     "mermaid": "no parser here",
     "bibtex": "no parser here",
 }
-# Flags that no program here has, and whose they are.
+# Flags of other programs that pages may name, with the program.
 FOREIGN = {"--allow-client-shm": "Triton's"}
-WORDS = 800
-DECISION_WORDS = 400
-START_LINES = 120
-# Pages that may be longer, and why.
+MAX_WORDS = 800
+MAX_DECISION_WORDS = 400
+MAX_README_LINES = 120
+# Pages that may be longer, with the reason.
 LONG = {"CHANGELOG.md": "it grows with each release"}
-MACHINE = re.compile(r"(?<![\w.:/])/(work|root|home|Users|mnt)/\w+|file://")
+MACHINE_PATH = re.compile(r"(?<![\w.:/])/(work|root|home|Users|mnt)/\w+|file://")
 
 
 class Documents:
@@ -50,8 +50,8 @@ class Documents:
     def page_at(self, path: str) -> Page:
         return markdown.parse(path, self.tree.read(path))
 
-    def problems(self) -> list[Problem]:
-        found = [problem for path in self.tree.pages for problem in self.of_page(self.page_at(path))]
+    def find_problems(self) -> list[Problem]:
+        found = [problem for path in self.tree.pages for problem in self.check_page(self.page_at(path))]
         found += links.check_reachable(self.tree, self.page_at)
         for path in sorted(self.tree.files):
             if links.SOURCES.fullmatch(path):
@@ -60,39 +60,42 @@ class Documents:
                 )
         return sorted(set(found))
 
-    def of_page(self, page: Page) -> Iterator[Problem]:
+    def check_page(self, page: Page) -> Iterator[Problem]:
         """Yields the problems of one page, which need not be in the tree."""
         yield from links.check_links(self.tree, page, self.page_at)
         yield from links.check_names(self.tree, page.path, page.prose, self.page_at)
         for first, text in page.prose:
-            for line, fault in self.of_settings(first, text):
+            for line, fault in self.check_settings(first, text):
                 yield Problem(page.path, line, fault)
         for code in page.code:
-            for line, fault in self.of_block(code) if code.language is not None else self.of_code(code):
+            for line, fault in self.check_block(code) if code.language is not None else self.check_inline_code(code):
                 yield Problem(page.path, line, fault)
-        yield from form(page)
+        yield from check_form(page)
 
-    def of_block(self, code: Code) -> Iterator[tuple[int, str]]:
+    def check_block(self, code: Code) -> Iterator[tuple[int, str]]:
         language, text = code.language or "", code.text
         if not language and re.match(r'\s*\{\s*"', text):
             language = "json"
         if language in PARSED:
-            yield from ((code.line, fault) for fault in parsed(text, PARSED[language]))
+            yield from ((code.line, fault) for fault in find_syntax_faults(text, PARSED[language]))
         elif language in SHELL or not language and self.is_shell(text):
             if language == "console":
                 text = "\n".join(line[2:] if line.startswith("$ ") else "" for line in text.split("\n"))
-            yield from self.of_script(code.line, text)
+            yield from self.check_script(code.line, text)
         elif language and language not in UNPARSED:
-            yield code.line, f"a block in {language}: a language without a parser (UNPARSED in check.py)"
-        yield from self.of_settings(code.line, text)
+            yield (
+                code.line,
+                f"a block in {language}: a language without a parser; UNPARSED in check.py lists those that need none",
+            )
+        yield from self.check_settings(code.line, text)
 
     def is_shell(self, text: str) -> bool:
-        """Reports whether a block without a language begins with a command."""
+        """Reports whether a block with no language begins with a shell command."""
         first = next((line for line in text.split("\n") if line.strip() and not line.startswith("#")), "")
         words = [word for word in first.split() if not re.match(r"\w+=", word)]
         return bool(words) and (self.programs.knows(words[0]) or words[0] in ("for", "while", "if"))
 
-    def of_script(self, line: int, text: str) -> Iterator[tuple[int, str]]:
+    def check_script(self, line: int, text: str) -> Iterator[tuple[int, str]]:
         done = run(["bash", "-n"], self.tree.root, input=text)
         if done.returncode:
             yield line, f"not bash: {' '.join(done.stderr.split())}"
@@ -102,10 +105,10 @@ class Documents:
             for fault in self.programs.check(command, True, folder):
                 yield line + command.line, fault
             if command.words[:1] == ("cd",) and len(command.words) == 2:
-                folder = normal(f"{folder}/{command.words[1]}")
+                folder = normalize(f"{folder}/{command.words[1]}")
 
-    def of_code(self, code: Code) -> Iterator[tuple[int, str]]:
-        """Code in a line: a flag, a command if it begins with a program, or a path if it begins with a folder."""
+    def check_inline_code(self, code: Code) -> Iterator[tuple[int, str]]:
+        """Checks inline code: a flag, a command of a known program, or a path that begins with a folder of the root."""
         words = [word for word in code.text.split() if not re.match(r"\w+=", word)]
         if words and words[0].startswith("--"):
             for flag in FLAG.findall(code.text):
@@ -122,22 +125,22 @@ class Documents:
             for fault in self.programs.paths(words, ""):
                 yield code.line, fault
 
-    def of_settings(self, line: int, text: str) -> Iterator[tuple[int, str]]:
+    def check_settings(self, line: int, text: str) -> Iterator[tuple[int, str]]:
         for number, row in enumerate(text.split("\n")):
             for match in SETTING.finditer(row):
-                # RETORT_CHAT_… and RETORT_CHAT_* stand for all that begin so.
-                is_prefix = re.match(r"_?(…|\*|\.\.\.|<)|_", row[match.end() :])
+                # RETORT_CHAT_… and RETORT_CHAT_* stand for all settings with this prefix.
+                is_pattern = re.match(r"_?(…|\*|\.\.\.|<)|_", row[match.end() :])
                 known = self.facts.settings
-                if match[0] not in known and not (is_prefix and any(name.startswith(match[0]) for name in known)):
-                    yield line + number, f"{match[0]}: no such setting"
+                if match[0] not in known and not (is_pattern and any(name.startswith(match[0]) for name in known)):
+                    yield line + number, f"{match[0]}: no program here has this setting"
 
 
-def form(page: Page) -> Iterator[Problem]:
-    limit = DECISION_WORDS if re.search(r"(^|/)decisions/\d", page.path) else WORDS
+def check_form(page: Page) -> Iterator[Problem]:
+    limit = MAX_DECISION_WORDS if re.search(r"(^|/)decisions/\d", page.path) else MAX_WORDS
     if page.words > limit and page.path.rpartition("/")[2] not in LONG:
-        yield Problem(page.path, 1, f"{page.words} words of prose, {limit} are allowed")
-    if page.path == links.START and page.text.count("\n") > START_LINES:
-        yield Problem(page.path, 1, f"{page.text.count(chr(10))} lines, {START_LINES} are allowed")
+        yield Problem(page.path, 1, f"{page.words} words of prose; at most {limit} are allowed")
+    if page.path == links.START and page.text.count("\n") > MAX_README_LINES:
+        yield Problem(page.path, 1, f"{page.text.count(chr(10))} lines; at most {MAX_README_LINES} are allowed")
     for number, line in enumerate(page.text.split("\n"), 1):
-        if match := MACHINE.search(line):
-            yield Problem(page.path, number, f"{match[0]}: a path of one machine")
+        if match := MACHINE_PATH.search(line):
+            yield Problem(page.path, number, f"{match[0]}: a path that exists on one machine only")

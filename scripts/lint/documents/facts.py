@@ -1,4 +1,5 @@
-"""What commands on a page can be checked against: targets, flags, settings, routes, tests of this checkout."""
+"""The make targets, flags, settings, routes and Go tests that exist in a checkout. Commands on pages are checked
+against them."""
 
 from __future__ import annotations
 
@@ -9,8 +10,11 @@ from pathlib import Path, PurePosixPath
 from scripts.lint.documents.tree import Tree, run
 
 MAIN = "main"
+"""The key of the routes that only the main port serves."""
 CODE = re.compile(r".*(?<!_test)\.(go|py|ya?ml|sh|tpl|js|mjs|service|toml|pbtxt)|(.*/)?(Makefile|Dockerfile)|\.ci/run")
 TEST = re.compile(r"(.*/)?test_[^/]*\.py")
+# This package names flags of other programs (--data-raw), which no program here has.
+CHECKER = re.compile(r"scripts/lint/documents/(?!__main__)[^/]*\.py")
 SETTING = re.compile(r"\b(?:RETORT|NIM)_[A-Z0-9_]*[A-Z0-9]\b")
 FLAG = re.compile(r"--[a-z][a-z0-9-]*")
 ROUTE = re.compile(r'"(/[a-z][^"\s?]*)"')
@@ -26,7 +30,7 @@ class Facts:
 
     @functools.cached_property
     def database(self) -> str:
-        """What make knows after reading the Makefile."""
+        """The rules and variables of the Makefile, as `make --print-data-base` prints them."""
         return run(["make", "-pnrR", "help"], self.tree.root).stdout
 
     @functools.cached_property
@@ -45,6 +49,7 @@ class Facts:
 
     @functools.cached_property
     def make_variables(self) -> dict[str, str]:
+        """The unexpanded values of the Makefile's variables, by name."""
         return dict(re.findall(r"^(\w+) :?\??= (.*)$", self.database, re.MULTILINE))
 
     @functools.cache  # noqa: B019 (facts live as long as the program)
@@ -72,11 +77,11 @@ class Facts:
 
     @functools.cached_property
     def code(self) -> str:
-        """The texts that have settings and flags: all code but tests, which try wrong ones."""
+        """The code that settings and flags are looked for in: all but this checker and tests, which name wrong ones."""
         return "\n".join(
             self.tree.read(path)
             for path in sorted(self.tree.files)
-            if CODE.fullmatch(path) and not TEST.fullmatch(path)
+            if CODE.fullmatch(path) and not TEST.fullmatch(path) and not CHECKER.fullmatch(path)
         )
 
     @functools.cached_property
@@ -88,10 +93,12 @@ class Facts:
 
     @functools.cached_property
     def settings(self) -> set[str]:
+        """The environment variables RETORT_… and NIM_… that a program reads."""
         return set(SETTING.findall(self.retort_help)) | set(SETTING.findall(self.code))
 
     @functools.cached_property
     def flags(self) -> set[str]:
+        """The flags of all programs, each with its two hyphens. --[no-]x in a help text stands for --x and --no-x."""
         optional = re.findall(r"--\[no-\]([a-z0-9-]+)", self.retort_help)
         described = FLAG.findall(self.retort_help)
         return (
@@ -111,11 +118,12 @@ class Facts:
 
     @functools.cached_property
     def apis(self) -> set[str]:
+        """The names of the APIs, which are the prefixes of their paths at the main port."""
         return {match[1] for path in self.tree.files if (match := API_ROUTES.fullmatch(path))} - {"page"}
 
     @functools.cached_property
     def routes(self) -> dict[str, set[str]]:
-        """The paths of each API, from its OpenAPI description and its code. "": of all; MAIN: of the main port."""
+        """The paths by API, from OpenAPI descriptions and code. Key "": those of every API. MAIN: of the main port."""
         found: dict[str, set[str]] = {}
         for path in self.tree.files:
             folder = path.removeprefix("orchestrator/").partition("/")[0]
@@ -127,7 +135,7 @@ class Facts:
         return found
 
     def serves(self, port: str, path: str) -> bool:
-        """Reports whether the service has this path at a default port. A port that is not one of ours may be any."""
+        """Reports whether a path exists at a port. A port that is no default one may be that of any API."""
         if self.ports.get(port):
             return self.has_route({"", self.ports[port]}, path)
         first, _, rest = path.lstrip("/").partition("/")
@@ -138,6 +146,7 @@ class Facts:
         return first not in self.apis and self.has_route({"", MAIN} | (self.apis if is_shared else set()), path)
 
     def has_route(self, apis: set[str], path: str) -> bool:
+        """Reports whether one of the APIs (keys of routes) has a path."""
         return path == "/" or any(matches(route, path) for api in apis for route in self.routes.get(api, ()))
 
     # Go and git
@@ -157,7 +166,7 @@ class Facts:
 
     @functools.cache  # noqa: B019
     def go_files(self, package: str) -> tuple[str, ...]:
-        """Returns the Go files of a package (./chem) or of all packages below one (./chem/...)."""
+        """Returns the Go files of a package (./chem), or of a package and all below it (./chem/...)."""
         folder, deep = package.removeprefix("./"), False
         if folder == "..." or folder.endswith("/..."):
             folder, deep = folder[:-3].rstrip("/"), True
@@ -171,6 +180,6 @@ class Facts:
 
 
 def matches(route: str, path: str) -> bool:
-    """Reports whether a route with {id}, :id, + or * has this path. A word in capitals on a page stands for an id."""
-    one = re.sub(r"\\{[^}]*\\}|:\w+", "[^/]+", re.escape(route)).replace(r"\+", ".+").replace(r"\*", ".*")
-    return re.fullmatch(one, path.partition("?")[0].rstrip("/")) is not None
+    """Reports whether a route with {id}, :id, + or * matches a path. ID in a path stands for any id."""
+    pattern = re.sub(r"\\{[^}]*\\}|:\w+", "[^/]+", re.escape(route)).replace(r"\+", ".+").replace(r"\*", ".*")
+    return re.fullmatch(pattern, path.partition("?")[0].rstrip("/")) is not None

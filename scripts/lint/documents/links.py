@@ -1,4 +1,4 @@
-"""Links between pages, and names of pages in code and comments."""
+"""Checks links between pages, and the names of pages in prose, code and comments."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
 from scripts.lint.documents.markdown import Page
-from scripts.lint.documents.tree import Problem, Tree, normal
+from scripts.lint.documents.tree import Problem, Tree, normalize
 
 START = "README.md"
-# Pages that no page needs to link to, and why.
+# Pages that no page needs to link to, with the reason.
 UNLINKED = {
     ".github/PULL_REQUEST_TEMPLATE.md": "the forge shows it to whoever opens a pull request",
     "*/testdata/*.md": "whoever changes the data finds it beside them",
@@ -23,29 +23,30 @@ SOURCES = re.compile(
 MENTION = re.compile(r"""([^\s"'`()\[\],;|#]*[\w>}*]\.md)\b(#[\w-]+)?""")
 DECISIONS = re.compile(r"\b[Dd]ecisions? (\d{4}\b(?:(?:,|,? and| to) \d{4}\b)*)")
 TESTS = re.compile(r"scripts/tests/.*|.*_test\.go")
-# A pattern, a placeholder or an address, which names no single page.
+# Part of a pattern, a placeholder or a URL, which names no page of the repository.
 VAGUE = re.compile(r"[*<>{}$%…\\]|://|^\.md|^OUT\b|YYYY")
-# The name of a file that a program writes. Our pages have names in capitals, or with a number or date.
+# The name of a file that a program writes. Names of pages are in capitals or have a number or date.
 OUTPUT = re.compile(r"[a-z]+\.md")
-ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
+URL_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 
 
 def check_links(tree: Tree, page: Page, page_at: Callable[[str], Page]) -> Iterator[Problem]:
     """Yields a problem for each link that leads nowhere."""
     for line, link in page.links:
-        if fault := fault_of(tree, page, link, page_at):
+        if fault := find_fault(tree, page, link, page_at):
             yield Problem(page.path, line, f"link {link}: {fault}")
 
 
-def fault_of(tree: Tree, page: Page, link: str, page_at: Callable[[str], Page]) -> str:
-    if ELSEWHERE.match(link):
+def find_fault(tree: Tree, page: Page, link: str, page_at: Callable[[str], Page]) -> str:
+    """Returns what is wrong with a link, or ""."""
+    if URL_SCHEME.match(link):
         parts = urlsplit(link)
         known = parts.scheme in ("http", "https") and parts.hostname or parts.scheme == "mailto" and "@" in parts.path
         return "" if known else "neither a file nor an http address"
     path, _, anchor = link.partition("#")
     if path.startswith("/"):
         return "an absolute path"
-    target = target_of(page.path, path)
+    target = resolve(page.path, path)
     if target != page.path and not tree.exists(target):
         return "no such file"
     if not anchor:
@@ -58,25 +59,25 @@ def fault_of(tree: Tree, page: Page, link: str, page_at: Callable[[str], Page]) 
     return "" if 0 < last <= tree.read(target).count("\n") else "no such line"
 
 
-def target_of(page: str, path: str) -> str:
-    """Returns where a relative path on a page leads, from the root."""
-    return normal(f"{PurePosixPath(page).parent}/{unquote(path)}") if path else page
+def resolve(page: str, path: str) -> str:
+    """Returns the path from the root that a path relative to a page stands for. An empty path is the page itself."""
+    return normalize(f"{PurePosixPath(page).parent}/{unquote(path)}") if path else page
 
 
 def check_reachable(tree: Tree, page_at: Callable[[str], Page]) -> Iterator[Problem]:
-    """Yields a problem for each page that no path of links reaches from README.md."""
-    reached, waiting = {START}, [START]
-    while waiting:
-        page = page_at(waiting.pop())
+    """Yields a problem for each page that a reader cannot reach from README.md by links."""
+    reached, pending = {START}, [START]
+    while pending:
+        page = page_at(pending.pop())
         for _, link in page.links:
-            if ELSEWHERE.match(link):
+            if URL_SCHEME.match(link):
                 continue
-            target = target_of(page.path, link.partition("#")[0])
+            target = resolve(page.path, link.partition("#")[0])
             if target in tree.folders:
-                target = normal(f"{target}/README.md")
+                target = normalize(f"{target}/README.md")
             if target.endswith(".md") and target in tree.files and target not in reached:
                 reached.add(target)
-                waiting.append(target)
+                pending.append(target)
     for path in tree.pages:
         if path not in reached and not any(fnmatchcase(path, pattern) for pattern in UNLINKED):
             yield Problem(path, 1, f"no link leads here from {START}")
@@ -106,13 +107,13 @@ def check_names(
 
 
 def is_vague(tree: Tree, path: str, name: str) -> bool:
-    """Reports whether a name is not that of one page: a pattern, an output of a program, an example in a test."""
+    """Reports whether a name stands for no single page: a pattern, a program's output, an example in a test."""
     is_example = OUTPUT.fullmatch(PurePosixPath(name).name) or "/" in name and TESTS.fullmatch(path)
     return VAGUE.search(name) is not None or bool(is_example) and name.partition("/")[0] not in tree.top
 
 
 def pages_named(tree: Tree, path: str, name: str) -> list[str]:
-    """Returns the pages that a name may mean: a path from the root or from this file, or the end of a path."""
-    exact = [page for page in (normal(name), target_of(path, name)) if page in tree.files]
-    ending = normal(name).replace("../", "")
+    """Returns the pages that a name may mean. It is a path from the root or from this file, or the end of a path."""
+    exact = [page for page in (normalize(name), resolve(path, name)) if page in tree.files]
+    ending = normalize(name).replace("../", "")
     return exact or [page for page in tree.pages if f"/{page}".endswith(f"/{ending}")]

@@ -1,4 +1,4 @@
-"""What a Markdown page consists of: headings, links, code, words of prose."""
+"""Reads a Markdown page: its headings, links, code and prose."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ COMMENT = re.compile(r"<!--\s*(.*?)\s*-->", re.DOTALL)
 
 @dataclass(frozen=True)
 class Code:
-    """Code in a line of text, or a block with the language that its fence names."""
+    """Inline code, or a code block with the language that its fence names."""
 
     line: int
     text: str
     language: str | None = None
-    """None: not a block."""
+    """None: inline code. "": a block with no language."""
 
 
 @dataclass
@@ -31,17 +31,18 @@ class Page:
     path: str
     text: str
     anchors: set[str] = field(default_factory=set)
+    """What a link can name after #: the slugs of headings, and ids in HTML."""
     links: list[tuple[int, str]] = field(default_factory=list)
-    """Lines and targets of links and images."""
+    """Line numbers and targets of links and images."""
     code: list[Code] = field(default_factory=list)
     prose: list[tuple[int, str]] = field(default_factory=list)
-    """Lines and texts, code in lines included."""
+    """Line numbers and texts of the lines, with their inline code."""
     words: int = 0
-    """Words of prose: outside tables, blocks of code, comments and generated sections."""
+    """The number of words outside tables, code blocks, comments and generated sections."""
 
 
 def parse(path: str, text: str) -> Page:
-    """Reads a page. Front matter is replaced by empty lines, to keep the numbers of lines."""
+    """Reads a page. Front matter becomes empty lines, so that line numbers stay the same."""
     page = Page(path, text)
     text = FRONT_MATTER.sub(lambda match: "\n" * match[0].count("\n"), text)
     slugs: Counter[str] = Counter()
@@ -59,7 +60,7 @@ def parse(path: str, text: str) -> Page:
         elif token.type in ("heading_open", "heading_close"):
             heading = token.type == "heading_open"
         elif token.type == "inline":
-            plain = "".join(read_line(page, line, token))
+            plain = "".join(read_inline(page, line, token))
             if heading:
                 page.anchors.add(unique(slug(plain), slugs))
             if not tables and not generated:
@@ -68,7 +69,7 @@ def parse(path: str, text: str) -> Page:
 
 
 def section_after(html: str, generated: str, text: str) -> str:
-    """Returns the name of the generated section (scripts/sections.py) that a comment begins or continues, or ""."""
+    """Returns the name of the generated section (scripts/sections.py) that the text after some HTML is in, or ""."""
     for name in COMMENT.findall(html):
         if name == f"end of {generated}":
             generated = ""
@@ -77,7 +78,7 @@ def section_after(html: str, generated: str, text: str) -> str:
     return generated
 
 
-def read_line(page: Page, line: int, inline: Token) -> Iterator[str]:
+def read_inline(page: Page, line: int, inline: Token) -> Iterator[str]:
     """Adds the links and code of a paragraph, heading or cell to the page, and yields its text."""
     parts: list[str] = []
     for child in inline.children or []:
@@ -120,6 +121,6 @@ def slug(heading: str) -> str:
 
 
 def unique(name: str, taken: Counter[str]) -> str:
-    """Returns a slug with the number that GitHub adds if an earlier heading has the same."""
+    """Returns a slug with the suffix (-1, -2) that GitHub adds if earlier headings have the same one."""
     taken[name] += 1
     return name if taken[name] == 1 else f"{name}-{taken[name] - 1}"

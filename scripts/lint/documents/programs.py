@@ -1,4 +1,4 @@
-"""Checks one command: that the program, its sub-commands, options and files exist."""
+"""Checks that the program, subcommands, options and files of a command exist."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from pathlib import Path, PurePosixPath
 
 from scripts.lint.documents import shell
 from scripts.lint.documents.facts import Facts
-from scripts.lint.documents.tools import OPEN, TOOLS, parsed, pip
-from scripts.lint.documents.tree import Tree, normal, run
+from scripts.lint.documents.tools import PLACEHOLDER, TOOLS, find_syntax_faults, pip
+from scripts.lint.documents.tree import Tree, normalize, run
 
-# Programs whose arguments are not checked, except for paths of this repository, by the reason.
+# Programs of whose arguments only paths in this repository are checked, by where the programs come from.
 UNCHECKED = {
-    "of the shell": "bash sh cd export echo printf test [ set source . read exit true false wait trap eval kill exec "
+    "the shell": "bash sh cd export echo printf test [ set source . read exit true false wait trap eval kill exec "
     "local alias return",
-    "on every Debian, or named by its package on the page": "cat cp mv rm mkdir ls ln tee head tail cut sort uniq "
+    "Debian, or a package that the page names": "cat cp mv rm mkdir ls ln tee head tail cut sort uniq "
     "grep sed awk tr wc find xargs diff cmp touch chmod chown install date sleep seq base64 sha256sum tar gzip gunzip "
     "zcat zstd unzip du df ps lsof ss id useradd nproc watch man openssl jq rsync ssh scp dpkg dpkg-query dpkg-deb "
     "systemctl journalctl adduser sudoedit ulimit umask tini bwrap mmdebstrap uname stat mktemp basename dirname",
-    "of GPU drivers": "nvidia-smi",
-    "of services beside Retort": "nats promtool prometheus tritonserver cosign gh vllm",
+    "GPU drivers": "nvidia-smi",
+    "services that run beside Retort": "nats promtool prometheus tritonserver cosign gh vllm",
 }
-NAMES = {name for names in UNCHECKED.values() for name in names.split()}
-# They start the command that follows their options.
+UNCHECKED_NAMES = {name for names in UNCHECKED.values() for name in names.split()}
+# Programs that run the command after their own options.
 WRAPPERS = {"sudo", "env", "time", "nice", "nohup", "timeout", "setsid", "command"}
 OWN = re.compile(r"(\S*/)?retort(?!\S)")
 PYTHON = re.compile(r"(\S*/)?python(3(\.\d+)?)?(?!\S)")
@@ -42,10 +42,14 @@ class Programs:
         """Reports whether code that begins with this word is a command."""
         is_ours = word.endswith((".py", ".sh")) and "/" in word
         patterns = (OWN, PYTHON, MODULE, ENVIRONMENT)
-        return is_ours or word in {"make", "sudo", *TOOLS, *NAMES} or any(each.match(word) for each in patterns)
+        return (
+            is_ours or word in {"make", "sudo", *TOOLS, *UNCHECKED_NAMES} or any(each.match(word) for each in patterns)
+        )
 
     def check(self, command: shell.Command, whole: bool, folder: str = "") -> Iterator[str]:
-        """Yields what is wrong. A command that is not whole may lack arguments: `make`. Its paths begin at folder."""
+        """Yields what is wrong with a command. One that is not whole, such as `make` in a sentence, may lack arguments.
+        Its paths are relative to folder, which is relative to the root.
+        """
         words = []
         for before, word in zip(("", *command.words), command.words):
             if word not in ("…", "..."):
@@ -53,7 +57,7 @@ class Programs:
             elif before.startswith("-"):
                 words.append("VALUE")
         while words and words[0] in WRAPPERS:
-            words = unwrapped(words)
+            words = unwrap(words)
         if not words:
             return
         first, given = words[0], words[1:]
@@ -69,21 +73,21 @@ class Programs:
         elif first == "make":
             yield from self.make(given)
         elif OWN.fullmatch(first):
-            yield from self.of_retort(given)
+            yield from self.check_retort(given)
         elif first in TOOLS:
             yield from TOOLS[first](self.facts, given)
         elif "/" in first:
             yield from self.paths([first], folder)
-        elif first not in NAMES and not OPEN.search(first):
+        elif first not in UNCHECKED_NAMES and not PLACEHOLDER.search(first):
             yield f"{first}: an unknown program; UNCHECKED in {Path(__file__).name} lists those that need no check"
         yield from self.paths(given, folder)
 
     def paths(self, words: list[str], folder: str) -> Iterator[str]:
-        """Each word that begins with a folder of the tree is a path in it, or a new one beside known ones."""
+        """Yields the words that begin with a folder of the root but name no file and no new folder in a known one."""
         for word in words:
             for path in re.findall(r"(?:^|[=:@])((?:\./)?[\w.-]+/[^\s=:@]*)", word):
-                target = normal(f"{folder}/{path}") if folder else normal(path)
-                if target.partition("/")[0] not in self.tree.top or OPEN.search(path) or path.endswith("/..."):
+                target = normalize(f"{folder}/{path}") if folder else normalize(path)
+                if target.partition("/")[0] not in self.tree.top or PLACEHOLDER.search(path) or path.endswith("/..."):
                     continue
                 parent = target.rpartition("/")[0]
                 is_new_folder = parent in self.tree.folders and not PurePosixPath(target).suffix
@@ -93,7 +97,7 @@ class Programs:
     # Programs of this repository
 
     def make(self, words: list[str]) -> Iterator[str]:
-        targets = [word for word in words if not re.search(r"=|^-|^\d+$", word) and not OPEN.search(word)]
+        targets = [word for word in words if not re.search(r"=|^-|^\d+$", word) and not PLACEHOLDER.search(word)]
         for target in targets:
             if target not in self.facts.rules:
                 yield f"make {target}: no such target"
@@ -104,12 +108,12 @@ class Programs:
                 if name not in self.facts.settings:
                     yield f"make {' '.join(targets)}: does not use {name}"
         if targets and any(word.startswith(("ARGS=", "PART=")) for word in words):
-            yield from self.made(words, targets)
+            yield from self.check_dry_run(words, targets)
 
-    def made(self, words: list[str], targets: list[str]) -> Iterator[str]:
-        """Checks the Python programs that a target runs with the ARGS of the page. A dry run shows them."""
+    def check_dry_run(self, words: list[str], targets: list[str]) -> Iterator[str]:
+        """Checks the arguments that a target gives to Python programs, as a dry run of make (`make -n`) shows them."""
         if any("MAKE" in self.facts.used_by(target) for target in targets):
-            return  # a dry run would start that make
+            return  # a dry run runs $(MAKE) all the same
         wanted = {
             word
             for target in targets
@@ -119,18 +123,18 @@ class Programs:
             if any(word in wanted for word in command.words) and not any("…" in word for word in command.words):
                 yield from self.check(command, False)
 
-    def of_retort(self, words: list[str]) -> Iterator[str]:
+    def check_retort(self, words: list[str]) -> Iterator[str]:
         if any(word.startswith(("[", "<")) for word in words):
             return
         words = [re.sub(r"^[$<].*", "VALUE", word) for word in words]
         end = words.index("--") if "--" in words else len(words)
-        yield from self.parsed_by_retort((*words[:end], "--help"))
+        yield from self.parse_by_retort((*words[:end], "--help"))
 
     @functools.cache  # noqa: B019
-    def parsed_by_retort(self, words: tuple[str, ...]) -> list[str]:
-        """Lets the program parse a command, which it does before it prints the help of the command.
+    def parse_by_retort(self, words: tuple[str, ...]) -> list[str]:
+        """Returns the error of bin/retort, if any, for a command with --help at its end, which it parses first.
 
-        The reader's own files and folders do not exist here. A file and a folder that exist take their places.
+        Files and folders that a reader would have do not exist here: a file or a folder that exists replaces each.
         """
         for existing in ("README.md", "."):
             given = list(words)
@@ -148,7 +152,7 @@ class Programs:
         while words and words[0].startswith("-") and words[0] not in ("-m", "-c", "-", "--version"):
             words = words[2:] if words[0] in ("-X", "-W") else words[1:]
         if words[:1] == ["-c"] and len(words) > 1:
-            yield from parsed(words[1], "python")
+            yield from find_syntax_faults(words[1], "python")
         elif words[:1] == ["-m"] and len(words) > 1:
             if MODULE.fullmatch(words[1]):
                 yield from self.module(words[1], words[2:], whole)
@@ -165,17 +169,17 @@ class Programs:
         if file:
             yield from self.arguments_of(name, file, tuple(words), whole)
         elif whole or words or not {path, path.rpartition("/")[0] + ".py"} & (self.tree.files | self.tree.folders):
-            yield f"{name}: no such module"  # nor a package or an object of a module, which code in a line may name
+            yield f"{name}: no such module"  # inline code may also name a package, or an object of a module
 
     def file(self, path: str, words: list[str], whole: bool) -> Iterator[str]:
-        if normal(path) in self.tree.files:
-            yield from self.arguments_of(normal(path), normal(path), tuple(words), whole)
-        elif path.partition("/")[0] in self.tree.top and not OPEN.search(path):
+        if normalize(path) in self.tree.files:
+            yield from self.arguments_of(normalize(path), normalize(path), tuple(words), whole)
+        elif path.partition("/")[0] in self.tree.top and not PLACEHOLDER.search(path):
             yield f"{path}: no such file"
 
     @functools.cache  # noqa: B019
     def arguments_of(self, program: str, file: str, words: tuple[str, ...], whole: bool) -> list[str]:
-        """Lets a program's own parser check its arguments: arguments.py."""
+        """Returns what the program's own parser says against its arguments (arguments.py)."""
         text = self.tree.read(file)
         if "parse_args" not in text and "--help" in words:
             return [f"{program} has no --help"]
@@ -189,8 +193,8 @@ class Programs:
         return [f"{program}: {fault}"]
 
 
-def unwrapped(words: list[str]) -> list[str]:
-    """Returns the command that a wrapper starts."""
+def unwrap(words: list[str]) -> list[str]:
+    """Returns the command that a wrapper, the first word, runs."""
     rest = words[1:]
     while rest and (rest[0].startswith("-") or "=" in rest[0] or re.fullmatch(r"\d+[smh]?", rest[0])):
         rest = rest[2:] if rest[0] in ("-u", "-g") else rest[1:]

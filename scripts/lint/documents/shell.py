@@ -1,4 +1,4 @@
-"""The commands of a shell script."""
+"""Finds the commands in a shell script."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PARSER = tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
 @dataclass(frozen=True)
 class Command:
     line: int
-    """The first is 0."""
+    """The line number; the first line is 0."""
     variables: dict[str, str]
     """Variables set for this command only."""
     words: tuple[str, ...]
@@ -23,7 +23,7 @@ class Command:
 
 
 def commands(text: str) -> Iterator[Command]:
-    """Yields the commands in their order, those in substitutions after the command that they are part of."""
+    """Yields the commands in order. A command in a substitution comes after the one that contains it."""
     yield from inside(PARSER.parse(text.encode()).root_node)
 
 

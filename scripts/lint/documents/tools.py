@@ -1,4 +1,4 @@
-"""Checks commands of common tools as far as they concern this repository: paths, tests, files, values."""
+"""Checks what commands of common tools name in this repository: URL paths, Go tests, files, values of the chart."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import yaml
 from packaging.requirements import InvalidRequirement, Requirement
 
 from scripts.lint.documents.facts import Facts
-from scripts.lint.documents.tree import normal
+from scripts.lint.documents.tree import normalize
 
 DEBIAN_PACKAGE = re.compile(r"[a-z0-9][a-z0-9+.-]+(=\S+)?|(\./|\.\./|/|\w+/)*[\w$.{}*~+-]+\.deb")
-# Stands for any value on a page.
-OPEN = re.compile(r"[$…<>{}\[\]]|\.\.\.|^[A-Z][A-Z0-9_]*$")
+# Matches a word that stands for any value: an expansion, a placeholder, a word in capitals.
+PLACEHOLDER = re.compile(r"[$…<>{}\[\]]|\.\.\.|^[A-Z][A-Z0-9_]*$")
 SERVERS = re.compile(
     r"(?:https?://)?(localhost|127\.0\.0\.1|\[::1\]|retort|gateway|triton|host|HOST|\$\{?\w+\}?)(?::(\d+|PORT))?(/[^\s]*)?"
 )
@@ -26,7 +26,7 @@ def curl(facts: Facts, words: list[str]) -> Iterator[str]:
     for before, word in zip(["", *words], words):
         if before in ("-d", "--data", "--data-raw", "--data-binary", "--json") and word[:1] in ("{", "["):
             if not re.search(r"\$[\w({]|…", word):
-                yield from parsed(word, "json")
+                yield from find_syntax_faults(word, "json")
         elif before not in ("-H", "-d", "-o", "-X") and (match := SERVERS.fullmatch(word)):
             port, path = match[2] or "", match[3] or "/"
             if "…" in path or "$" in path:
@@ -59,7 +59,7 @@ def go(facts: Facts, words: list[str]) -> Iterator[str]:
             yield f"go test: no flag -{name}" + (f" in {' '.join(packages)}" if packages else "")
         kind = {"run": "Test|Example|Fuzz", "bench": "Benchmark", "fuzz": "Fuzz"}.get(name)
         pattern = pattern if equals else words[i + 1] if i + 1 < len(words) else ""
-        if kind and packages and pattern not in ("^$", "") and not OPEN.search(pattern.strip("$")):
+        if kind and packages and pattern not in ("^$", "") and not PLACEHOLDER.search(pattern.strip("$")):
             names = re.findall(rf"^func ((?:{kind})\w*)\(", tests, re.MULTILINE)
             if not any(re.search(pattern.partition("/")[0], name) for name in names):
                 yield f"go test -{word.lstrip('-')} {pattern}: matches nothing in {' '.join(packages)}"
@@ -77,7 +77,7 @@ def pip(facts: Facts, words: list[str]) -> Iterator[str]:
     for word in words[1:]:
         if before in ("-r", "--requirement", "-c", "--target", "-t", "--find-links", "--python"):
             pass  # a path
-        elif not word.startswith("-") and "/" not in word and not OPEN.search(re.sub(r"\[[\w,-]+\]", "", word)):
+        elif not word.startswith("-") and "/" not in word and not PLACEHOLDER.search(re.sub(r"\[[\w,-]+\]", "", word)):
             try:
                 Requirement(word)
             except InvalidRequirement:
@@ -90,38 +90,38 @@ def apt(facts: Facts, words: list[str]) -> Iterator[str]:
     if rest and rest[0] not in ("install", "update", "upgrade", "remove", "purge", "build-dep"):
         yield f"apt-get {rest[0]}: no such command"
     for word in rest[1:]:
-        if not DEBIAN_PACKAGE.fullmatch(word) and not OPEN.search(word):
+        if not DEBIAN_PACKAGE.fullmatch(word) and not PLACEHOLDER.search(word):
             yield f"apt-get: {word} is not the name of a package"
 
 
 def docker(facts: Facts, words: list[str]) -> Iterator[str]:
-    yield from files_of(facts, words)
+    yield from check_files(facts, words)
     given = options(words)
     for target in given.get("--target", []):
         for file in given.get("-f", []) + given.get("--file", []):
-            stages = re.findall(r"^FROM .* AS (\S+)", facts.tree.read(normal(file)), re.MULTILINE | re.IGNORECASE)
-            if normal(file) in facts.tree.files and target not in stages and not OPEN.search(target):
+            stages = re.findall(r"^FROM .* AS (\S+)", facts.tree.read(normalize(file)), re.MULTILINE | re.IGNORECASE)
+            if normalize(file) in facts.tree.files and target not in stages and not PLACEHOLDER.search(target):
                 yield f"docker: {file} has no target {target}"
 
 
-def files_of(facts: Facts, words: list[str]) -> Iterator[str]:
-    """The files that -f names exist. One in no folder is the reader's own."""
+def check_files(facts: Facts, words: list[str]) -> Iterator[str]:
+    """Yields the files that -f, --file and --values name and that do not exist. One in no folder is the reader's."""
     given = options(words)
     for file in given.get("-f", []) + given.get("--file", []) + given.get("--values", []):
-        if "/" in file and not file.startswith(("/", "~")) and "://" not in file and not OPEN.search(file):
+        if "/" in file and not file.startswith(("/", "~")) and "://" not in file and not PLACEHOLDER.search(file):
             if not facts.tree.exists(file):
                 yield f"{file}: no such file"
 
 
 def helm(facts: Facts, words: list[str]) -> Iterator[str]:
-    yield from files_of(facts, words)
+    yield from check_files(facts, words)
     if words and words[0] not in ("install", "upgrade", "test", "template", "uninstall", "lint", "package", "pull",
                                   "push", "status", "rollback", "history", "get", "show", "repo", "version",
                                   "list", "dependency"):  # fmt: skip
         yield f"helm {words[0]}: no such command"
-    charts = [word for word in words if f"{normal(word)}/Chart.yaml" in facts.tree.files]
+    charts = [word for word in words if f"{normalize(word)}/Chart.yaml" in facts.tree.files]
     charts = charts or [path.rpartition("/")[0] for path in facts.tree.files if path.endswith("/Chart.yaml")]
-    values = [yaml.safe_load(facts.tree.read(f"{normal(chart)}/values.yaml")) for chart in charts]
+    values = [yaml.safe_load(facts.tree.read(f"{normalize(chart)}/values.yaml")) for chart in charts]
     given = options(words)
     for name in ("--set", "--set-string", "--set-file", "--set-json"):
         for pair in ",".join(given.get(name, [])).split(","):
@@ -131,7 +131,7 @@ def helm(facts: Facts, words: list[str]) -> Iterator[str]:
 
 
 def options(words: list[str]) -> dict[str, list[str]]:
-    """Returns the values of each option, given as --a=b or --a b."""
+    """Returns the values of each option, which is written as --option=value or --option value."""
     found: dict[str, list[str]] = {}
     for word, after in zip(words, [*words[1:], ""]):
         if word.startswith("-"):
@@ -141,7 +141,7 @@ def options(words: list[str]) -> dict[str, list[str]]:
 
 
 def has_key(values: object, key: str) -> bool:
-    """Reports whether a chart has a value. Within a free-form value ({} or null), every key is allowed."""
+    """Reports whether a chart's values have a key. A list, {} or null may have any key."""
     for part in re.split(r"(?<!\\)\.", re.sub(r"\[\d+\]", "", key)):
         if values in ({}, [], None):
             return True
@@ -153,8 +153,8 @@ def has_key(values: object, key: str) -> bool:
     return True
 
 
-def parsed(text: str, language: str) -> list[str]:
-    """Parses a text in a language, and returns what is wrong with it."""
+def find_syntax_faults(text: str, language: str) -> list[str]:
+    """Returns the syntax error of a text in a language, or nothing."""
     try:
         if language == "python":
             ast.parse(text)
@@ -177,5 +177,5 @@ TOOLS: dict[str, Callable[[Facts, list[str]], Iterator[str]]] = {
     "apt": apt,
     "docker": docker,
     "helm": helm,
-    "kubectl": files_of,
+    "kubectl": check_files,
 }

@@ -1,4 +1,4 @@
-"""The tree of a checkout, as git sees it, and what a check reports about it."""
+"""The files of a checkout that git does not ignore, and the problems that checks report."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 class Problem(NamedTuple):
     page: str
+    """The path of a page or of another file."""
     line: int
-    """The first is 1."""
+    """The line number; the first line is 1."""
     text: str
 
     def __str__(self) -> str:
@@ -38,15 +39,15 @@ class Tree:
             return ""
 
     def exists(self, path: str) -> bool:
-        """Reports whether a file or folder is there. A pattern with * exists if it matches a file."""
-        path = normal(path)
+        """Reports whether a file or folder exists, or whether a pattern with * matches a file."""
+        path = normalize(path)
         if "*" in path:
             return any(PurePosixPath(file).match(path) for file in self.files)
         return path in self.files or path in self.folders
 
 
-def normal(path: str) -> str:
-    """Returns a path without `.`, `..` and a slash at its end; one above the root begins with `..`."""
+def normalize(path: str) -> str:
+    """Returns a path without `.`, inner `..` and a final slash. A path that leaves the root begins with `..`."""
     parts: list[str] = []
     for part in path.split("/"):
         if part == ".." and parts and parts[-1] != "..":
@@ -57,5 +58,5 @@ def normal(path: str) -> str:
 
 
 def run(command: list[str], folder: Path, **options) -> subprocess.CompletedProcess[str]:
-    """Runs a command that only answers questions."""
+    """Runs a command that changes nothing, and returns its exit status and output."""
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, **options)

@@ -1,4 +1,4 @@
-"""The files of `make release`: the same bytes from two folders, complete notices, a valid bill of materials."""
+"""Checks the files of `make release`: reproducible bytes, complete notices, a valid bill of materials."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from test_images import DOCKERFILE, build_context
 
 sys.path.insert(0, str(ROOT))
 from scripts.release import materials, python, swagger  # noqa: E402
-from scripts.release.__main__ import names, program_version  # noqa: E402
+from scripts.release.__main__ import file_names, program_version  # noqa: E402
 
 VALIDATION = """
 import sys
@@ -30,7 +30,7 @@ sys.exit(error and str(error))
 """A program that validates the bill of materials on its command line."""
 
 COMPILER = {"libc6-dev", "libstdc++-12-dev", "libgcc-12-dev", "linux-libc-dev"}
-"""Debian packages with headers of the C and C++ standard libraries, whose licences need no notice in programs."""
+"""Debian packages with headers of the compiler and the standard libraries. Programs need no notice of them."""
 MANIFEST = json.loads((ROOT / "model_repository/manifest.json").read_text())
 SITE = next((ROOT / ".venv-triton").glob("lib/python3*/site-packages"))
 
@@ -42,9 +42,9 @@ def release(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def file(release: Path) -> dict[str, Path]:
-    """The files of the release, by what they are."""
+    """The files of the release, by their kind in `file_names`."""
     architecture = run("dpkg", "--print-architecture").strip()
-    return {kind: release / name for kind, name in names(program_version(), architecture).items()}
+    return {kind: release / name for kind, name in file_names(program_version(), architecture).items()}
 
 
 def members(archive: Path) -> dict[str, tarfile.TarInfo]:
@@ -67,29 +67,31 @@ def test_checksums_name_every_file(release, file):
     assert {path.name for path in release.iterdir()} == listed | {"SHA256SUMS"}
 
 
-def test_program_of_the_archive_says_its_version(file, tmp_path):
+def test_archived_program_reports_version_and_commit(file, tmp_path):
     with tarfile.open(file["program"]) as tar:
         tar.extractall(tmp_path)
     (program,) = tmp_path.glob("retort-*/retort")
-    said = json.loads(run(program, "version", "--json"))
-    version = said["version"]
+    report = json.loads(run(program, "version", "--json"))
+    version = report["version"]
     assert program.parent.name == f"retort-{version}"
     changes = "+changes" if run("git", "status", "--porcelain") else ""
-    assert said["commit"] == run("git", "rev-parse", "HEAD").strip() + changes
+    assert report["commit"] == run("git", "rev-parse", "HEAD").strip() + changes
     chart = yaml.safe_load((ROOT / "scripts/deploy/chart/Chart.yaml").read_text())
     assert (chart["version"], chart["appVersion"]) == (version, version)
     for name in ("LICENSE", "THIRD-PARTY-NOTICES.txt"):
         assert (program.parent / name).stat().st_size > 10_000
 
 
-def test_packages_of_another_day_are_equal(file, tmp_path):
-    """Manual pages and file times have the day of SOURCE_DATE_EPOCH, not today's."""
+def test_manual_pages_have_the_date_of_the_commit(file, tmp_path):
+    """The manual pages have the date of SOURCE_DATE_EPOCH, so packages built on other days are the same."""
     with tarfile.open(file["program"]) as tar:
         tar.extractall(tmp_path)
     (program,) = tmp_path.glob("retort-*/retort")
     package = run("scripts/deploy/package/build.sh", program, "1", tmp_path, SOURCE_DATE_EPOCH="86400").strip()
     run("dpkg-deb", "--extract", package, tmp_path / "root")
-    for page in (tmp_path / "root/usr/share/man/man1").iterdir():
+    pages = list((tmp_path / "root/usr/share/man/man1").iterdir())
+    assert pages
+    for page in pages:
         assert b' "1970-01-02" ' in gzip.decompress(page.read_bytes()).splitlines()[0], page
 
 
@@ -134,7 +136,7 @@ def test_every_package_in_swagger_ui_has_a_notice():
 
 
 def test_every_header_belongs_to_a_package_with_a_notice():
-    """What g++ includes for chem/rdkit comes from DEBIAN_BUILD, from the compiler, or from this repository."""
+    """Every header that g++ includes for chem/rdkit is of DEBIAN_BUILD, the compiler or this repository."""
     folder = ROOT / "chem/rdkit"
     flags = ("-std=c++17", "-isystem", "/usr/include/rdkit", f"-I{folder}/cairo")
     rules = run("g++", "-M", *flags, *sorted(folder.glob("*.cc")))
@@ -142,7 +144,7 @@ def test_every_header_belongs_to_a_package_with_a_notice():
     found = subprocess.run(["dpkg", "--search", *sorted(headers)], capture_output=True, text=True)
     assert "no path found" not in found.stderr, found.stderr
     packages = {line.split(":")[0] for line in found.stdout.splitlines()}
-    assert packages - COMPILER <= set(materials.DEBIAN_BUILD), packages
+    assert "librdkit-dev" in packages and packages - COMPILER <= set(materials.DEBIAN_BUILD), packages
 
 
 def test_a_work_without_a_licence_is_refused(tmp_path):
@@ -153,7 +155,7 @@ def test_a_work_without_a_licence_is_refused(tmp_path):
 
 
 def test_the_image_makes_the_same_notices_from_its_build_context(file, tmp_path):
-    """The command of the Dockerfile, in a folder with only what .dockerignore admits."""
+    """Runs the Dockerfile's command in a folder with only the files that .dockerignore admits."""
     for name in build_context():
         if not name.startswith("model_repository/"):
             target = tmp_path / name
@@ -167,7 +169,7 @@ def test_the_image_makes_the_same_notices_from_its_build_context(file, tmp_path)
 
 
 def test_every_python_package_of_the_image_contains_its_licence():
-    """flatbuffers contains none: the image has LICENSE beside the packages."""
+    """Only flatbuffers contains none. It has the Apache License, whose text the image has as /opt/retort/LICENSE."""
     packages = python.packages(ROOT / "scripts/deploy/triton-requirements.txt", SITE)
     assert [package.name for package in packages if not package.text] == ["flatbuffers"]
     assert "COPY LICENSE /opt/retort/LICENSE\n" in DOCKERFILE
@@ -184,9 +186,9 @@ def test_bill_of_materials_is_valid_and_complete(file, tmp_path):
     with tarfile.open(file["program"]) as tar:
         tar.extractall(tmp_path)
     (program,) = tmp_path.glob("retort-*/retort")
-    said = json.loads(run(program, "version", "--json"))["models"]
+    report = json.loads(run(program, "version", "--json"))["models"]
     assert {name: models[name]["hashes"][0]["content"] for name in models}.items() <= {
-        model["name"]: model["sha256"] for model in said
+        model["name"]: model["sha256"] for model in report
     }.items()
     for name, entry in MANIFEST["entries"].items():
         files = {c["name"]: c["hashes"][0]["content"] for c in models[name]["components"]}
