@@ -99,12 +99,13 @@ def check_continued(gateway: Gateway, ids: dict, before: dict) -> None:
 
 
 def check_deleted(gateway: Gateway, ids: dict, before: dict) -> None:
-    """Deletes the files of the completed batch, and checks that input and output are no longer listed."""
+    """Deletes the files of the completed batch, and checks that they are no longer listed."""
     (batch,) = [job for job in before["batches"]["data"] if job["id"] == ids["completed"]]
-    for name in ("input_file_id", "output_file_id", "error_file_id"):
-        assert previous.ask(gateway, "DELETE", f"/v1/files/{batch[name]}").json()["deleted"]
+    files = {batch[name] for name in ("input_file_id", "output_file_id", "error_file_id")}
+    for file in files:
+        assert previous.ask(gateway, "DELETE", f"/v1/files/{file}").json()["deleted"]
     left = {file["id"] for file in previous.ask(gateway, "GET", "/v1/files").json()["data"]}
-    assert batch["input_file_id"] not in left and batch["output_file_id"] not in left
+    assert not files & left
 
 
 def test_old_jobs_are_served_continued_and_deleted(upgraded: Gateway) -> None:
