@@ -31,8 +31,7 @@ type Commands struct {
 	Chat      chatCommand      `cmd:"" group:"Texts and images" help:"Ask questions, also about images."`
 }
 
-// settingsCommands are the commands that use the gateway's settings, of which there are more than a hundred. Only their
-// --help lists all of them.
+// settingsCommands are the commands that use the gateway's settings. Only their --help lists these hundred flags.
 var settingsCommands = map[string]bool{"serve": true, "check-config": true, "healthcheck": true}
 
 // PrintHelp prints the help of the program or of a command.
