@@ -28,11 +28,7 @@ RETRIEVAL = "model_repository/RETRIEVAL.md"
 
 def find(page: str, section: str, pattern: str) -> str:
     """Returns the first group of a pattern in a generated section of a page. LookupError: no section, or no match."""
-    start, end = sections.marks(section)
-    text = (ROOT / page).read_text()
-    if start not in text or end not in text:
-        raise LookupError(f"{page} has no section {section}")
-    match = re.search(pattern, text.partition(start)[2].partition(end)[0], re.MULTILINE)
+    match = re.search(pattern, sections.read(ROOT / page, section), re.MULTILINE)
     if not match:
         raise LookupError(f"{page}, section {section}: nothing matches {pattern}")
     return match[1]
@@ -222,19 +218,12 @@ def main() -> int:
             sections.write(README, name, text)
         PLOT.write_text(image)
         return 0
-    page = README.read_text()
-    stale = [f"README.md, section {name}" for name, text in found.items() if not is_current(page, name, text)]
+    stale = [f"README.md, section {name}" for name, text in found.items() if sections.read(README, name) != text + "\n"]
     if not PLOT.exists() or PLOT.read_text() != image:
         stale.append(str(PLOT.relative_to(ROOT)))
     for name in stale:
         print(f"{name} is out of date: python -m scripts.readme --write", file=sys.stderr)
     return 1 if stale else 0
-
-
-def is_current(page: str, name: str, text: str) -> bool:
-    """Reports whether the section `name` of a page is this text."""
-    start, end = sections.marks(name)
-    return f"{start}{text}\n{end}" in page
 
 
 if __name__ == "__main__":

@@ -26,6 +26,13 @@ def check(page: Path, *names: str) -> None:
             )
 
 
+def read(page: Path, name: str) -> str:
+    """Returns the text of a section, with its last line feed. LookupError: see check. The page must exist."""
+    check(page, name)
+    start, end = marks(name)
+    return page.read_text().partition(start)[2].partition(end)[0]
+
+
 def write(page: Path, name: str, text: str) -> None:
     """Replaces a section. A page that does not exist is created with this section alone. LookupError: see check."""
     check(page, name)

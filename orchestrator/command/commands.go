@@ -38,11 +38,10 @@ var settingsCommands = map[string]bool{"serve": true, "check-config": true, "hea
 func PrintHelp(options kong.HelpOptions, ctx *kong.Context) error {
 	selected := ctx.Selected()
 	switch {
-	case selected == nil:
-		hideSettings(ctx.Model)
-	case selected.Name == "version":
+	case selected != nil && settingsCommands[selected.Name]: // lists all settings
+	case selected != nil && selected.Name == "version":
 		hideSettings(ctx.Model, "model-repository")
-	case !settingsCommands[selected.Name]:
+	default:
 		hideSettings(ctx.Model)
 	}
 	return kong.DefaultHelpPrinter(options, ctx)

@@ -45,7 +45,7 @@ func Read(repository string) ([]Entry, error) {
 	if _, err := os.Stat(repository); err != nil { // Glob ignores errors of the file system
 		return nil, err
 	}
-	configs, err := filepath.Glob(filepath.Join(escapeGlob(repository), "*", "config.pbtxt"))
+	configs, err := fs.Glob(os.DirFS(repository), "*/config.pbtxt")
 	if err != nil {
 		return nil, err
 	}
@@ -55,9 +55,9 @@ func Read(repository string) ([]Entry, error) {
 	}
 	entries := make([]Entry, 0, len(configs))
 	for _, config := range configs {
-		folder := filepath.Dir(config)
-		entry := Entry{Name: filepath.Base(folder)}
-		if entry.ID, err = publicID(config, entry.Name); err != nil {
+		entry := Entry{Name: path.Dir(config)}
+		folder := filepath.Join(repository, entry.Name)
+		if entry.ID, err = publicID(filepath.Join(folder, "config.pbtxt"), entry.Name); err != nil {
 			return nil, err
 		}
 		if entry.SHA256, err = computeDigest(os.DirFS(folder)); err != nil {
@@ -67,11 +67,6 @@ func Read(repository string) ([]Entry, error) {
 		entries = append(entries, entry)
 	}
 	return entries, nil
-}
-
-// escapeGlob escapes a path for filepath.Glob, so that the pattern matches this path only.
-func escapeGlob(path string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
 // publicID returns the id that clients send as model, by default the name of the entry.

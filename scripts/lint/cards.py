@@ -51,12 +51,12 @@ def find_problems(repository: Path) -> list[str]:
     for model_id, names in entries_by_id(repository).items():
         try:
             names = with_card_first(repository, names)
+            section = sections.read(repository / names[0] / CARD, SECTION)
         except LookupError as error:
             lines.append(f"{model_id}: {error}")
             continue
         text = (repository / names[0] / CARD).read_text()
-        start, end = sections.marks(SECTION)
-        if text.partition(start)[2].partition(end)[0] != describe(repository, names):
+        if section != describe(repository, names):
             lines.append(
                 f"{names[0]}/{CARD}: the section {SECTION} is out of date: python -m scripts.lint.cards --write"
             )

@@ -185,27 +185,15 @@ def start_batch(gateway: Gateway, endpoint: str, bodies: list[dict]) -> str:
     return ask(gateway, "POST", "/v1/batches", json=body).json()["id"]
 
 
-def wait_batch(gateway: Gateway, batch: str, predicate) -> dict:
-    """Waits until a predicate is true of a batch, and returns the batch."""
+def wait_job(gateway: Gateway, path: str, predicate) -> dict:
+    """Waits until a predicate is true of the batch or search at a path, and returns it."""
     found: dict = {}
 
     def read() -> bool:
-        found.update(ask(gateway, "GET", f"/v1/batches/{batch}").json())
+        found.update(ask(gateway, "GET", path).json())
         return predicate(found)
 
-    wait_for(f"batch {batch} reaches the expected state", read, gateway.output)
-    return found
-
-
-def wait_search(gateway: Gateway, api: str, search: str, predicate) -> dict:
-    """Waits until a predicate is true of a search, and returns the search."""
-    found: dict = {}
-
-    def read() -> bool:
-        found.update(ask(gateway, "GET", f"/{api}/generate/jobs/{search}").json())
-        return predicate(found)
-
-    wait_for(f"{api} search {search} reaches the expected state", read, gateway.output)
+    wait_for(f"{path} reaches the expected state", read, gateway.output)
     return found
 
 
@@ -225,22 +213,24 @@ def start_jobs(gateway: Gateway) -> dict[str, str]:
     ids = {}
     bodies = [embed | {"input": text} for text in TEXTS] + [{"model": "no-such-model", "input": "x"}]
     ids["completed"] = start_batch(gateway, "/v1/embeddings", bodies)
-    done = wait_batch(gateway, ids["completed"], has_ended)
+    done = wait_job(gateway, f"/v1/batches/{ids['completed']}", has_ended)
     assert done["request_counts"] == {"total": 4, "completed": 3, "failed": 1}, done
     ids["searched"] = start_search(gateway, "masked", {"num_molecules": 5, "rounds": 2, "seed": 1})
-    wait_search(gateway, "masked", ids["searched"], has_ended)
+    wait_job(gateway, f"/masked/generate/jobs/{ids['searched']}", has_ended)
     ids["stopped"] = start_search(gateway, "latent", search(1000))
-    wait_search(gateway, "latent", ids["stopped"], lambda job: job["progress"]["best"][0])
+    wait_job(gateway, f"/latent/generate/jobs/{ids['stopped']}", lambda job: job["progress"]["best"][0])
     ask(gateway, "POST", f"/latent/generate/jobs/{ids['stopped']}/cancel")
-    wait_search(gateway, "latent", ids["stopped"], has_ended)
+    wait_job(gateway, f"/latent/generate/jobs/{ids['stopped']}", has_ended)
     ids["cancelled"] = start_batch(gateway, "/latent/generate", [search(5)] * LINES)
-    wait_batch(gateway, ids["cancelled"], lambda batch: batch["request_counts"]["completed"] > 0)
+    wait_job(gateway, f"/v1/batches/{ids['cancelled']}", lambda batch: batch["request_counts"]["completed"] > 0)
     ask(gateway, "POST", f"/v1/batches/{ids['cancelled']}/cancel")
-    wait_batch(gateway, ids["cancelled"], has_ended)
+    wait_job(gateway, f"/v1/batches/{ids['cancelled']}", has_ended)
     ids["in_progress"] = start_batch(gateway, "/latent/generate", [search(5)] * LINES)
-    wait_batch(gateway, ids["in_progress"], lambda batch: batch["request_counts"]["completed"] > 1)
+    wait_job(gateway, f"/v1/batches/{ids['in_progress']}", lambda batch: batch["request_counts"]["completed"] > 1)
     ids["searching"] = start_search(gateway, "latent", search(ITERATIONS))
-    wait_search(gateway, "latent", ids["searching"], lambda job: job["progress"]["iteration"] > ITERATIONS // 2)
+    wait_job(
+        gateway, f"/latent/generate/jobs/{ids['searching']}", lambda job: job["progress"]["iteration"] > ITERATIONS // 2
+    )
     return ids
 
 

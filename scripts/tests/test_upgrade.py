@@ -79,7 +79,7 @@ CONSTANT_FIELDS = {"id", "object", "api", "endpoint", "input_file_id", "completi
 
 def check_continued(gateway: Gateway, ids: dict, before: dict) -> None:
     """Waits until the unfinished batch and search are completed, and checks that their earlier work was kept."""
-    search = previous.wait_search(gateway, "latent", ids["searching"], previous.has_ended)
+    search = previous.wait_job(gateway, f"/latent/generate/jobs/{ids['searching']}", previous.has_ended)
     (old_search,) = [job for job in before["searches"]["latent"]["data"] if job["id"] == ids["searching"]]
     assert old_search["status"] == "in_progress" and search["status"] == "completed", search
     assert search["progress"]["iteration"] == search["progress"]["iterations"] == ITERATIONS
@@ -89,7 +89,7 @@ def check_continued(gateway: Gateway, ids: dict, before: dict) -> None:
     assert search["progress"]["best"][0]["score"] >= old_search["progress"]["best"][0]["score"]
     result = previous.ask(gateway, "GET", f"/latent/generate/jobs/{search['id']}/result").json()
     assert len(result["generated"]) == 3
-    batch = previous.wait_batch(gateway, ids["in_progress"], previous.has_ended)
+    batch = previous.wait_job(gateway, f"/v1/batches/{ids['in_progress']}", previous.has_ended)
     (old_batch,) = [job for job in before["batches"]["data"] if job["id"] == ids["in_progress"]]
     assert old_batch["status"] == "in_progress" and 0 < old_batch["request_counts"]["completed"] < previous.LINES
     assert batch["status"] == "completed"
@@ -198,8 +198,8 @@ def test_rollback_of_jobs(stack: Gateway, old: Path, tmp_path: Path) -> None:
     settings = previous.settings(folder)
     with Gateway(stack.triton, stack.repository, **settings) as gateway:
         gateway.wait_ready("latent", "masked", "embedding")
-        previous.wait_batch(gateway, OLD_ANSWERS["ids"]["in_progress"], previous.has_ended)
-        previous.wait_search(gateway, "latent", OLD_ANSWERS["ids"]["searching"], previous.has_ended)
+        previous.wait_job(gateway, f"/v1/batches/{OLD_ANSWERS['ids']['in_progress']}", previous.has_ended)
+        previous.wait_job(gateway, f"/latent/generate/jobs/{OLD_ANSWERS['ids']['searching']}", previous.has_ended)
         ids = previous.start_jobs(gateway)
         before = previous.read_jobs(gateway)
         assert gateway.stop() == 0, gateway.output()

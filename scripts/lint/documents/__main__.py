@@ -10,7 +10,7 @@ commands    What a command names exists: make targets, Python modules and their 
             bin/retort, URL paths of curl, Go tests, files, values of the Helm chart. A command is a line of a shell
             block, or inline code that begins with a known program. Settings (RETORT_…) and flags (--…) exist, too.
 blocks      Code blocks of shell, Python, JSON and YAML parse.
-form        A page has at most 800 words of prose, a decision 400; README.md has at most 120 lines. No page has a path
+form        A page has at most 800 words of prose; README.md has at most 120 lines. No page has a path
             that exists on one machine only, such as /home/NAME.
 """
 

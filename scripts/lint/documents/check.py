@@ -33,7 +33,6 @@ UNPARSED = {
 # Flags of other programs that pages may name, with the program.
 FOREIGN = {"--allow-client-shm": "Triton's"}
 MAX_WORDS = 800
-MAX_DECISION_WORDS = 400
 MAX_README_LINES = 120
 # Pages that may be longer, with the reason.
 LONG = {"CHANGELOG.md": "it grows with each release"}
@@ -136,9 +135,8 @@ class Documents:
 
 
 def check_form(page: Page) -> Iterator[Problem]:
-    limit = MAX_DECISION_WORDS if re.search(r"(^|/)decisions/\d", page.path) else MAX_WORDS
-    if page.words > limit and page.path.rpartition("/")[2] not in LONG:
-        yield Problem(page.path, 1, f"{page.words} words of prose; at most {limit} are allowed")
+    if page.words > MAX_WORDS and page.path.rpartition("/")[2] not in LONG:
+        yield Problem(page.path, 1, f"{page.words} words of prose; at most {MAX_WORDS} are allowed")
     if page.path == links.START and page.text.count("\n") > MAX_README_LINES:
         yield Problem(page.path, 1, f"{page.text.count(chr(10))} lines; at most {MAX_README_LINES} are allowed")
     for number, line in enumerate(page.text.split("\n"), 1):
