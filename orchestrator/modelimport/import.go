@@ -31,7 +31,7 @@ const (
 type Options struct {
 	Folder string `arg:"" type:"existingdir" help:"Folder with config.json, tokenizer.json and weights (model.safetensors or model.onnx)."`
 
-	API        string `name:"api" required:"" enum:"embedding,ranking" env:"-" help:"API of the model: embedding or ranking."`
+	API        string `name:"api" aliases:"kind" required:"" enum:"embedding,ranking" env:"-" help:"API of the model: embedding or ranking."`
 	ID         string `name:"id" required:"" placeholder:"NAME" env:"-" help:"Public id, which clients send as model."`
 	Name       string `placeholder:"ENTRY" env:"-" help:"Name of the entry's folder; by default derived from the id."`
 	Repository string `type:"path" placeholder:"DIR" env:"-" help:"Model repository that receives the entry; by default --model-repository."`
