@@ -1,8 +1,8 @@
 // Package tokenizers turns text into the token ids a model was trained on.
 //
 // [Load] reads the tokenizer.json of the Hugging Face tokenizers library (https://huggingface.co/docs/tokenizers) and
-// builds its pipeline in plain Go: added tokens, normalizer, pre-tokenizer, model (WordPiece, byte-level BPE or
-// Unigram), post-processor. Ids equal those of the reference library; the golden files of
+// builds its pipeline in plain Go: added tokens, normalizer, pre-tokenizer, model (WordPiece, BPE, byte-level or with
+// byte fallback, or Unigram), post-processor. Ids equal those of the reference library; the golden files of
 // scripts/golden/tokenizers_golden.py check it. Load refuses a component or an option that this package does not
 // support, and names it in the error: a tokenizer that is nearly right is wrong.
 //

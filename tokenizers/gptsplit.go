@@ -1,6 +1,7 @@
 package tokenizers
 
 import (
+	"bytes"
 	"math"
 	"unicode/utf8"
 )
@@ -14,13 +15,22 @@ const (
 	gpt2Pattern   = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
 	qwen2Pattern  = cl100kStart + `\p{N}` + cl100kEnd
 	cl100kPattern = cl100kStart + `\p{N}{1,3}` + cl100kEnd
+	tekkenPattern = tekkenPrefix + tekkenUpper + `*` + tekkenLower + `+|` +
+		tekkenPrefix + tekkenUpper + `+` + tekkenLower + `*|` +
+		`\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`
+
+	tekkenPrefix = `[^\r\n\p{L}\p{N}]?`
+	tekkenUpper  = `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]`
+	tekkenLower  = `[\p{Ll}\p{Lm}\p{Lo}\p{M}]`
 )
 
-// gptPatterns implement the patterns of GPT-2 and RoBERTa, of Qwen2, and of GPT-4 (cl100k) and Llama 3.
+// gptPatterns implement the patterns of GPT-2 and RoBERTa, of Qwen2, of GPT-4 (cl100k) and Llama 3, and of Mistral's
+// Tekken.
 var gptPatterns = map[string]wordPattern{
 	gpt2Pattern:   gpt2Word,
 	qwen2Pattern:  func(u *unicodeData, b []byte) int { return cl100kWord(u, b, 1) },
 	cl100kPattern: func(u *unicodeData, b []byte) int { return cl100kWord(u, b, 3) },
+	tekkenPattern: tekkenWord,
 }
 
 // wordPattern returns the length of the match at the start of b. As a stage, it splits a piece into matches.
@@ -132,8 +142,13 @@ func cl100kWord(u *unicodeData, b []byte, digits int) int {
 		skip = 1
 	}
 	if n := prefixLength(u, b[skip:], other, noLimit); n > 0 {
-		return skip + n + lineEnds(b[skip+n:])
+		return skip + n + anyOf(b[skip+n:], "\r\n")
 	}
+	return lines(u, b)
+}
+
+// lines matches \s*[\r\n]+|\s+(?!\S)|\s+ : white space up to its last line end, if it has one, else as spaces.
+func lines(u *unicodeData, b []byte) int {
 	n := prefixLength(u, b, space, noLimit)
 	for i := n; i > 0; i-- {
 		if b[i-1] == '\r' || b[i-1] == '\n' {
@@ -143,12 +158,73 @@ func cl100kWord(u *unicodeData, b []byte, digits int) int {
 	return spaces(u, b)
 }
 
-func lineEnds(b []byte) int {
+// anyOf returns the length of the longest prefix of b with only the given ASCII characters.
+func anyOf(b []byte, chars string) int { return len(b) - len(bytes.TrimLeft(b, chars)) }
+
+func tekkenWord(u *unicodeData, b []byte) int {
+	c, first := firstClass(u, b)
+	if c == number {
+		return first
+	}
+	before := first // length of the optional character before a word
+	if c == letter || b[0] == '\r' || b[0] == '\n' {
+		before = 0
+	}
+	for _, word := range []wordPattern{upperThenLower, upperMaybeLower} {
+		if n := word(u, b[before:]); n > 0 {
+			return before + n
+		}
+		if n := word(u, b); n > 0 { // the character is a mark, so it can be in the word instead
+			return n
+		}
+	}
+	skip := 0
+	if b[0] == ' ' {
+		skip = 1
+	}
+	if n := prefixLength(u, b[skip:], other, noLimit); n > 0 {
+		return skip + n + anyOf(b[skip+n:], "\r\n/")
+	}
+	return lines(u, b)
+}
+
+// run returns the length of the longest prefix of b with a property.
+func run(u *unicodeData, b []byte, p property) int {
 	n := 0
-	for n < len(b) && (b[n] == '\r' || b[n] == '\n') {
-		n++
+	for n < len(b) {
+		r, size := utf8.DecodeRune(b[n:])
+		if !u.is(r, p) {
+			break
+		}
+		n += size
 	}
 	return n
+}
+
+// upperThenLower matches [\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+, or returns 0. Both classes have
+// letters without case: without lower case behind them, the match ends at the last one.
+func upperThenLower(u *unicodeData, b []byte) int {
+	upper := run(u, b, isUpper)
+	if lower := run(u, b[upper:], isLower); lower > 0 {
+		return upper + lower
+	}
+	for upper > 0 {
+		r, size := utf8.DecodeLastRune(b[:upper])
+		if u.is(r, isLower) {
+			break
+		}
+		upper -= size
+	}
+	return upper
+}
+
+// upperMaybeLower matches [\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*, or returns 0.
+func upperMaybeLower(u *unicodeData, b []byte) int {
+	upper := run(u, b, isUpper)
+	if upper == 0 {
+		return 0
+	}
+	return upper + run(u, b[upper:], isLower)
 }
 
 // contraction matches 's 't 're 've 'm 'll 'd. With anyCase it ignores case, and ſ, the long s, is an s.

@@ -26,6 +26,8 @@ const (
 	hasNFD                             // canonical decomposition
 	hasNFKD                            // compatibility decomposition other than the canonical one
 	hasLower                           // lowercase differs
+	isUpper                            // upper or title case, modifier, letter without case, or mark
+	isLower                            // lower case, modifier, letter without case, or mark
 )
 
 // unicodeTable has the properties of all code points; scripts/golden/tokenizers_unicode.py reads them from the
@@ -74,7 +76,7 @@ var ideographs = [][2]rune{{0x4E00, 0x9FFF}, {0x3400, 0x4DBF}, {0x20000, 0x2A6DF
 
 var rangeProperties = map[string]property{"control": isControl, "whitespace": isWhitespace, "space": isWhitespace,
 	"mark": isMark, "punctuation": isPunctuation, "letter": isLetter, "number": isNumber, "word": isWord,
-	"combining": isCombining, "digit": isDigit}
+	"combining": isCombining, "digit": isDigit, "uppercase": isUpper, "lowercase": isLower}
 
 func (u *unicodeData) read(name string, words []string) {
 	switch name {

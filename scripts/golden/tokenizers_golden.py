@@ -1,7 +1,7 @@
 """Writes the golden files of the Go package tokenizers, and compares it with the reference library on many lines.
 
     pip install tokenizers==0.23.3 sentencepiece==0.2.3 protobuf
-    python scripts/golden/tokenizers_golden.py golden [--train]         # rewrites tokenizers/testdata
+    python scripts/golden/tokenizers_golden.py golden [--train] [--only NAME ...]  # rewrites tokenizers/testdata
     python scripts/golden/tokenizers_golden.py trial [--text FILE ...]  # counts differences on 20,000 lines
 
 "truncation" and "padding" of a file are switched off in the reference, because the Go package ignores them. Half of
@@ -73,10 +73,10 @@ def truncated_row(tok, rng, texts):
     return row
 
 
-def code_points(tok):
-    """Returns a digest for each 1,024 code points, of the ids of the texts "x", code point, "y"."""
+def code_points(tok, end):
+    """Returns a digest for each 1,024 code points below end, of the ids of the texts "x", code point, "y"."""
     out = []
-    for start in range(0, 0x110000, 1024):
+    for start in range(0, end, 1024):
         digest = hashlib.sha256()
         texts = [f"x{chr(c)}y" for c in range(start, start + 1024) if not 0xD800 <= c <= 0xDFFF]
         for e in tok.encode_batch(texts):
@@ -127,17 +127,18 @@ def make_tokenizer(path, name, texts, size):
 def golden(args):
     corpus = tokenizers_texts.prose() + tokenizers_texts.Texts(seed=19).lines(3000)
     write(DATA / "scores.jsonl.gz", scores())
-    for name in ["wordpiece", *tokenizers_families.FAMILIES]:
+    for name in args.only or ["wordpiece", *tokenizers_families.FAMILIES]:
         folder = DATA / name
         folder.mkdir(exist_ok=True)
-        path, many = folder / "tokenizer.json.gz", name == "wordpiece"
-        tok = load(path) if path.exists() and not args.train else make_tokenizer(path, name, corpus, 2500)
-        texts = tokenizers_texts.Texts(seed=20).lines(700 if many else 300)
+        path, many, own = folder / "tokenizer.json.gz", name == "wordpiece", tokenizers_families.SMALL.get(name, [])
+        size = 1500 if own else 2500
+        tok = load(path) if path.exists() and not args.train else make_tokenizer(path, name, corpus, size)
+        texts = own + tokenizers_texts.Texts(seed=20).lines(700 if many else 200 if own else 300)
         rng = random.Random(21)
         write(folder / "golden.jsonl.gz", [text_row(tok, t) for t in texts])
-        rows = [truncated_row(tok, rng, texts) for _ in range(500 if many else 150)]
+        rows = [truncated_row(tok, rng, texts) for _ in range(500 if many else 60 if own else 150)]
         write(folder / "pairs.jsonl.gz", [r for r in rows if r])
-        write(folder / "codepoints.jsonl.gz", code_points(tok))
+        write(folder / "codepoints.jsonl.gz", code_points(tok, 0x20000 if own else 0x110000))
 
 
 def read_texts(paths):
@@ -169,6 +170,7 @@ def main():
     commands = parser.add_subparsers(required=True)
     g = commands.add_parser("golden")
     g.add_argument("--train", action="store_true", help="also train the small tokenizers again")
+    g.add_argument("--only", nargs="*", choices=["wordpiece", *tokenizers_families.FAMILIES])
     g.set_defaults(run=golden)
     t = commands.add_parser("trial")
     t.add_argument("--lines", type=int, default=20000)

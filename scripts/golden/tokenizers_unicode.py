@@ -129,6 +129,8 @@ def build():
         "letter": regex_class(r"\p{L}"),
         "number": regex_class(r"\p{N}"),
         "space": regex_class(r"\s"),
+        "uppercase": regex_class(r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]"),
+        "lowercase": regex_class(r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"),
         "word": word_characters(),
         "combining": where(lambda s: normalizers.StripAccents().normalize_str(s) == ""),
         "digit": where(
