@@ -14,6 +14,7 @@ type network struct {
 	source *safetensors
 	prefix string // of the encoder's tensors: "" or, beside a classification head, "bert.", "roberta." …
 	err    error
+	read   map[string]bool // tensors of source
 
 	ids, mask       string // inputs
 	cells           cells
@@ -41,6 +42,7 @@ func (n *network) tensor(name string, shape ...int64) []float32 {
 			name = names.Replace(name)
 		}
 	}
+	n.read[name] = true
 	values, err := n.source.floats(name, shape...)
 	n.err = err
 	return values
@@ -71,6 +73,21 @@ func (n *network) layerLinear(x, name string, in, out int) string {
 		return n.product(x, name, in, out, 0, 1)
 	}
 	return n.linear(x, name, in, out)
+}
+
+// stackedLinear is layerLinear with number index of the matrices [out, in] and biases [out] that are stacked in tensors.
+func (n *network) stackedLinear(x, name string, in, out, index, matrices int) string {
+	x = n.product(x, name, in, out, index, matrices)
+	if n.family.noBias {
+		n.refuseBias(name)
+		return x
+	}
+	values := n.tensor(name+".bias", int64(matrices*out))
+	if n.err != nil {
+		return ""
+	}
+	stored := fmt.Sprintf("%s.bias.%d", name, index)
+	return n.op("Add", x, n.widen(n.weight(stored, []int64{int64(out)}, values[index*out:(index+1)*out])))
 }
 
 // product is x·Wᵀ, where W is number index of the matrices [out, in] that are stacked in one tensor.
@@ -137,6 +154,9 @@ func (n *network) states() string {
 	if n.family.relativeBias {
 		n.bias = n.op("Add", n.bias, n.relativeBias())
 	}
+	if n.family.alibi {
+		n.bias = n.op("Add", n.bias, n.alibiBias())
+	}
 	for i := range n.folder.Layers {
 		if x = n.layer(x, i); n.err != nil { // num_hidden_layers may be any number
 			return ""
@@ -152,14 +172,14 @@ func (n *network) states() string {
 func (n *network) embeddings() string {
 	c := n.folder
 	x := n.embed(n.prefix+n.family.wordTable, n.ids, c.VocabSize)
-	if n.family.tokenTypes {
+	if n.family.tokenTypes && c.TypeVocabSize > 0 {
 		types := n.int64Scalar(0)
 		if n.family.typesFromInput && c.TypeVocabSize > 1 {
 			types = n.input(inputTypes)
 		}
 		x = n.op("Add", x, n.embed(n.prefix+"embeddings.token_type_embeddings.weight", types, c.TypeVocabSize))
 	}
-	if !n.family.rotary {
+	if !n.family.rotary && !n.family.alibi {
 		table := n.prefix + "embeddings.position_embeddings.weight"
 		x = n.op("Add", x, n.embed(table, n.positions(), c.MaxPositions))
 	}
@@ -188,7 +208,11 @@ func (n *network) layer(x string, i int) string {
 	}
 	feedForward := func(x string) string { return n.feedForward(x, prefix) }
 	if n.family.finalNorm == "" {
-		x = n.layerNorm(n.op("Add", attention(x), x), prefix+names.attentionNorm)
+		attended := n.layerNorm(n.op("Add", attention(x), x), prefix+names.attentionNorm)
+		if names.residualNorm != "" {
+			attended = n.layerNorm(n.op("Add", attended, x), prefix+names.residualNorm)
+		}
+		x = attended
 		return n.layerNorm(n.op("Add", feedForward(x), x), prefix+names.feedForwardNorm)
 	}
 	input := x
@@ -207,11 +231,15 @@ func (n *network) feedForward(x, prefix string) string {
 	activation := activations[c.HiddenAct]
 	size := c.IntermediateSize
 	var inner string
-	switch {
-	case names.gateUp != "":
-		n.refuseBias(prefix + names.gateUp)
-		gate := n.product(x, prefix+names.gateUp, c.HiddenSize, size, 0, 2)
-		inner = n.op("Mul", activation(n.graph, gate), n.product(x, prefix+names.gateUp, c.HiddenSize, size, 1, 2))
+	switch both := prefix + names.gateUp + names.upGate; {
+	case both != prefix:
+		n.refuseBias(both)
+		up, gate := 1, 0 // numbers of the matrices
+		if names.upGate != "" {
+			up, gate = gate, up
+		}
+		gated := activation(n.graph, n.product(x, both, c.HiddenSize, size, gate, 2))
+		inner = n.op("Mul", gated, n.product(x, both, c.HiddenSize, size, up, 2))
 	case names.gate != "":
 		gate := n.layerLinear(x, prefix+names.gate, c.HiddenSize, size)
 		inner = n.op("Mul", activation(n.graph, gate), n.layerLinear(x, prefix+names.up, c.HiddenSize, size))
@@ -233,8 +261,10 @@ func (n *network) attention(x, prefix string, layer int) string {
 		if names.qkv == "" {
 			projected = n.layerLinear(x, prefix+projections[i], size, size)
 		} else {
-			n.refuseBias(prefix + names.qkv)
-			projected = n.product(x, prefix+names.qkv, size, size, i, len(projections))
+			projected = n.stackedLinear(x, prefix+names.qkv, size, size, i, len(projections))
+		}
+		if norm := []string{names.queryNorm, names.keyNorm, ""}[i]; norm != "" {
+			projected = n.layerNorm(projected, prefix+norm)
 		}
 		return n.reshape(n.pad(projected), 0, 0, heads, headSize)
 	}

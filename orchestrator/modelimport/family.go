@@ -16,6 +16,15 @@ type family struct {
 	fixed        map[string]any    // keys of config.json with the only supported value; they may be missing or null
 	layerNormEps float32           // if the published code has a constant, else 0: layer_norm_eps of config.json
 
+	// namesGate says that hidden_act may name a gated linear unit, see gates.
+	namesGate bool
+	// positionType is the only supported value of position_embedding_type, which may be missing; "" for absolute.
+	positionType string
+	// check refuses what fixed cannot say; it may be nil.
+	check func(*folder) error
+	// variant is a family with the same keys of config.json but other tensors, or nil: see variantOf.
+	variant *family
+
 	wordTable     string // name of the tensor of word embeddings
 	embeddingNorm string // layer normalization of the embeddings
 	layerPrefix   string // of the names of a layer's tensors, before its number
@@ -29,10 +38,12 @@ type family struct {
 	finalNorm string
 
 	tokenTypes          bool // the embeddings have a table of token types
+	noTypes             bool // type_vocab_size may be 0: no table
 	typesFromInput      bool // token types are an input of the graph; else all are 0
 	positionsAfterPadID bool // the first token has position padID + 1, as in fairseq; else 0
 	padID               int  // default of pad_token_id
 	relativeBias        bool // attention scores have a bias that depends on the distance of two tokens: relativeBias
+	alibi               bool // attention scores fall with distance, see alibiBias; no table of positions
 	rotary              bool // rotary position embeddings (rotation) instead of a table of positions
 
 	// ropeBase returns the base of the rotation's frequencies in a layer (rope_theta).
@@ -45,11 +56,15 @@ type family struct {
 type layerNames struct {
 	query, key, value string // projections of attention
 	qkv               string // query, key and value in one tensor, instead
+	queryNorm         string // normalization of all heads' queries together; "" for none
+	keyNorm           string
 	attentionOut      string // output projection of attention
 	attentionNorm     string
+	residualNorm      string // of the sum of the input and the normalized attention; "" for none
 	up, down          string // the first and second linear map of the feed-forward network
 	gate              string // gate of a gated linear unit, see feedForward; "" for none
 	gateUp            string // gate and up in one tensor, instead
+	upGate            string // up and gate in one tensor, instead
 	feedForwardNorm   string
 }
 
@@ -121,6 +136,8 @@ var (
 			"rotary_scaling_factor": nil, "rope_scaling": nil,
 		},
 
+		namesGate: true,
+
 		wordTable: bertWords, embeddingNorm: "emb_ln",
 		layerPrefix: "encoder.layers",
 		names: layerNames{
@@ -160,7 +177,7 @@ func robertaClassifier(n *network, states string) string {
 
 // families are the supported values of model_type.
 var families = map[string]*family{
-	"bert":        bert,
+	"bert":        bert, // or jinaBERT
 	"roberta":     roberta,
 	"xlm-roberta": roberta,
 	"camembert":   roberta,
@@ -168,20 +185,25 @@ var families = map[string]*family{
 	"mpnet":       mpnet,
 	"nomic_bert":  nomicBERT,
 	"modernbert":  modernBERT,
+	"new":         gte,
+	"gte":         gte,
 }
 
 // family returns the family of model_type. Other types, whose ONNX graph can be imported, have the keys of BERT.
 func (f *folder) family() *family {
+	if f.ModelType == "bert" && f.PositionType == jinaBERT.positionType {
+		return jinaBERT
+	}
 	if family, ok := families[f.ModelType]; ok {
 		return family
 	}
 	return bert
 }
 
-// checkFamily refuses a model type without a family, and values of keys other than the fixed ones.
+// checkFamily refuses a model type without a family, and settings that the family does not support.
 func (f *folder) checkFamily() error {
-	family, ok := families[f.ModelType]
-	if !ok {
+	family := f.family()
+	if _, ok := families[f.ModelType]; !ok {
 		return fmt.Errorf("config.json: model_type %q (architectures %v) is not supported: weights in safetensors "+
 			"must be of %s; other models need an ONNX graph",
 			f.ModelType, f.Architectures, strings.Join(slices.Sorted(maps.Keys(families)), ", "))
@@ -195,8 +217,17 @@ func (f *folder) checkFamily() error {
 			return fmt.Errorf("config.json: %s %v is not supported%s", key, value, only)
 		}
 	}
+	if want := cmp.Or(family.positionType, "absolute"); f.PositionType != "" && f.PositionType != want {
+		return fmt.Errorf("config.json: position_embedding_type %q is not supported, only %s", f.PositionType, want)
+	}
+	if family.check != nil {
+		return family.check(f)
+	}
 	return nil
 }
+
+// gates has the activations of gated linear units by name (arXiv:2002.05202).
+var gates = map[string]string{"swiglu": "silu", "geglu": "gelu", "reglu": "relu"}
 
 // applyAliases sets the members of modelConfig whose keys have other names in config.json, and layer_norm_eps where the
 // family has a constant.
@@ -213,8 +244,8 @@ func (f *folder) applyAliases() error {
 			values[key] = value
 		}
 	}
-	if values["hidden_act"] == "swiglu" {
-		values["hidden_act"] = "silu" // the activation of the gate
+	if name, ok := values["hidden_act"].(string); ok && family.namesGate {
+		values["hidden_act"] = cmp.Or(gates[name], name)
 	}
 	text, err := json.Marshal(values)
 	if err != nil {

@@ -71,6 +71,10 @@ func TestModernKeys(t *testing.T) {
 	if !proto.Equal(published, same) {
 		t.Error("the graphs differ")
 	}
+	withoutLocal := graph(func(c map[string]any) { c["local_rope_theta"] = nil })
+	if !proto.Equal(withoutLocal, graph(func(c map[string]any) { c["local_rope_theta"] = 160000 })) {
+		t.Error("local_rope_theta null is not global_rope_theta")
+	}
 	for key, value := range map[string]any{
 		"global_attn_every_n_layers": 1, "local_attention": 6, "global_rope_theta": 9, "local_rope_theta": 9,
 		"layer_types": []string{slidingAttention, fullAttention},

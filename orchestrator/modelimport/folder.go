@@ -38,6 +38,7 @@ type modelConfig struct {
 	HeadDim    int            `json:"head_dim"`
 	Rope       ropeParameters `json:"rope_parameters"`
 	RotaryBase float64        `json:"rotary_emb_base"`
+	ntkFactor  float64        // see readNTK
 	modernConfig
 
 	PositionType   string            `json:"position_embedding_type"`
@@ -48,7 +49,7 @@ type modelConfig struct {
 
 // openFolder reads config.json.
 func openFolder(dir string) (*folder, error) {
-	f := &folder{dir: dir, modelConfig: modelConfig{modernConfig: modernDefaults}}
+	f := &folder{dir: dir, modelConfig: modelConfig{modernConfig: modernDefaults()}}
 	ok, err := f.readJSON("config.json", &f.modelConfig)
 	if err != nil {
 		return nil, err
@@ -112,8 +113,6 @@ func (f *folder) checkEncoder() error {
 	}
 	c := &f.modelConfig
 	switch {
-	case c.PositionType != "" && c.PositionType != "absolute":
-		return fmt.Errorf("config.json: position_embedding_type %q is not supported, only absolute", c.PositionType)
 	case c.IsDecoder || c.CrossAttention:
 		return errors.New("config.json: is_decoder or add_cross_attention is set: only encoders are supported")
 	case c.Heads < 1 || c.HiddenSize%c.Heads != 0:
@@ -125,8 +124,8 @@ func (f *folder) checkEncoder() error {
 	case f.family().rotary && c.HiddenSize/c.Heads%2 != 0:
 		return fmt.Errorf("config.json: %s %d with %s %d gives heads an odd size, which rotary embeddings do not have",
 			f.key("num_attention_heads"), c.Heads, f.key("hidden_size"), c.HiddenSize)
-	case f.family().rotary && c.checkRope() != nil:
-		return c.checkRope()
+	case f.family().rotary && f.checkRope() != nil:
+		return f.checkRope()
 	case !f.family().rotary && f.maxPositions() < 1:
 		return fmt.Errorf("config.json: max_position_embeddings %d with pad_token_id %d leaves no position for a token",
 			c.MaxPositions, f.padID())
@@ -135,7 +134,7 @@ func (f *folder) checkEncoder() error {
 	case c.Layers < 1 || c.IntermediateSize < 1:
 		return fmt.Errorf("config.json: %s %d and %s %d must be positive",
 			f.key("num_hidden_layers"), c.Layers, f.key("intermediate_size"), c.IntermediateSize)
-	case f.family().tokenTypes && c.TypeVocabSize < 1:
+	case f.family().tokenTypes && c.TypeVocabSize < 1 && !(f.family().noTypes && c.TypeVocabSize == 0):
 		return fmt.Errorf("config.json: type_vocab_size %d must be positive", c.TypeVocabSize)
 	case c.LayerNormEps <= 0:
 		return fmt.Errorf("config.json: %s %g must be positive", f.key("layer_norm_eps"), c.LayerNormEps)

@@ -1,6 +1,7 @@
 package modelimport
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -34,7 +35,10 @@ func buildGraph(f *folder, r *recipe, tensors *safetensors, o Options) (*onnxpb.
 		return nil, err
 	}
 	g := newGraph(&onnxpb.GraphProto{Name: proto.String(f.ModelType)}, o.Precision == precisionFP32)
-	n := &network{graph: g, folder: f, family: f.family(), source: tensors, prefix: prefix}
+	n := &network{
+		graph: g, folder: f, family: f.family().variantOf(tensors), source: tensors, prefix: prefix,
+		read: map[string]bool{},
+	}
 	n.ids = n.input(inputIDs)
 	n.mask = n.input(inputMask)
 	if o.API == apiRanking {
@@ -48,8 +52,8 @@ func buildGraph(f *folder, r *recipe, tensors *safetensors, o Options) (*onnxpb.
 		}
 		n.output(n.pool(n.states(), n.mask, r), outputVector, r.width(f.HiddenSize))
 	}
-	if n.err != nil {
-		return nil, n.err
+	if err := cmp.Or(n.err, n.checkUnread()); err != nil {
+		return nil, err
 	}
 	return &onnxpb.ModelProto{
 		IrVersion:    proto.Int64(irVersion),

@@ -64,6 +64,14 @@ func TestHostileFolders(t *testing.T) {
 			newTinyModern(), func(f *tiny, _ *Options) { f.config["local_rope_theta"] = -2 },
 			"config.json: local_rope_theta -2",
 		},
+		"base 0": {
+			newTinyNomic(), func(f *tiny, _ *Options) { f.config["rotary_emb_base"] = 0 },
+			"config.json: rotary_emb_base 0 must be positive",
+		},
+		"rope_theta 0": {
+			newTinyNomic(), func(f *tiny, _ *Options) { f.config["rope_parameters"] = object{"rope_theta": 0} },
+			"config.json: rope_parameters: rope_theta 0 must be positive",
+		},
 		"negative rope_theta": {
 			newTinyModern(), func(f *tiny, _ *Options) {
 				f.config["rope_parameters"] = object{fullAttention: object{"rope_theta": -2}}

@@ -37,7 +37,11 @@ func TestImportRefuses(t *testing.T) {
 		return func(f *tiny, _ *Options) {
 			var list []object
 			for i, kind := range kinds {
-				list = append(list, object{"path": fmt.Sprintf("%d_%s", i, kind), "type": "sentence_transformers.models." + kind})
+				path := ""
+				if i > 0 {
+					path = fmt.Sprintf("%d_%s", i, kind)
+				}
+				list = append(list, object{"path": path, "type": "sentence_transformers.models." + kind})
 			}
 			f.files["modules.json"] = list
 		}
@@ -111,6 +115,12 @@ func TestImportRefuses(t *testing.T) {
 		}, "pytorch_model.bin"},
 
 		"unknown module": {"", modules("Transformer", "Pooling", "Dropout"), "modules.json: module 2 is Dropout"},
+		"Transformer in another folder": {
+			"", file("modules.json", []object{
+				{"path": "0_Transformer", "type": "Transformer"}, {"path": "1_Pooling", "type": "Pooling"},
+			}),
+			`modules.json: module 0 has path "0_Transformer"`,
+		},
 		"dense after normalization": {
 			"", modules("Transformer", "Pooling", "Normalize", "Dense"), "modules.json: module 3 is Dense",
 		},
@@ -158,6 +168,7 @@ func TestImportRefuses(t *testing.T) {
 			"default_prompt_name",
 		},
 
+		"negative":     {"", option(func(o *Options) { o.MaxLength = -5 }), "max-length -5 must be positive"},
 		"too long":     {"", option(func(o *Options) { o.MaxLength = 33 }), "max_position_embeddings for 32"},
 		"unknown API":  {"chat", option(func(*Options) {}), `api "chat"`},
 		"invalid name": {"", option(func(o *Options) { o.Name = "../up" }), `name "../up"`},

@@ -12,13 +12,16 @@ type modernConfig struct {
 	GlobalEvery       int      `json:"global_attn_every_n_layers"`
 	LayerTypes        []string `json:"layer_types"`
 	GlobalTheta       float64  `json:"global_rope_theta"`
-	LocalTheta        float64  `json:"local_rope_theta"`
+	LocalTheta        *float64 `json:"local_rope_theta"` // null: as GlobalTheta
 	ClassifierPooling string   `json:"classifier_pooling"`
 }
 
-// modernDefaults has the values that ModernBertConfig of transformers gives missing keys.
-var modernDefaults = modernConfig{
-	LocalAttention: 128, GlobalEvery: 3, GlobalTheta: 160_000, LocalTheta: 10_000, ClassifierPooling: "cls",
+// modernDefaults returns the values that ModernBertConfig of transformers gives missing keys.
+func modernDefaults() modernConfig {
+	localTheta := 10_000.0
+	return modernConfig{
+		LocalAttention: 128, GlobalEvery: 3, GlobalTheta: 160_000, LocalTheta: &localTheta, ClassifierPooling: "cls",
+	}
 }
 
 // The values of layer_types.
@@ -42,10 +45,14 @@ func (c *modelConfig) isLocal(layer int) bool {
 func (c *modelConfig) window() int { return c.LocalAttention / 2 }
 
 func modernRopeBase(c *modelConfig, layer int) float64 {
-	if c.isLocal(layer) {
-		return cmp.Or(c.Rope.Sliding.Theta, c.LocalTheta)
+	global := cmp.Or(c.Rope.Full.Theta, c.GlobalTheta)
+	switch {
+	case !c.isLocal(layer):
+		return global
+	case c.Rope.Sliding.Theta > 0 || c.LocalTheta == nil:
+		return cmp.Or(c.Rope.Sliding.Theta, global)
 	}
-	return cmp.Or(c.Rope.Full.Theta, c.GlobalTheta)
+	return *c.LocalTheta
 }
 
 // checkModern refuses settings of ModernBERT that buildGraph does not support.

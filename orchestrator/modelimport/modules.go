@@ -52,6 +52,11 @@ func (r *recipe) readModules(f *folder, o Options) error {
 			return fmt.Errorf("modules.json: module %d has path %q, which is outside the folder", i, m.Path)
 		}
 		switch kind {
+		case "Transformer":
+			if filepath.Clean(m.Path) != "." {
+				return fmt.Errorf("modules.json: module %d has path %q, but only a Transformer in the folder itself "+
+					"is supported", i, m.Path)
+			}
 		case "Pooling":
 			if r.pooling, err = readPooling(f, m.Path); err != nil && o.Pooling == "" {
 				return err

@@ -42,6 +42,9 @@ func (r *recipe) readLength(f *folder, o Options) error {
 		MaxLength *int `json:"max_seq_length"`
 		LowerCase bool `json:"do_lower_case"`
 	}
+	if o.MaxLength < 0 {
+		return fmt.Errorf("max-length %d must be positive", o.MaxLength)
+	}
 	var tokenizer struct {
 		MaxLength float64 `json:"model_max_length"` // 1e30 for no limit
 	}

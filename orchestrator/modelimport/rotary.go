@@ -20,25 +20,36 @@ type ropeParameters struct {
 }
 
 func (r rope) check() error {
-	switch {
-	case r.Type != "" && r.Type != "default":
+	if r.Type != "" && r.Type != "default" {
 		return fmt.Errorf("config.json: rope_parameters: rope_type %q is not supported, only default", r.Type)
-	case r.Theta < 0:
-		return fmt.Errorf("config.json: rope_parameters: rope_theta %g must be positive", r.Theta)
 	}
 	return nil
 }
 
 // checkRope refuses settings of rotary embeddings that rotation does not support.
-func (c *modelConfig) checkRope() error {
-	for key, base := range map[string]float64{
-		"rotary_emb_base": c.RotaryBase, "global_rope_theta": c.GlobalTheta, "local_rope_theta": c.LocalTheta,
-	} {
-		if base < 0 {
-			return fmt.Errorf("config.json: %s %g must be positive", key, base)
+func (f *folder) checkRope() error {
+	return cmp.Or(checkBases("config.json", f.config),
+		f.Rope.check(), f.Rope.Full.check(), f.Rope.Sliding.check())
+}
+
+// baseKeys are the keys of bases of rotary embeddings.
+var baseKeys = []string{"rope_theta", "rotary_emb_base", "global_rope_theta", "local_rope_theta"}
+
+// checkBases refuses bases that are given but not positive. where says what has the settings.
+func checkBases(where string, settings map[string]any) error {
+	for _, key := range baseKeys {
+		if base, ok := settings[key].(float64); ok && base <= 0 {
+			return fmt.Errorf("%s: %s %g must be positive", where, key, base)
 		}
 	}
-	return cmp.Or(c.Rope.check(), c.Rope.Full.check(), c.Rope.Sliding.check())
+	for _, key := range []string{"rope_parameters", fullAttention, slidingAttention} {
+		if inner, ok := settings[key].(map[string]any); ok {
+			if err := checkBases("config.json: rope_parameters", inner); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // rotation has the cosines and sines of the angles by which positions rotate queries and keys (RoPE, arXiv:2104.09864):
@@ -56,6 +67,7 @@ func (n *network) rotation(base float64) rotation {
 	for i := range headSize {
 		exponent := float32(2*(i%half)) / float32(headSize)
 		frequencies[i] = 1 / float32(math.Pow(base, float64(exponent))) // rounded to 32 bits, as in transformers
+		frequencies[i] /= n.folder.ntkDivisor()
 		signs[i] = 1
 		if i < half {
 			signs[i] = -1

@@ -2,20 +2,24 @@
 scripts/tests/folders.py.
 
     make .venv-golden/stamp
-    PYTHONPATH=.venv-golden .venv-train/bin/python scripts/golden/imports.py scripts/tests/testdata/imports.json
+    PYTHONPATH=.venv-golden .venv-train/bin/python scripts/golden/imports.py scripts/tests/testdata/imports.json \
+        --jina .../jinaBert_model.py [--only FAMILY ...]
 
-Each text is a batch of its own, in fp32. The Hugging Face tokenizers library makes its token ids, of which at most
-folders.LONGEST are used. This script puts the prompts before the texts.
+--jina names the file of public code that computes JinaBERT: see jinabert.py. With --only, the other families keep
+their numbers. Each text is a batch of its own, in fp32. The Hugging Face tokenizers library makes its token ids, of
+which at most folders.LONGEST are used. This script puts the prompts before the texts.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
+import jinabert
 import sentence_transformers
 import torch
 import transformers
@@ -28,15 +32,42 @@ import folders  # noqa: E402
 
 
 def load(folder: Path, api: str):
-    """Loads the tokenizer and model of a folder with transformers."""
+    """Loads the tokenizer and model of a folder with transformers, or JinaBERT with its own code."""
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     tokenizer.enable_truncation(folders.LONGEST)
-    kind = transformers.AutoModel if api == "embedding" else transformers.AutoModelForSequenceClassification
-    model, info = kind.from_pretrained(folder, attn_implementation="eager", output_loading_info=True)
+    tokenizer.no_padding()
+    config = json.loads((folder / "config.json").read_text())
+    if "feed_forward_type" in config:
+        return tokenizer, jinabert.JinaBert(folder, api, ARGUMENTS.jina)
+    kind, options = transformers.AutoModel, {}
+    if api == "ranking":
+        kind = transformers.AutoModelForSequenceClassification
+    if config["model_type"] in ("new", "gte"):
+        kind = transformers.GteModel if api == "embedding" else transformers.GteForSequenceClassification
+        options = {"config": gte(config)}
+    model, info = kind.from_pretrained(folder, attn_implementation="eager", output_loading_info=True, **options)
     missing = [key for key in info["missing_keys"] if not key.startswith("pooler.")]  # BERT's pooler is not used
     if missing or info["unexpected_keys"] or info["mismatched_keys"]:
         sys.exit(f"{folder.name}: {info}")
     return tokenizer, model.eval()
+
+
+def gte(config: dict[str, Any]) -> transformers.GteConfig:
+    """Returns a published config.json of Alibaba-NLP/new-impl as transformers has it.
+
+    NTK-aware scaling by f multiplies the base by f and divides the frequencies by f^(2/d) for heads of size d
+    (NTKScalingRotaryEmbedding of new-impl). transformers divides them with linear scaling.
+    """
+    rope = {"rope_type": "default", "rope_theta": config["rope_theta"]}
+    if scaling := config["rope_scaling"]:
+        size = config["hidden_size"] // config["num_attention_heads"]
+        rope = {
+            "rope_type": "linear",
+            "rope_theta": config["rope_theta"] * scaling["factor"],
+            "factor": scaling["factor"] ** (2 / size),
+        }
+    names = ("rope_theta", "rope_scaling", "model_type", "position_embedding_type")
+    return transformers.GteConfig(**{k: v for k, v in config.items() if k not in names}, rope_parameters=rope)
 
 
 def inputs(encoded, segments: int) -> dict[str, torch.Tensor]:
@@ -83,12 +114,13 @@ def logits(folder: Path, family: str) -> list[float]:
 
 def main() -> None:
     transformers.logging.set_verbosity_error()
-    golden: dict[str, Any] = {
-        "made_by": f"scripts/golden/imports.py: transformers {transformers.__version__}, "
-        f"sentence-transformers {sentence_transformers.__version__}, torch {torch.__version__}, fp32"
-    }
+    golden: dict[str, Any] = json.loads(ARGUMENTS.output.read_text()) if ARGUMENTS.only else {}
+    golden["made_by"] = (
+        f"scripts/golden/imports.py: transformers {transformers.__version__}, sentence-transformers "
+        f"{sentence_transformers.__version__}, torch {torch.__version__}, fp32; JinaBERT: {jinabert.SOURCE}"
+    )
     with tempfile.TemporaryDirectory() as temporary:
-        for family in folders.FAMILIES:
+        for family in ARGUMENTS.only or folders.FAMILIES:
             prompts = dict(folders.RECIPES[family]["prompts"])
             prompts.setdefault("passage", prompts.pop("document", ""))
             folder = folders.make(Path(temporary, family, "embedding"), family, "embedding")
@@ -97,12 +129,23 @@ def main() -> None:
                 "vectors": {mode: vectors(folder, family, prompts.get(mode, "")) for mode in modes},
                 "logits": logits(folders.make(Path(temporary, family, "ranking"), family, "ranking"), family),
             }
-        golden["modules"] = {}
-        for name, recipe in folders.MODULES.items():
-            folder = folders.make(Path(temporary, "modules", name), "roberta", "embedding", recipe)
-            golden["modules"][name] = vectors(folder, "roberta", "")
-    Path(sys.argv[1]).write_text(json.dumps(golden) + "\n")
+        if not ARGUMENTS.only:
+            golden["modules"] = {}
+            for name, recipe in folders.MODULES.items():
+                folder = folders.make(Path(temporary, "modules", name), "roberta", "embedding", recipe)
+                golden["modules"][name] = vectors(folder, "roberta", "")
+    lines = ",\n".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in golden.items())
+    ARGUMENTS.output.write_text("{\n" + lines + "\n}\n")
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("output", type=Path)
+    parser.add_argument("--jina", type=Path)
+    parser.add_argument("--only", nargs="*", choices=folders.FAMILIES)
+    return parser.parse_args()
 
 
 if __name__ == "__main__":
+    ARGUMENTS = parse()
     main()

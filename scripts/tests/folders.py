@@ -25,18 +25,23 @@ TOKENIZERS = Path(__file__).resolve().parents[2] / "tokenizers" / "testdata"
 LAYERS, HIDDEN, INNER, HEADS, POSITIONS = 2, 32, 64, 4, 520
 LONGEST = 512  # tokens of a row
 
-# family -> folder of the tokenizer, its vocabulary, model_type, segments, padding
+# family -> folder of the tokenizer, its vocabulary, layout, segments, padding
 FAMILIES = {
     "bert": ("wordpiece-cased", 18031, "bert", 2, 0),
     "roberta": ("bpe-roberta", 2501, "roberta", 1, 1),
     "xlmr": ("unigram-xlmr", 2502, "xlm-roberta", 1, 1),
-    "camembert": ("unigram-xlmr", 2502, "camembert", 1, 1),
+    "camembert": ("unigram-camembert", 1505, "camembert", 1, 1),
     "distilbert": ("wordpiece-cased", 18031, "distilbert", 0, 0),
     "mpnet": ("wordpiece-cased", 18031, "mpnet", 0, 1),
     "nomicbert": ("wordpiece-cased", 18031, "nomic_bert", 2, 0),
-    "modernbert": ("bpe-roberta", 2501, "modernbert", 0, 1),
-    "modernbert_mean": ("bpe-roberta", 2501, "modernbert", 0, 1),
+    "modernbert": ("bpe-modernbert", 1532, "modernbert", 0, 1529),
+    "modernbert_mean": ("bpe-modernbert", 1532, "modernbert", 0, 1529),
+    "jinabert": ("wordpiece", 30528, "jinabert", 2, 0),
+    "jinabert_code": ("bpe-roberta", 2501, "jinabert_code", 2, 1),
+    "gte": ("wordpiece", 30528, "new", 0, 0),
+    "gte_multilingual": ("unigram-xlmr", 2502, "gte", 1, 1),
 }
+MODEL_TYPES = {"jinabert": "bert", "jinabert_code": "bert"}  # of layouts with another name
 CLASSES = {
     "bert": "Bert",
     "roberta": "Roberta",
@@ -46,6 +51,10 @@ CLASSES = {
     "mpnet": "MPNet",
     "nomic_bert": "NomicBert",
     "modernbert": "ModernBert",
+    "jinabert": "JinaBert",
+    "jinabert_code": "JinaBert",
+    "new": "New",
+    "gte": "Gte",
 }
 
 BERT_NAMES = {
@@ -60,7 +69,16 @@ BERT_NAMES = {
     "outer_norm": "output.LayerNorm",
 }
 ROBERTA_HEAD = ("classifier.dense", "classifier.out_proj")
-# model_type -> names of a layer's tensors, prefix of the encoder in a classifier, layers of the classification head
+GTE_NAMES = {
+    "layers": "encoder.layer",
+    "fused": "attention.qkv_proj",
+    "mix": "attention.o_proj",
+    "mix_norm": "attn_ln",
+    "fused_gate": "mlp.up_gate_proj",
+    "outer": "mlp.down_proj",
+    "outer_norm": "mlp_ln",
+}
+# layout -> names of a layer's tensors, prefix of the encoder in a classifier, layers of the classification head
 LAYOUTS: dict[str, tuple[dict[str, str], str, tuple[str, str]]] = {
     "bert": (BERT_NAMES, "bert", ("bert.pooler.dense", "classifier")),
     "roberta": (BERT_NAMES, "roberta", ROBERTA_HEAD),
@@ -123,8 +141,33 @@ LAYOUTS: dict[str, tuple[dict[str, str], str, tuple[str, str]]] = {
         "model",
         ("head.dense", "classifier"),
     ),
+    "jinabert": (
+        {
+            **{part: name for part, name in BERT_NAMES.items() if not part.startswith(("inner", "outer"))},
+            "fused_gate": "mlp.gated_layers",
+            "outer": "mlp.wo",
+            "outer_norm": "mlp.layernorm",
+        },
+        "bert",
+        ("bert.pooler.dense", "classifier"),
+    ),
+    "jinabert_code": (
+        {
+            **{part: name for part, name in BERT_NAMES.items() if not part.startswith(("inner", "outer"))},
+            "query_norm": "attention.self.layer_norm_q",
+            "key_norm": "attention.self.layer_norm_k",
+            "residual_norm": "layer_norm_1",
+            "fused_gate": "mlp.up_gated_layer",
+            "outer": "mlp.down_layer",
+            "outer_norm": "layer_norm_2",
+        },
+        "bert",
+        ("bert.pooler.dense", "classifier"),
+    ),
+    "new": (GTE_NAMES, "new", ("new.pooler.dense", "classifier")),
+    "gte": (GTE_NAMES, "new", ("new.pooler.dense", "classifier")),
 }
-# model_type -> names of keys in config.json that differ from BERT's
+# layout -> names of keys in config.json that differ from BERT's
 KEYS = {
     "modernbert": {"hidden_act": "hidden_activation", "layer_norm_eps": "norm_eps"},
     "distilbert": {
@@ -157,6 +200,10 @@ RECIPES: dict[str, dict[str, Any]] = {
     },
     "modernbert": {"pooling": "cls", "normalize": True, "prompts": {}, "act": "gelu"},
     "modernbert_mean": {"pooling": "mean", "normalize": False, "prompts": {}, "act": "gelu"},
+    "jinabert": {"pooling": "mean", "normalize": False, "prompts": {}, "act": "gelu"},
+    "jinabert_code": {"pooling": "mean", "normalize": True, "prompts": {}, "act": "gelu"},
+    "gte": {"pooling": "cls", "normalize": True, "prompts": {}, "act": "gelu"},
+    "gte_multilingual": {"pooling": "cls", "normalize": True, "prompts": {"query": "query: "}, "act": "gelu"},
 }
 
 
@@ -265,7 +312,7 @@ def config(family: str, api: str) -> dict[str, Any]:
     """The content of config.json, with the family's own names of keys."""
     _, vocabulary, kind, segments, padding = FAMILIES[family]
     bert = {
-        "model_type": kind,
+        "model_type": MODEL_TYPES.get(kind, kind),
         "architectures": [CLASSES[kind] + ("Model" if api == "embedding" else "ForSequenceClassification")],
         "vocab_size": vocabulary,
         "hidden_size": HIDDEN,
@@ -286,7 +333,14 @@ def config(family: str, api: str) -> dict[str, Any]:
         bert |= {"global_rope_theta": 160000.0, "local_rope_theta": 10000.0, "local_attention": 128}
         bert |= {"global_attn_every_n_layers": 3, "norm_bias": False, "attention_bias": False, "mlp_bias": False}
         bert |= {"classifier_pooling": RECIPES[family]["pooling"], "classifier_activation": "gelu"}
-        bert |= {"bos_token_id": 0, "cls_token_id": 0, "eos_token_id": 2, "sep_token_id": 2}
+        bert |= {"bos_token_id": 1527, "cls_token_id": 1527, "eos_token_id": 1528, "sep_token_id": 1528}
+    if kind.startswith("jinabert"):
+        bert |= {"position_embedding_type": "alibi", "feed_forward_type": "geglu", "attn_implementation": None}
+    if kind in ("new", "gte"):
+        bert |= {"position_embedding_type": "rope", "rope_theta": 500000 if kind == "new" else 160000}
+        bert |= {"rope_scaling": {"factor": 2.0, "type": "ntk"} if kind == "new" else None, "type_vocab_size": segments}
+        bert |= {"layer_norm_type": "layer_norm", "pack_qkv": True, "unpad_inputs": False}
+        bert |= {"logn_attention_scale": False, "logn_attention_clip1": False, "use_memory_efficient_attention": False}
     if api == "ranking":
         bert |= {"id2label": {"0": "LABEL_0"}, "label2id": {"LABEL_0": 0}}
     return {KEYS.get(kind, {}).get(key, key): value for key, value in bert.items()}
@@ -303,7 +357,7 @@ def weights(family: str, api: str) -> dict[str, np.ndarray]:
     else:
         shapes["embeddings.word_embeddings.weight"] = (vocabulary, HIDDEN)
         shapes |= norm("emb_ln" if kind == "nomic_bert" else "embeddings.LayerNorm")
-        if kind != "nomic_bert":
+        if kind not in ("nomic_bert", "jinabert", "jinabert_code", "new", "gte"):
             shapes["embeddings.position_embeddings.weight"] = (POSITIONS, HIDDEN)
     if kind == "mpnet":
         shapes["encoder.relative_attention_bias.weight"] = (32, HEADS)
@@ -322,7 +376,8 @@ def weights(family: str, api: str) -> dict[str, np.ndarray]:
             if part.endswith("norm"):
                 shapes |= norm(name)
             elif part != "layers":
-                shapes |= linear(name, *sizes.get(part, (HIDDEN, HIDDEN)), bias="fused" not in names)
+                bias = part != "fused_gate" and ("fused" not in names or names is GTE_NAMES)
+                shapes |= linear(name, *sizes.get(part, (HIDDEN, HIDDEN)), bias=bias)
     if api == "ranking":
         shapes = {f"{prefix}.{name}": shape for name, shape in shapes.items()}
         shapes |= linear(head[0], HIDDEN, HIDDEN) | linear(head[1], HIDDEN, 1)
@@ -345,7 +400,8 @@ def norm(name: str) -> dict:
 def tensor(name: str, shape: tuple[int, ...]) -> np.ndarray:
     """Random numbers seeded by the name. RandomState's stream never changes."""
     random = np.random.RandomState(zlib.crc32(name.encode()))
-    values = random.standard_normal(shape) * 0.25 + bool(re.search(r"(norm[12]?|emb_ln)\.weight$", name.lower()))
+    is_norm = re.search(r"(norm[12]?|layer_norm_[12qk]|(emb|attn|mlp)_ln)\.weight$", name.lower())
+    values = random.standard_normal(shape) * 0.25 + bool(is_norm)
     return values.astype(np.float32)
 
 

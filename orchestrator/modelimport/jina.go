@@ -1,0 +1,91 @@
+package modelimport
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// JinaBERT (arXiv:2310.19923) is a BERT with gated linear units and ALiBi instead of a table of positions. Its two
+// public implementations have different tensors. The first is jinaai/jina-bert-implementation, of jina-embeddings-v2 in
+// English and jina-reranker-v1; the second jinaai/jina-bert-v2-qk-post-norm, of jina-embeddings-v2 for code and other
+// languages, which also normalizes queries, keys, and the residual sum of attention twice.
+var (
+	jinaBERT = &family{
+		aliases:   map[string]string{"hidden_act": "feed_forward_type"},
+		namesGate: true, positionType: "alibi", check: checkJina, variant: jinaQKNorm,
+
+		wordTable: bertWords, embeddingNorm: bertNorm,
+		layerPrefix: "encoder.layer",
+		names: layerNames{
+			query: bertNames.query, key: bertNames.key, value: bertNames.value,
+			attentionOut: bertNames.attentionOut, attentionNorm: bertNames.attentionNorm,
+			gateUp: "mlp.gated_layers", down: "mlp.wo", feedForwardNorm: "mlp.layernorm",
+		},
+		tokenTypes: true, typesFromInput: true, alibi: true,
+		classify: bertClassifier,
+	}
+	jinaQKNorm = &family{
+		wordTable: bertWords, embeddingNorm: bertNorm,
+		layerPrefix: "encoder.layer",
+		names: layerNames{
+			query: bertNames.query, key: bertNames.key, value: bertNames.value,
+			queryNorm: "attention.self.layer_norm_q", keyNorm: "attention.self.layer_norm_k",
+			attentionOut: bertNames.attentionOut, attentionNorm: bertNames.attentionNorm, residualNorm: "layer_norm_1",
+			upGate: "mlp.up_gated_layer", down: "mlp.down_layer", feedForwardNorm: "layer_norm_2",
+		},
+		tokenTypes: true, typesFromInput: true, alibi: true,
+		classify: bertClassifier,
+	}
+)
+
+func checkJina(f *folder) error {
+	if kind := f.config["feed_forward_type"]; kind != "geglu" && kind != "reglu" {
+		return fmt.Errorf("config.json: feed_forward_type %v is not supported, only geglu and reglu", kind)
+	}
+	return nil
+}
+
+// variantOf returns the variant of a family if the weights have its feed-forward tensors, else the family.
+func (f *family) variantOf(s *safetensors) *family {
+	if f.variant == nil {
+		return f
+	}
+	for name := range s.tensors {
+		if strings.HasSuffix(name, f.variant.names.down+".weight") {
+			return f.variant
+		}
+	}
+	return f
+}
+
+// alibiBias returns -slope·|distance| for each head and pair of tokens (the symmetric form of ALiBi, arXiv:2108.12409):
+// [heads, queries, keys].
+func (n *network) alibiBias() string {
+	slopes := alibiSlopes(n.folder.Heads)
+	for i := range slopes {
+		slopes[i] = -slopes[i]
+	}
+	keys := n.reshape(n.cells.positions, 1, -1)
+	queries := n.reshape(n.cells.positions, -1, 1)
+	distances := n.cast(n.op("Abs", n.op("Sub", keys, queries)), onnxFloat)
+	return n.op("Mul", n.reshape(n.float32Vector(slopes), -1, 1, 1), distances)
+}
+
+// alibiSlopes returns the slopes of the heads: the geometric sequence from 2^(-8/n) with this ratio for n heads, a power
+// of two; for other numbers that of the power below, then every other slope of the power above (get_slopes in
+// https://github.com/ofirpress/attention_with_linear_biases).
+func alibiSlopes(heads int) []float32 {
+	power := 1
+	for 2*power <= heads {
+		power *= 2
+	}
+	slopes := make([]float32, 0, heads)
+	for i := range power {
+		slopes = append(slopes, float32(math.Exp2(-8*float64(i+1)/float64(power))))
+	}
+	for i := 0; len(slopes) < heads; i += 2 {
+		slopes = append(slopes, float32(math.Exp2(-8*float64(i+1)/float64(2*power))))
+	}
+	return slopes
+}
