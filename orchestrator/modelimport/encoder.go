@@ -75,7 +75,8 @@ func (n *network) layerLinear(x, name string, in, out int) string {
 	return n.linear(x, name, in, out)
 }
 
-// stackedLinear is layerLinear with number index of the matrices [out, in] and biases [out] that are stacked in tensors.
+// stackedLinear is layerLinear with number index of the matrices [out, in] and of the biases [out] that are stacked in
+// one tensor each.
 func (n *network) stackedLinear(x, name string, in, out, index, matrices int) string {
 	x = n.product(x, name, in, out, index, matrices)
 	if n.family.noBias {

@@ -7,9 +7,9 @@ import (
 )
 
 // JinaBERT (arXiv:2310.19923) is a BERT with gated linear units and ALiBi instead of a table of positions. Its two
-// public implementations have different tensors. The first is jinaai/jina-bert-implementation, of jina-embeddings-v2 in
-// English and jina-reranker-v1; the second jinaai/jina-bert-v2-qk-post-norm, of jina-embeddings-v2 for code and other
-// languages, which also normalizes queries, keys, and the residual sum of attention twice.
+// public implementations have different tensors: jinaai/jina-bert-implementation (jina-embeddings-v2 in English,
+// jina-reranker-v1), and jinaai/jina-bert-v2-qk-post-norm (jina-embeddings-v2 for code and other languages). The second
+// also normalizes queries and keys, and adds and normalizes the input of attention twice.
 var (
 	jinaBERT = &family{
 		aliases:   map[string]string{"hidden_act": "feed_forward_type"},
@@ -72,8 +72,8 @@ func (n *network) alibiBias() string {
 	return n.op("Mul", n.reshape(n.float32Vector(slopes), -1, 1, 1), distances)
 }
 
-// alibiSlopes returns the slopes of the heads: the geometric sequence from 2^(-8/n) with this ratio for n heads, a power
-// of two; for other numbers that of the power below, then every other slope of the power above (get_slopes in
+// alibiSlopes returns the slopes of the heads. If their number n is a power of two, they are the powers of 2^(-8/n). If
+// not, they are the slopes of the power of two below n, then every other slope of the one above (get_slopes in
 // https://github.com/ofirpress/attention_with_linear_biases).
 func alibiSlopes(heads int) []float32 {
 	power := 1

@@ -31,9 +31,9 @@ FAMILIES = {
     "roberta": ("bpe-roberta", 2501, "roberta", 1, 1),
     "xlmr": ("unigram-xlmr", 2502, "xlm-roberta", 1, 1),
     "camembert": ("unigram-camembert", 1505, "camembert", 1, 1),
-    "distilbert": ("wordpiece-cased", 18031, "distilbert", 0, 0),
-    "mpnet": ("wordpiece-cased", 18031, "mpnet", 0, 1),
-    "nomicbert": ("wordpiece-cased", 18031, "nomic_bert", 2, 0),
+    "distilbert": ("wordpiece", 30522, "distilbert", 0, 0),
+    "mpnet": ("wordpiece", 30527, "mpnet", 0, 1),
+    "nomicbert": ("wordpiece", 30528, "nomic_bert", 2, 0),
     "modernbert": ("bpe-modernbert", 1532, "modernbert", 0, 1529),
     "modernbert_mean": ("bpe-modernbert", 1532, "modernbert", 0, 1529),
     "jinabert": ("wordpiece", 30528, "jinabert", 2, 0),
@@ -292,13 +292,17 @@ def write_modules(folder: Path, recipe: dict[str, Any]) -> None:
 
 
 def use_fairseq_tokens(tokenizer: dict[str, Any]) -> None:
-    """Gives the first ids of a WordPiece tokenizer to MPNet's special tokens, and its template to texts."""
-    names = ["<s>", "<pad>", "</s>", "[UNK]"]
+    """Gives ids of a WordPiece tokenizer to MPNet's special tokens, and MPNet's template to texts."""
+    names = {0: "<s>", 1: "<pad>", 2: "</s>", 3: "<unk>", 103: "<mask>"}
     vocabulary = tokenizer["model"]["vocab"]
-    old = {token: names[i] for token, i in vocabulary.items() if i < len(names)}
-    tokenizer["model"]["vocab"] = {old.get(token, token): i for token, i in vocabulary.items()}
-    for token in tokenizer["added_tokens"]:
-        token["content"] = old.get(token["content"], token["content"])
+    tokenizer["model"]["vocab"] = {names.get(i, token): i for token, i in vocabulary.items()}
+    unknown = tokenizer["model"]["unk_token"]
+    added = {**names, vocabulary[unknown]: unknown}
+    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+    tokenizer["added_tokens"] = [
+        {"id": i, "content": name, **flags, "lstrip": name == "<mask>", "special": True}
+        for i, name in sorted(added.items())
+    ]
     tokenizer["post_processor"] = {
         "type": "RobertaProcessing",
         "sep": ["</s>", 2],

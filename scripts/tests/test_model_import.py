@@ -1,10 +1,12 @@
-"""`retort model import` of folders of every family: on a real Triton, the outputs equal those of transformers."""
+"""`retort model import` of folders of every family: on a real Triton, the outputs equal those of public code."""
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import folders
@@ -18,13 +20,15 @@ from onnx import TensorProto, helper, numpy_helper
 from servers import ROOT, Gateway, Triton
 from waiting import PATIENCE, wait_for
 
+from scripts import sections
+from scripts.eval import families
 from tokenizers import Tokenizer
 
 TESTDATA = Path(__file__).parent / "testdata"
 GOLDEN = json.loads((TESTDATA / "imports.json").read_text())
 MINILM = json.loads((TESTDATA / "minilm.json").read_text())["cases"]
 
-# Largest difference from transformers with weights in fp32, and with weights in 16 bits.
+# Largest difference from public code with weights in fp32, and with weights in 16 bits.
 EXACT, HALF = 5e-5, 5e-3
 
 
@@ -53,10 +57,9 @@ def token_states(folder: Path) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-def running(tmp_path_factory):
-    """A gateway and a Triton that serve entries imported while they run; nothing else is in the repository."""
-    repository, source = tmp_path_factory.mktemp("repository"), tmp_path_factory.mktemp("source")
+@contextlib.contextmanager
+def serve(repository: Path, source: Path) -> Iterator[tuple[Gateway, Triton]]:
+    """Starts a gateway and a Triton that serve entries imported while they run; nothing else is in the repository."""
     with Triton(repository) as triton, Gateway(triton.url, repository) as gateway:
         ids_by_api = import_all(repository, source)
 
@@ -71,6 +74,12 @@ def running(tmp_path_factory):
         )
         yield gateway, triton
         assert gateway.stop() == 0, gateway.output()
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory):
+    with serve(tmp_path_factory.mktemp("repository"), tmp_path_factory.mktemp("source")) as servers:
+        yield servers
 
 
 @pytest.fixture
@@ -146,7 +155,7 @@ def rank(gateway: Gateway, model: str, passages: list[str]) -> np.ndarray:
 
 
 @pytest.mark.parametrize("family", folders.FAMILIES)
-def test_vectors_equal_those_of_transformers(imported, family):
+def test_vectors_equal_those_of_public_code(imported, family):
     for mode, expected in GOLDEN[family]["vectors"].items():
         more = {"input_type": mode} if mode else {}
         vectors = embed(imported, f"tests/{family}_embedding_fp32", folders.TEXTS, **more)
@@ -166,7 +175,7 @@ def test_modules_equal_those_of_sentence_transformers(imported, name):
 
 
 @pytest.mark.parametrize("family", folders.FAMILIES)
-def test_logits_equal_those_of_transformers(imported, family):
+def test_logits_equal_those_of_public_code(imported, family):
     expected = GOLDEN[family]["logits"]
     np.testing.assert_allclose(
         rank(imported, f"tests/{family}_ranking_fp32", folders.TEXTS), expected, rtol=0, atol=EXACT
@@ -249,10 +258,23 @@ def test_int8_of_a_family_is_close_and_independent_of_the_batch(imported, family
         np.testing.assert_allclose(embed(imported, model, [text], **more)[0], vector, rtol=0, atol=1e-5)
     model = f"tests/{family}_ranking_int8"
     logits = rank(imported, model, folders.TEXTS)
-    exact = np.array(GOLDEN[family]["logits"])
-    np.testing.assert_allclose(logits, exact, rtol=0, atol=max(0.1, 0.1 * np.ptp(exact)))
+    check_int8_logits(logits, np.array(GOLDEN[family]["logits"]))
     alone = [rank(imported, model, [text])[0] for text in folders.TEXTS]
     np.testing.assert_allclose(alone, logits, rtol=0, atol=1e-5)
+
+
+def check_int8_logits(logits: np.ndarray, exact: np.ndarray) -> None:
+    """Logits in int8 are close, follow the exact ones, and keep the order of those that differ clearly.
+
+    Measured over all families: differences of at most 0.152 (ModernBERT) or 0.114 (the others), correlations of at
+    least 0.987, and reversed pairs that differ by at most 0.052 of the spread.
+    """
+    spread = np.ptp(exact)
+    np.testing.assert_allclose(logits, exact, rtol=0, atol=np.clip(0.1 * spread, 0.1, 0.16))
+    assert np.corrcoef(logits, exact)[0, 1] > 0.98
+    differences = exact[:, None] - exact
+    is_clear = np.abs(differences) > 0.1 * spread
+    assert (np.sign(logits[:, None] - logits) == np.sign(differences))[is_clear].all()
 
 
 def cosines(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -269,6 +291,14 @@ def test_a_graph_of_token_states_is_pooled(imported):
     for text, vector in zip(folders.TEXTS, vectors):
         mean = table[tokenizer.encode(prefix + text).ids].mean(0)
         np.testing.assert_allclose(vector, mean / np.linalg.norm(mean), rtol=0, atol=EXACT)
+
+
+def test_every_family_is_in_the_table_of_models():
+    """python -m scripts.eval.families writes the table."""
+    table = sections.read(families.PAGE, families.SECTION)
+    assert [line.split("|")[1].strip() for line in table.splitlines() if line.startswith("|")][2:] == [
+        families.PUBLISHED[family][0] for family in folders.FAMILIES
+    ]
 
 
 def test_an_entry_is_replaced_only_with_force(imported, tmp_path):
