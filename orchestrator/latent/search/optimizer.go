@@ -93,7 +93,7 @@ func newOptimizer(s Search) *optimizer {
 			fitness:   s.Goal.fitness,
 			random:    s.Random,
 			size:      s.populationSize(),
-			selection: selection{random: s.Random},
+			selection: selection{random: s.Random, moleculesOnly: len(s.Model.TextTokens()) == 0},
 		},
 		excluded: map[string]bool{},
 		editor:   editor{model: s.Model, seeds: s.Seeds},
