@@ -207,7 +207,7 @@ func (m *tritonModel) readTokens(model string, rows [][]int64) ([]string, error)
 		ids := make([]int32, 0, len(row))
 		for _, id := range row {
 			if id < 0 || id >= int64(m.vocabulary.Size()) {
-				return nil, fault.New(fault.Internal, "model %s answered token %d of a vocabulary of %d",
+				return nil, triton.InvalidTokens("model %s answered token %d of a vocabulary of %d",
 					model, id, m.vocabulary.Size())
 			}
 			ids = append(ids, int32(id))

@@ -28,6 +28,8 @@ type Model interface {
 	Embed(ctx context.Context, rows [][]int32) ([][]float32, error)
 	// Vectors returns the number of vectors of a hidden state, which divides Space().Size().
 	Vectors() int
+	// HasBeams reports whether the model has beam search.
+	HasBeams() bool
 	// Entry returns the entry of the model list.
 	Entry() ModelEntry
 }
@@ -172,6 +174,8 @@ func (m *tritonModel) readDecoders(decoder, beams *triton.EntryReader) error {
 func (m *tritonModel) Entry() ModelEntry { return m.modelEntry }
 
 func (m *tritonModel) Vectors() int { return m.vectors }
+
+func (m *tritonModel) HasBeams() bool { return m.beams != nil }
 
 func (m *tritonModel) Space() *search.Space { return m.space }
 
