@@ -37,7 +37,8 @@ def read(path: Path, longest: int, limit: int) -> tuple[list[str], list[list[str
     """The canonical SMILES of molecules of at most longest symbols, and their SELFIES symbols."""
     RDLogger.DisableLog("rdApp.*")
     opened = gzip.open(path, "rt") if path.suffix == ".gz" else path.open()
-    smiles, rows = [], []
+    smiles: list[str] = []
+    rows: list[list[str]] = []
     with opened as lines:
         for line in lines:
             molecule = Chem.MolFromSmiles(line.split()[0]) if line.strip() else None
@@ -95,7 +96,7 @@ def export(model: VAE, run: Path) -> None:
     """Writes both graphs."""
 
     shape = model.shape
-    graphs = {
+    graphs: dict[str, tuple[torch.nn.Module, torch.Tensor, str, str]] = {
         "encoder": (Means(model.encoder), torch.zeros(2, shape.length, dtype=torch.int64), "input_ids", "hiddens"),
         "decoder": (model.decoder, torch.zeros(2, shape.latent), "hiddens", "logits"),
     }
