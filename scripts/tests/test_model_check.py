@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from scripts.train.selfies_vae import entries
 
 TOKENIZER = ROOT / "tokenizers/testdata/wordpiece-cased/tokenizer.json.gz"
 AUTOENCODER = ROOT / "scripts/tests/testdata/selfies_vae"
+ORACLE = ROOT / "scripts/tests/testdata/oracles/toy_docking"
 SHIPPED = (
     "minilm_embed",
     "minilm_embed_qa",
@@ -203,6 +205,7 @@ def made(tmp_path_factory):
     config = repository / "role_encoder/config.pbtxt"
     config.write_text(config.read_text().replace('"encoder"', '"encode"'))
     entries.write(AUTOENCODER, repository, "tests/selfies-vae", "vae")
+    shutil.copytree(ORACLE, repository / ORACLE.name)
     with Triton(repository) as triton:
         yield triton, repository
 
@@ -214,9 +217,10 @@ def small(tmp_path_factory) -> str:
     return str(file)
 
 
-def test_a_sound_entry_passes(made) -> None:
+@pytest.mark.parametrize("entry", ["sound", ORACLE.name])
+def test_a_sound_entry_passes(made, entry: str) -> None:
     triton, repository = made
-    rows, status = check("sound", triton.url, repository)
+    rows, status = check(entry, triton.url, repository)
     assert status == 0 and not failed(rows), rows
 
 
