@@ -43,6 +43,7 @@ type decoderTensors struct {
 // readEncoderTensors records a problem of r for each tensor that the gateway cannot serve.
 func readEncoderTensors(r *triton.EntryReader) (t encoderTensors) {
 	checkInputs(r, tensorIDs, tensorMask, tensorSMILES)
+	checkOptional(r, tensorMask, triton.INT64)
 	ids, hasIDs := r.Config.Input(tensorIDs)
 	text, hasText := r.Config.Input(tensorSMILES)
 	_, t.hasMask = r.Config.Input(tensorMask)
@@ -86,11 +87,14 @@ func readDecoderTensors(r *triton.EntryReader, size int, beams bool) (t decoderT
 	}
 	if beams {
 		checkInputs(r, tensorHiddens, tensorBeamSize)
+		checkOptional(r, tensorBeamSize, triton.INT64)
 		requireOutput(r, tensorTokens, triton.INT64, 2)
 		requireOutput(r, tensorScore, triton.FP32, 1)
 		return t
 	}
 	checkInputs(r, tensorHiddens, tensorTemperature, tensorSeed)
+	checkOptional(r, tensorTemperature, triton.FP32)
+	checkOptional(r, tensorSeed, triton.INT64)
 	_, t.hasTemperature = r.Config.Input(tensorTemperature)
 	_, t.hasSeed = r.Config.Input(tensorSeed)
 	for _, name := range []string{tensorTokens, tensorLogits, tensorSMILES} {
@@ -117,6 +121,13 @@ func checkInputs(r *triton.EntryReader, known ...string) {
 		if !in.Optional && !slices.Contains(known, in.Name) {
 			r.Check(fmt.Errorf("input %s is unknown: the gateway does not send it", in.Name))
 		}
+	}
+}
+
+// checkOptional records a problem if an input of one dimension is declared with another datatype or shape.
+func checkOptional(r *triton.EntryReader, name string, datatype triton.Datatype) {
+	if in, ok := r.Config.Input(name); ok {
+		checkTensor(r, in, datatype, 1)
 	}
 }
 
