@@ -199,8 +199,8 @@ func drawToken(logits []float32, temperature float32, random *rand.Rand) (int64,
 	return best, nil
 }
 
-// readTokens returns the SMILES of each row of ids, up to its end token. An earlier id outside the vocabulary is an Internal
-// error.
+// readTokens returns the SMILES of each row of ids, up to its end token. An earlier id outside the vocabulary is an
+// Internal error.
 func (m *tritonModel) readTokens(model string, rows [][]int64) ([]string, error) {
 	texts := make([]string, len(rows))
 	for i, row := range rows {

@@ -84,7 +84,9 @@ func Opener(client *triton.Client, options batching.Options) func([]*triton.Mode
 // roles are the values of the parameter role.
 var roles = []string{"encoder", "decoder", "beam_decoder"}
 
-func open(client *triton.Client, readers map[string]*triton.EntryReader, options batching.Options) (*tritonModel, error) {
+func open(
+	client *triton.Client, readers map[string]*triton.EntryReader, options batching.Options,
+) (*tritonModel, error) {
 	encoder := readers["encoder"]
 	decoder := readers["decoder"]
 	beams := readers["beam_decoder"] // nil without beam search

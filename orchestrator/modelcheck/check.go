@@ -59,7 +59,8 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	registry := discovery.NewRegistry(client, discovery.Config{Every: time.Second / 4, Repository: o.Repository})
 	defer registry.Close()
 	described := &triton.Model{Name: o.Entry, Config: config}
-	c := &check{Options: o, client: client, Report: &Report{Entry: o.Entry, API: described.API(), Model: described.PublicID()}}
+	report := &Report{Entry: o.Entry, API: described.API(), Model: described.PublicID()}
+	c := &check{Options: o, client: client, Report: report}
 	c.run(ctx, registry, described)
 	c.end()
 	return c.Report, ctx.Err()
@@ -105,14 +106,14 @@ func (c *check) run(ctx context.Context, registry *discovery.Registry, described
 
 // apis returns what checks the entries of each API.
 func (c *check) apis() map[string]func(context.Context, []*triton.Model) {
+	openOracle := oracle.Opener(c.client, oracle.Config{Timeout: time.Minute}, options, func(string, string, int) {})
 	return map[string]func(context.Context, []*triton.Model){
 		"embedding": single(c, "embedding", embedding.Opener(c.client, options), c.embedding),
 		"ranking":   single(c, "ranking", ranking.Opener(c.client, options), c.ranking),
 		"masked":    single(c, "masked", masked.Opener(c.client, options), c.masked),
 		"chat":      single(c, "chat", chat.Opener(c.client), c.chat),
-		oracle.API: single(c, oracle.API,
-			oracle.Opener(c.client, oracle.Config{Timeout: time.Minute}, options, func(string, string, int) {}), c.oracle),
-		"latent": opened(c, "latent", latent.Opener(c.client, options), c.latent),
+		oracle.API:  single(c, oracle.API, openOracle, c.oracle),
+		"latent":    opened(c, "latent", latent.Opener(c.client, options), c.latent),
 	}
 }
 

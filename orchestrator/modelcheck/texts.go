@@ -34,16 +34,18 @@ func (c *check) embedding(ctx context.Context, m embedding.Model) {
 		if mode != "" {
 			call = mode + " vectors"
 		}
-		vectors := c.checkNumbers(ctx, call, len(passages), func(ctx context.Context, samples []int) ([][]float32, error) {
+		ask := func(ctx context.Context, samples []int) ([][]float32, error) {
 			rows, _, err := m.Embed(ctx, pick(passages, samples), mode, "END")
 			return rows, err
-		})
+		}
+		vectors := c.checkNumbers(ctx, call, len(passages), ask)
 		if vectors == nil {
 			return
 		}
 		low, high := norms(vectors)
 		if about.LeastDimensions < about.Width {
-			c.require(low > 0.99 && high < 1.01, call+": unit norm", "1 ± 0.01, since dimensions is a range", "%.4f to %.4f", low, high)
+			ok := low > 0.99 && high < 1.01
+			c.require(ok, call+": unit norm", "1 ± 0.01, since dimensions is a range", "%.4f to %.4f", low, high)
 		} else {
 			c.inform(call+": norm", "%.4f to %.4f", low, high)
 		}
