@@ -15,12 +15,15 @@ type Repository struct {
 	Folder string
 	// Openers open an entry of an API as the gateway does, but without a server.
 	Openers map[string]func(*triton.Model) error
+	// Triton is the Triton that serves it.
+	Triton triton.Config
 }
 
 // Model is retort model. The flags of its commands have no environment variables.
 type Model struct {
 	Import   importModel   `cmd:"" help:"Create an entry of the model repository from a published model."`
 	Quantize quantizeModel `cmd:"" help:"Create an int8 version of an entry: about twice as fast on processors with VNNI, slightly less exact."`
+	Check    checkModel    `cmd:"" help:"Check that a model does what the APIs assume."`
 }
 
 type importModel struct {

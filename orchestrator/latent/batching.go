@@ -12,17 +12,17 @@ import (
 func (m *tritonModel) createBatchers(encoder, decoder *triton.Model, o batching.Options) {
 	o.MaxRows = max(1, encoder.Config.MaxBatch)
 	length := func(row []int32) int { return len(row) }
-	m.encoding = batching.New(length, func(ctx context.Context, rows [][]int32) ([][]float32, error) {
+	m.encodings = batching.New(length, func(ctx context.Context, rows [][]int32) ([][]float32, error) {
 		return m.encode(ctx, rows, tensorHiddens, m.space.Size())
 	}, o)
 	if m.vectorSize > 0 {
-		m.embedding = batching.New(length, func(ctx context.Context, rows [][]int32) ([][]float32, error) {
+		m.embeddings = batching.New(length, func(ctx context.Context, rows [][]int32) ([][]float32, error) {
 			return m.encode(ctx, rows, tensorEmbedding, m.vectorSize)
 		}, o)
 	}
 	o = decoderOptions(decoder, o)
 	o.MaxTokens = o.MaxRows
-	m.decoding = batching.New(func(search.Point) int { return 1 }, m.decode, o)
+	m.texts = batching.New(func(search.Point) int { return 1 }, m.decode, o)
 }
 
 // createBeamBatcher creates the batcher of the beam decoder. A row counts as one token per beam.

@@ -27,7 +27,7 @@ func (m *tritonModel) searchBeams(ctx context.Context, rows []beamRow) ([][]stri
 	response, err := m.client.Infer(ctx, &triton.Request{
 		Model: m.beamDecoder, Outputs: []string{tensorTokens, tensorScore},
 		Inputs: []triton.Tensor{
-			hiddenStates(rows, m.space.Size(), func(row beamRow) []float32 { return row.hidden }),
+			hiddenStates(rows, m.beamHiddens, func(row beamRow) []float32 { return row.hidden }),
 			triton.Int64s(tensorBeamSize, []int64{int64(len(rows)), 1}, sizes),
 		},
 	})
@@ -67,7 +67,7 @@ func (m *tritonModel) beamTexts(rows []beamRow, scores [][]float32, tokens [][]i
 		}
 		first := i * len(scores[i])
 		var err error
-		if texts[i], err = m.texts(m.beamDecoder, tokens[first:first+count]); err != nil {
+		if texts[i], err = m.readTokens(m.beamDecoder, tokens[first:first+count]); err != nil {
 			return nil, err
 		}
 	}

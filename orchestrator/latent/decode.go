@@ -20,14 +20,14 @@ func (s *Service) Decode(ctx context.Context, r Hidden) (Decoded, error) {
 	if err != nil {
 		return Decoded{}, err
 	}
-	if err := checkSize(r.Hiddens, model.Space().Size()); err != nil {
+	if err := checkSize(r.Hiddens, model.Vectors(), model.Space().Size()/model.Vectors()); err != nil {
 		return Decoded{}, err
 	}
 	var points []search.Point
 	var rows []int
 	for i, vectors := range r.Hiddens {
 		if vectors != nil {
-			points = append(points, search.Point{Hidden: vectors[0]})
+			points = append(points, search.Point{Hidden: slices.Concat(vectors...)})
 			rows = append(rows, i)
 		}
 	}

@@ -14,7 +14,8 @@
 // Where a request may skip unreadable SMILES (skip_invalid), rows of the answer that belong to them are null.
 //
 // Terms:
-//   - hidden state: the latent code of a molecule, K vectors of D numbers with a mask of K booleans; here K is 1.
+//   - hidden state: the latent code of a molecule, K vectors of D numbers with a mask of K booleans. The model sets K;
+//     the included one has K = 1.
 //   - seed: a molecule that a request starts from.
 //   - row: the index of a molecule or hidden state in its request.
 //   - scaled radius: the size of noise. At r, the noise in each coordinate has the standard deviation r times the

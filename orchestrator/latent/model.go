@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"retort/orchestrator/fault"
 	"retort/orchestrator/latent/search"
@@ -24,22 +26,13 @@ type Model interface {
 	search.Model
 	// Embed returns the vector of /embedding for each row of token ids. The rows are as for Encode.
 	Embed(ctx context.Context, rows [][]int32) ([][]float32, error)
+	// Vectors returns the number of vectors of a hidden state, which divides Space().Size().
+	Vectors() int
+	// HasBeams reports whether the model has beam search.
+	HasBeams() bool
 	// Entry returns the entry of the model list.
 	Entry() ModelEntry
 }
-
-// Tensors of the entries: model_repository/README.md.
-const (
-	tensorIDs         = "input_ids"      // INT64 [rows, tokens], padded
-	tensorMask        = "attention_mask" // INT64 [rows, tokens], 0 for padding
-	tensorHiddens     = "hiddens"        // FP32 [rows, 1, size]; output of the encoder, input of the decoders
-	tensorEmbedding   = "embedding"      // FP32 [rows, size of the embedding]; optional output of the encoder
-	tensorTemperature = "temperature"    // FP32 [rows, 1]
-	tensorSeed        = "seed"           // INT64 [rows, 1]
-	tensorBeamSize    = "beam_size"      // INT64 [rows, 1]
-	tensorTokens      = "token_ids"      // INT64 [rows, tokens], or [rows, beams, tokens] from the beam decoder
-	tensorScore       = "score"          // FP32 [rows, 1], or [rows, beams] from the beam decoder
-)
 
 // tritonModel is a Model served by Triton: entries of the model repository with the parameter role "encoder" and
 // "decoder", and "beam_decoder" if the model has beam search.
@@ -51,39 +44,52 @@ type tritonModel struct {
 	textTokens []int32
 	maxTokens  int // of a molecule
 	vectorSize int // of the output embedding; 0 for an encoder without it
+	encoderTensors
 
 	client      *triton.Client
 	encoder     string // names of the entries
 	decoder     string
-	beamDecoder string // "" without beam search
+	decoding    decoderTensors
+	beamHiddens []int64 // shape of the hidden state of the beam decoder, without the rows
+	beamDecoder string  // "" without beam search
 
-	encoding  *batching.Batcher[[]int32, []float32]
-	embedding *batching.Batcher[[]int32, []float32] // nil for an encoder without the output
-	decoding  *batching.Batcher[search.Point, string]
-	beams     *batching.Batcher[beamRow, []string] // nil without beam search
+	encodings  *batching.Batcher[[]int32, []float32]
+	embeddings *batching.Batcher[[]int32, []float32] // nil for an encoder without the output
+	texts      *batching.Batcher[search.Point, string]
+	beams      *batching.Batcher[beamRow, []string] // nil without beam search
 }
 
 // Opener returns a function that opens a model from its entries. options bound the calls. The parameters are role for
-// every entry, and owned_by, created, max_model_len, vocab and statistics (see [loadSpace]) for the encoder.
+// every entry, and owned_by, created, max_model_len, special_tokens, vocab and statistics (see [loadSpace]) for the
+// encoder. How molecules are sent and returned follows from the tensors that the entries declare.
 func Opener(client *triton.Client, options batching.Options) func([]*triton.Model) (Model, error) {
 	return func(entries []*triton.Model) (Model, error) {
-		roles := map[string]*triton.EntryReader{}
+		readers := map[string]*triton.EntryReader{}
 		for _, entry := range entries {
 			r := entry.Read()
 			role := r.Text("role", "")
-			if other, ok := roles[role]; ok {
+			if !slices.Contains(roles, role) {
+				return nil, fmt.Errorf("model %s: parameter role must be one of %s, not %q",
+					r.Name, strings.Join(roles, ", "), role)
+			}
+			if other, ok := readers[role]; ok {
 				return nil, fmt.Errorf("models %s and %s are both the %s of %s", other.Name, r.Name, role, r.PublicID())
 			}
-			roles[role] = r
+			readers[role] = r
 		}
-		return open(client, roles, options)
+		return open(client, readers, options)
 	}
 }
 
-func open(client *triton.Client, roles map[string]*triton.EntryReader, options batching.Options) (*tritonModel, error) {
-	encoder := roles["encoder"]
-	decoder := roles["decoder"]
-	beams := roles["beam_decoder"] // nil without beam search
+// roles are the values of the parameter role.
+var roles = []string{"encoder", "decoder", "beam_decoder"}
+
+func open(
+	client *triton.Client, readers map[string]*triton.EntryReader, options batching.Options,
+) (*tritonModel, error) {
+	encoder := readers["encoder"]
+	decoder := readers["decoder"]
+	beams := readers["beam_decoder"] // nil without beam search
 	if encoder == nil || decoder == nil {
 		return nil, errors.New("an encoder and a decoder are needed; check the parameter role")
 	}
@@ -91,18 +97,8 @@ func open(client *triton.Client, roles map[string]*triton.EntryReader, options b
 	if err := m.read(encoder); err != nil {
 		return nil, err
 	}
-	for _, r := range []*triton.EntryReader{decoder, beams} {
-		if r == nil {
-			continue
-		}
-		size := int64(m.space.Size())
-		if in, ok := r.Config.Input(tensorHiddens); !ok || len(in.Shape) == 0 || in.Shape[len(in.Shape)-1] != size {
-			return nil, fmt.Errorf("model %s has no input %s of %d numbers, the size of the encoder's output",
-				r.Name, tensorHiddens, size)
-		}
-		if err := r.Done(); err != nil {
-			return nil, fmt.Errorf("model %s: %w", r.Name, err)
-		}
+	if err := m.readDecoders(decoder, beams); err != nil {
+		return nil, err
 	}
 	m.createBatchers(encoder.Model, decoder.Model, options)
 	if beams != nil {
@@ -111,31 +107,77 @@ func open(client *triton.Client, roles map[string]*triton.EntryReader, options b
 	return m, nil
 }
 
-// read reads the parameters and outputs of the encoder's entry.
+// read reads the parameters and tensors of the encoder's entry.
 func (m *tritonModel) read(r *triton.EntryReader) (err error) {
-	size, err := r.OutputSize(tensorHiddens)
-	r.Check(err)
-	for _, out := range r.Outputs {
-		if out.Name == tensorEmbedding {
-			m.vectorSize, err = r.OutputSize(tensorEmbedding)
-			r.Check(err)
-		}
+	m.encoderTensors = readEncoderTensors(r)
+	if _, ok := r.Config.Output(tensorEmbedding); ok {
+		m.vectorSize, err = r.OutputSize(tensorEmbedding)
+		r.Check(err)
 	}
 	m.modelEntry = ModelEntry{ID: r.PublicID(), Object: "model", Created: r.Created(), OwnedBy: r.OwnedBy()}
 	m.maxTokens = r.Whole("max_model_len", 128, 1)
+	framed := r.OneOf("special_tokens", "none", "bos_eos") == "bos_eos"
 	m.vocabulary = triton.ReadFile(r, "vocab", "vocab.txt", molecules.LoadVocabulary)
 	m.space = triton.ReadFile(r, "statistics", "latent.json", func(file string) (*search.Space, error) {
-		return loadSpace(file, size)
+		return loadSpace(file, m.size)
 	})
 	if err := r.Done(); err != nil {
-		return err
+		return fmt.Errorf("model %s: %w", r.Name, err)
+	}
+	m.bos, m.eos = -1, -1
+	if m.readsText {
+		m.tokenizer = molecules.NewParts(m.vocabulary)
+		return nil
 	}
 	m.textTokens = m.vocabulary.Words()
-	m.tokenizer, err = molecules.NewSMILES(m.vocabulary)
-	return err
+	if m.tokenizer, err = molecules.NewSMILES(m.vocabulary); err != nil {
+		return fmt.Errorf("model %s: %w", r.Name, err)
+	}
+	special := 0
+	if framed {
+		m.bos, m.eos = m.vocabulary.BOS, m.vocabulary.EOS
+		special = 2
+		if m.bos < 0 {
+			return fmt.Errorf("model %s: parameter special_tokens is bos_eos, and the vocabulary has no [BOS]", r.Name)
+		}
+	}
+	if m.width > 0 && m.maxTokens+special > m.width {
+		return fmt.Errorf("model %s: parameter max_model_len is %d, and input %s has %d tokens, special tokens included",
+			r.Name, m.maxTokens, tensorIDs, m.width)
+	}
+	return nil
+}
+
+// readDecoders reads the tensors of the entries of the decoder and of the beam decoder, which may be nil.
+func (m *tritonModel) readDecoders(decoder, beams *triton.EntryReader) error {
+	m.decoding = readDecoderTensors(decoder, m.size, false)
+	if m.decoding.output == tensorLogits {
+		logits, _ := decoder.Config.Output(tensorLogits)
+		if last := logits.Shape[len(logits.Shape)-1]; last != int64(m.vocabulary.Size()) {
+			decoder.Check(fmt.Errorf("output %s has %d numbers per token, and the vocabulary %d tokens",
+				tensorLogits, last, m.vocabulary.Size()))
+		}
+	}
+	if m.decoding.output != tensorSMILES && m.vocabulary.EOS < 0 {
+		decoder.Check(fmt.Errorf("output %s needs the token [EOS] in the vocabulary", m.decoding.output))
+	}
+	if beams != nil {
+		m.beamHiddens = readDecoderTensors(beams, m.size, true).shape
+		if err := beams.Done(); err != nil {
+			return fmt.Errorf("model %s: %w", beams.Name, err)
+		}
+	}
+	if err := decoder.Done(); err != nil {
+		return fmt.Errorf("model %s: %w", decoder.Name, err)
+	}
+	return nil
 }
 
 func (m *tritonModel) Entry() ModelEntry { return m.modelEntry }
+
+func (m *tritonModel) Vectors() int { return m.vectors }
+
+func (m *tritonModel) HasBeams() bool { return m.beams != nil }
 
 func (m *tritonModel) Space() *search.Space { return m.space }
 
@@ -160,18 +202,18 @@ func (m *tritonModel) Tokens(smiles string) ([]int32, error) {
 }
 
 func (m *tritonModel) Encode(ctx context.Context, rows [][]int32) ([][]float32, error) {
-	return m.encoding.Do(ctx, rows)
+	return m.encodings.Do(ctx, rows)
 }
 
 func (m *tritonModel) Embed(ctx context.Context, rows [][]int32) ([][]float32, error) {
-	if m.embedding == nil {
+	if m.embeddings == nil {
 		return m.Encode(ctx, rows)
 	}
-	return m.embedding.Do(ctx, rows)
+	return m.embeddings.Do(ctx, rows)
 }
 
 func (m *tritonModel) Decode(ctx context.Context, points []search.Point) ([]string, error) {
-	return m.decoding.Do(ctx, points)
+	return m.texts.Do(ctx, points)
 }
 
 func (m *tritonModel) Beams(ctx context.Context, points []search.Point, size int) ([][]string, error) {

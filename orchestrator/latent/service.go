@@ -80,8 +80,9 @@ func (s *Service) Hidden(ctx context.Context, r Sequences) (Hidden, error) {
 	}
 	answer := Hidden{Hiddens: make([]Row[[]float32], len(r.Sequences)), Mask: make([]Row[bool], len(r.Sequences))}
 	for k, row := range seeds.rows {
-		answer.Hiddens[row] = [][]float32{seeds.list[k].Hidden}
-		answer.Mask[row] = []bool{true}
+		hidden := seeds.list[k].Hidden
+		answer.Hiddens[row] = slices.Collect(slices.Chunk(hidden, len(hidden)/seeds.model.Vectors()))
+		answer.Mask[row] = slices.Repeat([]bool{true}, seeds.model.Vectors())
 	}
 	return answer, nil
 }

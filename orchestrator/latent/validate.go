@@ -71,17 +71,22 @@ func checkMask(problems *fault.Problems, mask []bool, vectors, i int) {
 	})
 }
 
-// checkSize checks that hidden states are nil or have the shape that the model takes: [N][1][size].
-func checkSize(hiddens []Row[[]float32], size int) error {
+// checkSize checks that hidden states are nil or have the shape that the model takes: [N][vectors][size].
+func checkSize(hiddens []Row[[]float32], vectors, size int) error {
 	var problems fault.Problems
 	problems.AddEach(len(hiddens), func(i int) *fault.Error {
 		if hiddens[i] == nil {
 			return nil
 		}
-		if f := fault.Items(len(hiddens[i]), 1, 1, "hiddens", i); f != nil {
+		if f := fault.Items(len(hiddens[i]), vectors, vectors, "hiddens", i); f != nil {
 			return f
 		}
-		return fault.Items(len(hiddens[i][0]), size, size, "hiddens", i, 0)
+		for k, vector := range hiddens[i] {
+			if f := fault.Items(len(vector), size, size, "hiddens", i, k); f != nil {
+				return f
+			}
+		}
+		return nil
 	})
 	return problems.Err()
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"math/rand/v2"
 
-	"retort/orchestrator/fault"
 	"retort/orchestrator/triton"
 	"retort/orchestrator/triton/batching"
 	"retort/tokenizers/molecules"
@@ -196,7 +195,7 @@ func (m *tritonModel) checkAnswer(row Row, answer []int64) ([]int32, error) {
 	for i, input := range row.IDs {
 		id := answer[i]
 		if id < 0 || id >= int64(m.Size()) || input != m.MASK && id != int64(input) || id == int64(m.MASK) {
-			return nil, fault.New(fault.Internal, "model %s answered token %d for %d at position %d",
+			return nil, triton.InvalidTokens("model %s answered token %d for %d at position %d",
 				m.name, id, input, i)
 		}
 		ids[i] = int32(id)

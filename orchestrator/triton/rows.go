@@ -6,6 +6,24 @@ import (
 	"retort/orchestrator/fault"
 )
 
+// Rules of the Internal errors for an answer that contradicts the model's entry (fault.Error.Rule).
+const (
+	RuleFinite = "finite" // NaN or an infinite number
+	RuleShape  = "shape"  // another shape than the entry declares
+	RuleTokens = "tokens" // a token id that is not allowed at its place
+)
+
+func invalidAnswer(rule, format string, args ...any) error {
+	f := fault.New(fault.Internal, format, args...)
+	f.Rule = rule
+	return f
+}
+
+// InvalidTokens returns an Internal error with RuleTokens.
+func InvalidTokens(format string, args ...any) error {
+	return invalidAnswer(RuleTokens, format, args...)
+}
+
 // FloatRows returns a floating-point output (FP32, FP16, BF16 or FP64) of shape [rows, width] as one slice per row.
 // More dimensions with these products are accepted too. The slices may share the response's memory, and have no spare
 // capacity. The error is Internal if the output is missing or has another datatype or shape, since then the model is
@@ -28,7 +46,7 @@ func (r *Response) FiniteRows(output string, rows, width int) ([][]float32, erro
 	for i, row := range values {
 		for k, value := range row {
 			if math.IsNaN(float64(value)) || math.IsInf(float64(value), 0) {
-				return nil, fault.New(fault.Internal, "model %s: output %s has %v in row %d, column %d",
+				return nil, invalidAnswer(RuleFinite, "model %s: output %s has %v in row %d, column %d",
 					r.Model, output, value, i, k)
 			}
 		}
@@ -55,7 +73,7 @@ func Rows[T Element](r *Response, output string, rows, width int) ([][]T, error)
 
 func splitRows[T any](r *Response, tensor Tensor, values []T, rows, width int) ([][]T, error) {
 	if len(values) != rows*width || !hasRows(tensor.Shape, rows) {
-		return nil, fault.New(fault.Internal, "model %s: output %s of shape %v has %d numbers, not %d rows of %d",
+		return nil, invalidAnswer(RuleShape, "model %s: output %s of shape %v has %d numbers, not %d rows of %d",
 			r.Model, tensor.Name, tensor.Shape, len(values), rows, width)
 	}
 	split := make([][]T, rows)

@@ -4,13 +4,16 @@ package molecules
 // not have special tokens: "[EOS]", which looks like a bracket atom, is refused like any unknown token.
 type SMILES struct{ coder }
 
-// NewSMILES requires a vocabulary with [PAD], [BOS] and [EOS].
+// NewSMILES requires a vocabulary with [PAD] and [EOS].
 func NewSMILES(v *Vocabulary) (*SMILES, error) {
-	if err := v.require("[PAD]", "[BOS]", "[EOS]"); err != nil {
+	if err := v.require("[PAD]", "[EOS]"); err != nil {
 		return nil, err
 	}
-	return &SMILES{newCoder(v, false, absentID)}, nil
+	return NewParts(v), nil
 }
+
+// NewParts is NewSMILES for ids that stay in this program: the vocabulary needs no special tokens.
+func NewParts(v *Vocabulary) *SMILES { return &SMILES{newCoder(v, false, absentID)} }
 
 // Encode returns the ids of a text, without [BOS] and [EOS]. The error is a [*TokenError].
 func (s *SMILES) Encode(text string) ([]int32, error) {

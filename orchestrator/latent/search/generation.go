@@ -133,7 +133,7 @@ func (o *optimizer) updatePopulation(ctx context.Context, r outcome, cmaPoints i
 	}
 	o.runBest = fittest.fitness
 	o.stagnation = 0
-	return o.run.Inject(o.Model.Space().whiten(fittest.hidden))
+	return o.run.Inject(o.Model.Space().Whiten(fittest.hidden))
 }
 
 // tell gives CMA-ES the values of its points, lower being better.

@@ -16,9 +16,11 @@ type Model interface {
 	// Tokens returns the token ids of a canonical SMILES, without special tokens. The error says why the model cannot
 	// read it: an unknown token, or too many tokens.
 	Tokens(smiles string) ([]int32, error)
-	// TextTokens returns the ids that a SMILES can consist of: the vocabulary without special tokens.
+	// TextTokens returns the ids that a SMILES can consist of, the vocabulary without special tokens, or nothing if the
+	// model encodes only molecules.
 	TextTokens() []int32
-	// Encode returns one hidden state of Space().Size() numbers per row of token ids. Rows need not be valid SMILES.
+	// Encode returns one hidden state of Space().Size() numbers per row of token ids. Rows need not be valid SMILES,
+	// unless TextTokens returns nothing.
 	Encode(ctx context.Context, rows [][]int32) ([][]float32, error)
 	// Decode returns one text per point. A text need not be a valid SMILES, and is not canonical.
 	Decode(ctx context.Context, points []Point) ([]string, error)

@@ -24,6 +24,9 @@ func (s source) isText() bool { return s >= tokenEdit }
 // editsGraph reports whether the source is an edited molecule: see [editor].
 func (s source) editsGraph() bool { return s >= graphEdit }
 
+// editsTokens reports whether the source is a text that need not be a SMILES.
+func (s source) editsTokens() bool { return s.isText() && !s.editsGraph() }
+
 // operator is a mutation or crossover operator: it makes a point of the latent space from one or two parents. A window
 // is a run of neighbouring coordinates at a random place. The model was trained so that places in the hidden state
 // belong to places in the text, so a change in a window changes some of the atoms.
@@ -74,7 +77,10 @@ const (
 
 // selection is adaptive operator selection: it prefers the operators that have earned more rewards per trial.
 type selection struct {
-	random  *rand.Rand
+	random *rand.Rand
+	// moleculesOnly leaves out the operators whose texts need not be SMILES: see [Model].TextTokens.
+	moleculesOnly bool
+
 	trials  [len(operators)]float64 // decayed number of trials per operator
 	rewards [len(operators)]float64 // decayed sum of their rewards, at most 1 each
 }
@@ -86,6 +92,9 @@ func (s *selection) choose() int {
 	highest := math.Inf(-1)
 	chosen := 0
 	for k := range operators {
+		if s.moleculesOnly && operators[k].editsTokens() {
+			continue
+		}
 		rate := (s.rewards[k] + 0.5) / (s.trials[k] + 20)
 		rate += s.random.NormFloat64() * math.Sqrt(rate*(1-rate)/(s.trials[k]+21))
 		if rate > highest {

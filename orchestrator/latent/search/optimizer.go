@@ -93,7 +93,7 @@ func newOptimizer(s Search) *optimizer {
 			fitness:   s.Goal.fitness,
 			random:    s.Random,
 			size:      s.populationSize(),
-			selection: selection{random: s.Random},
+			selection: selection{random: s.Random, moleculesOnly: len(s.Model.TextTokens()) == 0},
 		},
 		excluded: map[string]bool{},
 		editor:   editor{model: s.Model, seeds: s.Seeds},
@@ -176,7 +176,7 @@ func (o *optimizer) sampleFirstParents(ctx context.Context, count int) error {
 			for k := range noise {
 				noise[k] = o.Random.NormFloat64()
 			}
-			points[i].Hidden = space.near(mean, firstParentsRadius, noise)
+			points[i].Hidden = space.Near(mean, firstParentsRadius, noise)
 			if i%2 == 1 {
 				points[i].Temperature = firstParentsTemperature
 				points[i].Seed = o.Random.Int64()
@@ -207,7 +207,7 @@ func (o *optimizer) startRun(hidden []float32, stepSize float64) (err error) {
 	o.runBest = math.Inf(-1)
 	o.stagnation = 0
 	lambda := max(2, int(cmaShare*float64(o.Particles)))
-	o.run, err = cmaes.New(o.Model.Space().whiten(hidden), stepSize, lambda, o.Random.Uint64())
+	o.run, err = cmaes.New(o.Model.Space().Whiten(hidden), stepSize, lambda, o.Random.Uint64())
 	return err
 }
 

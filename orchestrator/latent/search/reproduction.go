@@ -25,7 +25,7 @@ func (p *population) plan(count int, alphabet []int32) []offspring {
 	for i := range children {
 		drawn := p.draw()
 		children[i] = offspring{parent: drawn, operator: p.selection.choose()}
-		if source := operators[children[i].operator].source; source.isText() && !source.editsGraph() {
+		if source := operators[children[i].operator].source; source.editsTokens() {
 			children[i].tokens = p.editText(source, drawn.tokens, alphabet)
 		}
 	}

@@ -91,7 +91,7 @@ func (s *Sampling) round(ctx context.Context, samplers []*sampler, round int) (d
 	var owners []owner
 	for _, sampler := range samplers {
 		for _, ray := range sampler.nextRays(round) {
-			points = append(points, Point{Hidden: s.Model.Space().near(sampler.seed.Hidden, ray.radius, ray.noise)})
+			points = append(points, Point{Hidden: s.Model.Space().Near(sampler.seed.Hidden, ray.radius, ray.noise)})
 			owners = append(owners, owner{sampler, ray})
 			if len(points) < batch {
 				continue

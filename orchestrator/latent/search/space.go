@@ -38,8 +38,8 @@ func NewSpace(mean, sd []float64, radius float64) (*Space, error) {
 // Size returns the number of coordinates.
 func (s *Space) Size() int { return len(s.mean) }
 
-// whiten returns a hidden state in whitened coordinates.
-func (s *Space) whiten(hidden []float32) []float64 {
+// Whiten returns a hidden state in whitened coordinates.
+func (s *Space) Whiten(hidden []float32) []float64 {
 	x := make([]float64, len(hidden))
 	for i, h := range hidden {
 		x[i] = (float64(h) - s.mean[i]) / s.sd[i]
@@ -47,7 +47,7 @@ func (s *Space) whiten(hidden []float32) []float64 {
 	return x
 }
 
-// colour is the inverse of whiten.
+// colour is the inverse of Whiten.
 func (s *Space) colour(x []float64) []float32 {
 	hidden := make([]float32, len(x))
 	for i, v := range x {
@@ -69,9 +69,9 @@ func drawNoise(size int, random *rand.Rand) []float64 {
 	return noise
 }
 
-// near returns a hidden state plus standard normal noise, scaled to the standard deviation scaledRadius times the
+// Near returns a hidden state plus standard normal noise, scaled to the standard deviation scaledRadius times the
 // radius of the space.
-func (s *Space) near(hidden []float32, scaledRadius float64, noise []float64) []float32 {
+func (s *Space) Near(hidden []float32, scaledRadius float64, noise []float64) []float32 {
 	out := make([]float32, len(hidden))
 	for i, h := range hidden {
 		out[i] = h + float32(scaledRadius*s.radius*noise[i])
