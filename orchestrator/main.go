@@ -41,7 +41,7 @@ type commandLine struct {
 	command.Commands `embed:""`
 
 	Serve       serveCommand       `cmd:"" default:"withargs" help:"Serve the APIs (the default)."`
-	Model       command.Model      `cmd:"" help:"Add entries to the model repository."`
+	Model       command.Model      `cmd:"" help:"Add entries to the model repository, list and remove them."`
 	Jobs        command.Jobs       `cmd:"" help:"List, show and cancel batches and searches."`
 	Version     versionCommand     `cmd:"" help:"Print version, commit and Go version, and the SHA-256 of each entry of --model-repository."`
 	CheckConfig checkConfigCommand `cmd:"" help:"Check the settings and print them."`
@@ -82,7 +82,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		return err
 	}
 	process := &command.Process{Context: ctx, Stdin: os.Stdin, Stdout: stdout, Stderr: os.Stderr}
-	repository := command.Repository{Folder: line.Config.ModelRepository, Openers: entryOpeners}
+	repository := command.Repository{Folder: line.Config.ModelRepository, Openers: entryOpeners, Triton: line.Config.triton()}
 	return parsed.Run(process, &line.Config, repository)
 }
 

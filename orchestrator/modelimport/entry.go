@@ -50,10 +50,15 @@ func (e *entry) check(dir string) error {
 	if err := e.checkTokenizer(filepath.Join(dir, "tokenizer.json"), model.Config); err != nil {
 		return fmt.Errorf("tokenizer.json: %w", err)
 	}
-	if e.options.Open == nil {
-		return nil
+	if e.options.Open != nil {
+		if err := e.options.Open(model); err != nil {
+			return err
+		}
 	}
-	return e.options.Open(model)
+	if e.options.Python != "" {
+		return e.compare(dir)
+	}
+	return nil
 }
 
 // output returns the name of the output, and how many numbers a row of it has.
@@ -147,7 +152,7 @@ func (e *entry) card(tokenizerSize int) []byte {
 	types := strings.Join(append([]string{f.ModelType}, f.Architectures...), ", ")
 	rows := [][2]string{
 		{"made by", "`retort model import`, " + o.Now.UTC().Format(time.DateOnly)},
-		{"source", fmt.Sprintf("folder `%s`, `%s` with sha256 `%s`", f.name(), e.model.file, e.model.sha256)},
+		{"source", e.model.cardSource(f.name())},
 		{"licence", cmp.Or(f.licence(), "not stated in the folder: fill in")},
 		{"network", fmt.Sprintf("%s: %d layers, hidden size %d, %d heads, a vocabulary of %d tokens",
 			types, f.Layers, f.HiddenSize, f.Heads, f.VocabSize)},

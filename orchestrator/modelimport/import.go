@@ -47,6 +47,8 @@ type Options struct {
 	PassagePrefix   *string `placeholder:"TEXT" env:"-" help:"Text to put before passages; by default the passage or document prompt in the same file."`
 	LeastDimensions int     `placeholder:"N" env:"-" help:"Fewest dimensions that clients may request, for a Matryoshka model, whose vectors can be shortened."`
 
+	PythonOptions `embed:""`
+
 	Open func(*triton.Model) error `kong:"-"` // opens the entry as the gateway does; may be nil
 	Now  time.Time                 `kong:"-"` // becomes the creation time of the model
 }
@@ -108,14 +110,20 @@ func entryName(api, id, name string) (string, error) {
 	if strings.TrimSpace(id) == "" {
 		return "", errors.New("id: the public id is missing")
 	}
-	if name == "" {
-		base := strings.ToLower(id[strings.LastIndex(id, "/")+1:])
-		name = strings.Trim(notInNames.ReplaceAllString(base, "_"), "_")
-	}
+	name = EntryName(id, name)
 	if !validName.MatchString(name) {
 		return "", fmt.Errorf("name %q: the name of an entry consists of letters, digits, _, - and .", name)
 	}
 	return name, nil
+}
+
+// EntryName returns name, or if it is "" the default name of the entry of a public id.
+func EntryName(id, name string) string {
+	if name != "" {
+		return name
+	}
+	base := strings.ToLower(id[strings.LastIndex(id, "/")+1:])
+	return strings.Trim(notInNames.ReplaceAllString(base, "_"), "_")
 }
 
 // owner is the owner in the model list.
