@@ -137,7 +137,7 @@ func (e *entry) config() []byte {
 	}
 	output, width := e.output()
 	fmt.Fprintf(&b, "]\noutput [\n  { name: %q  data_type: TYPE_FP32  dims: [ %d ] }\n]\n", output, width)
-	b.WriteString(configBatching)
+	b.WriteString(deviceConfig(e.options.Device, precisionOf(e.model.proto.Graph)))
 	for _, p := range e.parameters() {
 		fmt.Fprintf(&b, "parameters { key: %-18q value { string_value: %q } }\n", p.Key, p.Value)
 	}

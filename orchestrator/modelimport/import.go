@@ -40,6 +40,8 @@ type Options struct {
 	Weights    string `enum:",safetensors,onnx" default:"" env:"-" help:"Weights to use: safetensors or onnx; by default safetensors if the folder has them."`
 	Precision  string `enum:",fp32,fp16,int8" default:"" env:"-" help:"How weights are stored: fp16 (the default for safetensors) or fp32, both computed in fp32; int8 also computes in integers."`
 
+	Device string `enum:",gpu,tensorrt" default:"" env:"-" help:"gpu or tensorrt, for a Triton with GPUs: computed by CUDA, or by TensorRT in 16 bits; by default the device that Triton picks."`
+
 	MaxLength       int     `placeholder:"TOKENS" env:"-" help:"Longest row, in tokens; by default as the folder says."`
 	Pooling         string  `enum:",mean,cls,max,weightedmean,lasttoken" default:"" env:"-" help:"Pooling, for a folder without modules.json: mean, cls, max, weightedmean or lasttoken."`
 	Normalize       *bool   `negatable:"" env:"-" help:"Divide vectors by their L2 norm; by default as modules.json says, and yes without one."`
@@ -72,6 +74,9 @@ func Import(o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := o.checkDevice(); err != nil {
+		return nil, err
+	}
 	d := destination{repository: o.Repository, name: name, force: o.Force}
 	if err := d.checkFree(); err != nil {
 		return nil, err
@@ -93,7 +98,7 @@ func Import(o Options) (*Result, error) {
 	if err := d.install(e.write, e.check); err != nil {
 		return nil, err
 	}
-	return &Result{Dir: d.dir(), ID: o.ID, Parameters: e.parameters(), Notes: r.notes}, nil
+	return &Result{Dir: d.dir(), ID: o.ID, Parameters: e.parameters(), Notes: append(r.notes, deviceNotes(o.Device)...)}, nil
 }
 
 var (

@@ -47,6 +47,9 @@ func Quantize(o QuantizeOptions) (*Result, error) {
 	if _, err := entryName(api, o.ID, o.Name); err != nil {
 		return nil, fmt.Errorf("%s: %w", o.Source, err)
 	}
+	if config.OnGPU {
+		return nil, fmt.Errorf("%s: its instance_group has KIND_GPU, but products in int8 are for CPUs", o.Source)
+	}
 	if config.Parameters["model_id"] == o.ID {
 		return nil, fmt.Errorf("id: %s is the public id of %s: the new entry needs its own", o.ID, o.Source)
 	}

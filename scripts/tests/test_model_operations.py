@@ -145,6 +145,26 @@ def test_an_entry_that_cannot_be_loaded_is_removed_again(running, broken, source
     wait_for("the first model is ready", lambda: triton.states()["first/1"] == "READY", triton.output)
 
 
+def test_an_entry_for_a_gpu_is_refused_without_one(running, source):
+    """Triton says why, in the answer of the command and in the list of models."""
+    gateway, triton, control = running
+    repository = gateway.repository
+    failed = retort(*importing(source, "gpu", repository, "--device", "gpu", "--load"), triton=triton)
+    assert failed.returncode == 1 and "did not load gpu" in failed.stderr, failed.stderr
+    assert "GPU" in failed.stderr and "the entry was removed again" in failed.stderr, failed.stderr
+    if control == "explicit":  # it loads only what it is told
+        return
+    assert retort(*importing(source, "gpu", repository, "--device", "tensorrt")).returncode == 0
+
+    def listed() -> str:
+        lines = retort("list", "--repository", repository, triton=triton).stdout.splitlines()
+        return next(line for line in lines if line.startswith("tests/gpu "))
+
+    wait_for("Triton has tried to load the entry", lambda: "failed: " in listed(), lambda: listed() + triton.output())
+    assert "GPU" in listed()
+    assert retort("remove", "tests/gpu", "--repository", repository).returncode == 0
+
+
 def contents(entry: Path) -> dict[str, bytes]:
     return {str(path.relative_to(entry)): path.read_bytes() for path in sorted(entry.rglob("*")) if path.is_file()}
 

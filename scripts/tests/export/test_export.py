@@ -109,7 +109,7 @@ CHANGE = """
 import sys, safetensors.torch as st
 path = sys.argv[1] + "/model.safetensors"
 tensors = st.load_file(path)
-tensors["embeddings.word_embeddings.weight"] += 0.01
+tensors["embeddings.word_embeddings.weight"] *= 1.1
 st.save_file(tensors, path, {"format": "pt"})
 """
 
