@@ -82,7 +82,11 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		return err
 	}
 	process := &command.Process{Context: ctx, Stdin: os.Stdin, Stdout: stdout, Stderr: os.Stderr}
-	repository := command.Repository{Folder: line.Config.ModelRepository, Openers: entryOpeners, Triton: line.Config.triton()}
+	repository := command.Repository{
+		Folder:  line.Config.ModelRepository,
+		Openers: entryOpeners,
+		Triton:  line.Config.triton(),
+	}
 	return parsed.Run(process, &line.Config, repository)
 }
 

@@ -29,8 +29,8 @@ var acceleratorKeys = map[string][]string{
 	},
 	"cuda": {
 		"gpu_mem_limit", "arena_extend_strategy", "cudnn_conv_algo_search", "do_copy_in_default_stream",
-		"cudnn_conv_use_max_workspace", "cudnn_conv1d_pad_to_nc1d", "enable_cuda_graph", "enable_skip_layer_norm_strict_mode",
-		"use_tf32", "prefer_nhwc", "use_ep_level_unified_stream", "tunable_op_enable", "tunable_op_tuning_enable",
+		"cudnn_conv_use_max_workspace", "cudnn_conv1d_pad_to_nc1d", "enable_cuda_graph",
+		"enable_skip_layer_norm_strict_mode", "use_tf32", "prefer_nhwc", "use_ep_level_unified_stream", "tunable_op_enable", "tunable_op_tuning_enable",
 	},
 }
 
@@ -46,7 +46,8 @@ func TestDeviceConfig(t *testing.T) {
 		"tensorrt, fp32": {deviceTensorRT, precisionFP32, "tensorrt", map[string]string{"precision_mode": "FP32"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			result, err := importTiny(t, newTiny(apiEmbedding).write(t), Options{Device: c.device, Precision: c.precision})
+			o := Options{Device: c.device, Precision: c.precision}
+			result, err := importTiny(t, newTiny(apiEmbedding).write(t), o)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -25,6 +25,9 @@ func (e *entry) write(dir string) error {
 	if err := e.model.save(e.folder, filepath.Join(dir, "1")); err != nil {
 		return err
 	}
+	if err := e.writeWarmup(dir); err != nil {
+		return err
+	}
 	tokenizer, err := e.folder.tokenizer()
 	if err != nil {
 		return fmt.Errorf("tokenizer.json: %w", err)
@@ -138,6 +141,7 @@ func (e *entry) config() []byte {
 	output, width := e.output()
 	fmt.Fprintf(&b, "]\noutput [\n  { name: %q  data_type: TYPE_FP32  dims: [ %d ] }\n]\n", output, width)
 	b.WriteString(deviceConfig(e.options.Device, precisionOf(e.model.proto.Graph)))
+	b.WriteString(e.warmupConfig())
 	for _, p := range e.parameters() {
 		fmt.Fprintf(&b, "parameters { key: %-18q value { string_value: %q } }\n", p.Key, p.Value)
 	}

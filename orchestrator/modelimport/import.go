@@ -98,7 +98,8 @@ func Import(o Options) (*Result, error) {
 	if err := d.install(e.write, e.check); err != nil {
 		return nil, err
 	}
-	return &Result{Dir: d.dir(), ID: o.ID, Parameters: e.parameters(), Notes: append(r.notes, deviceNotes(o.Device)...)}, nil
+	notes := append(r.notes, deviceNotes(o.Device)...)
+	return &Result{Dir: d.dir(), ID: o.ID, Parameters: e.parameters(), Notes: notes}, nil
 }
 
 var (

@@ -122,7 +122,9 @@ func (o Options) runPublished(f *folder, dir, command string, task publishedTask
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(os.WriteFile(program, published.Program, 0o600), os.WriteFile(taskFile, text, 0o600)); err != nil {
+	if err := errors.Join(
+		os.WriteFile(program, published.Program, 0o600), os.WriteFile(taskFile, text, 0o600),
+	); err != nil {
 		return nil, err
 	}
 	var stderr bytes.Buffer

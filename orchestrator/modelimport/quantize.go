@@ -120,6 +120,9 @@ func (o QuantizeOptions) write(source, dir string, config []byte) error {
 			return err
 		}
 	}
+	if err := copyWarmup(source, dir); err != nil {
+		return err
+	}
 	card := fmt.Appendf(nil, quantizedCard,
 		o.Name, o.Source, o.ID, o.Now.UTC().Format(time.DateOnly), o.Source, version, sum, m.storage)
 	return errors.Join(

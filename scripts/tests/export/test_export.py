@@ -152,14 +152,14 @@ def test_code_of_the_folder_runs_only_if_trusted(published, tmp_path):
     path = folder / "config.json"
     changed = {"model_type": "custom", "auto_map": {"AutoConfig": "code.Config", "AutoModel": "code.Model"}}
     path.write_text(json.dumps(json.loads(path.read_text()) | changed))
-    (folder / "code.py").write_text(CODE.format(marker=tmp_path / "ran"))
+    (folder / "code.py").write_text(CODE.format(marker=str(tmp_path / "ran")))
     more = ("--python", PYTHON)
     done = run_import(folder, "embedding", "custom", tmp_path / "repository", *more)
     assert done.returncode == 1 and "config.json: auto_map" in done.stderr, done.stderr
     assert not (tmp_path / "ran").exists()
     done = run_import(folder, "embedding", "custom", tmp_path / "repository", *more, "--trust-remote-code")
-    assert (tmp_path / "ran").exists()
     assert done.returncode == 0, done.stderr
+    assert (tmp_path / "ran").exists()
 
 
 CODE = """
