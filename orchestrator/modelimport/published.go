@@ -193,12 +193,17 @@ func (e *entry) compare(dir string) error {
 	if task.Rows, err = e.compareRows(t); err != nil {
 		return err
 	}
+	hint := ""
+	if e.folder.checkCode(o) != nil {
+		hint = "; config.json names code that was not run (auto_map): --trust-remote-code runs it"
+	}
 	result, err := o.runPublished(e.folder, dir, "compare", task)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w%s", err, hint)
 	}
 	if result.Problem != "" {
-		return fmt.Errorf("it is not equal to the published model, as %s computes it: %s", result.Versions, result.Problem)
+		return fmt.Errorf("it is not equal to the published model, as %s computes it: %s%s",
+			result.Versions, result.Problem, hint)
 	}
 	note := fmt.Sprintf("equal to the published model for %d rows: token ids the same, outputs within %.1g (allowed: %.0g); %s",
 		len(task.Rows), result.Worst, bound, result.Versions)
