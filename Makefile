@@ -59,7 +59,7 @@ test: test-deps tools .venv-tests/stamp $(CLIENTS) $(JAVASCRIPT) $(PYTHONS) ## r
 	@$(TRITON) --scratch --control explicit -- $(MAKE) test-go test-python
 
 .PHONY: environments
-environments: .venv-tests/stamp .venv-lint/stamp .venv-deploy/stamp .venv-train/stamp $(CLIENTS) $(JAVASCRIPT) $(PYTHONS) $(DEPLOY_TOOLS) ## install everything that the checks of .ci/run need inside the checkout; with -j2, two at a time
+environments: .venv-tests/stamp .venv-lint/stamp .venv-deploy/stamp .venv-train/stamp .venv-export/stamp $(CLIENTS) $(JAVASCRIPT) $(PYTHONS) $(DEPLOY_TOOLS) ## install everything that the checks of .ci/run need inside the checkout; with -j2, two at a time
 
 .PHONY: test-go
 test-go: ## Go tests with the race detector; against a real Triton where RETORT_TEST_TRITON_URL is set
