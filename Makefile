@@ -59,7 +59,7 @@ test: test-deps tools .venv-tests/stamp $(CLIENTS) $(JAVASCRIPT) $(PYTHONS) ## r
 	@$(TRITON) --scratch --control explicit -- $(MAKE) test-go test-python
 
 .PHONY: environments
-environments: .venv-tests/stamp .venv-lint/stamp .venv-deploy/stamp .venv-train/stamp $(CLIENTS) $(JAVASCRIPT) $(PYTHONS) $(DEPLOY_TOOLS) ## install everything that the checks of .ci/run need inside the checkout; with -j2, two at a time
+environments: .venv-tests/stamp .venv-lint/stamp .venv-deploy/stamp .venv-train/stamp .venv-export/stamp $(CLIENTS) $(JAVASCRIPT) $(PYTHONS) $(DEPLOY_TOOLS) ## install everything that the checks of .ci/run need inside the checkout; with -j2, two at a time
 
 .PHONY: test-go
 test-go: ## Go tests with the race detector; against a real Triton where RETORT_TEST_TRITON_URL is set
@@ -67,11 +67,15 @@ test-go: ## Go tests with the race detector; against a real Triton where RETORT_
 
 .PHONY: test-python
 test-python: test-deps bin/retort .venv-tests/stamp $(CLIENTS) $(JAVASCRIPT) $(PYTHONS) ## Python tests: the local Triton, its backend, raw tensors, real clients
-	@$(PYTEST) -q --ignore scripts/tests/train --ignore scripts/tests/engine --ignore scripts/tests/deploy scripts/tests
+	@$(PYTEST) -q --ignore scripts/tests/train --ignore scripts/tests/engine --ignore scripts/tests/export --ignore scripts/tests/deploy scripts/tests
 
 .PHONY: test-engine
 test-engine: bin/retort .venv-tests/stamp .venv-engine/stamp ## the chat API in front of vLLM's CPU build (5.9 GB, installed once); no part of `make test`
 	@$(PYTEST) -q scripts/tests/engine
+
+.PHONY: test-export
+test-export: bin/retort .venv-tests/stamp .venv-export/stamp ## import of architectures that Retort cannot build, exported and compared by their own code (5.8 GB, installed once); no part of `make test`
+	@$(PYTEST) -q scripts/tests/export
 
 # test-cluster builds once: the control plane (about 8 minutes on two cores) and helm, which test-deploy also uses.
 CLUSTER := scripts/tests/cluster
@@ -275,6 +279,13 @@ $(JAVASCRIPT): scripts/tests/requirements-javascript.txt scripts/tests/javascrip
 	@echo 'installing the Python packages of scripts/$* into .venv-$*/ (once)'
 	@rm -rf .venv-$* && $(PYTHON) -m venv .venv-$*
 	@.venv-$*/bin/pip install -q --no-compile --disable-pip-version-check --no-deps --require-hashes --only-binary :all: -r $<
+	@touch $@
+
+# What runs published models with their own code: `retort model import --python .venv-export/bin/python`.
+.venv-export/stamp: scripts/convert/published/requirements.txt
+	@echo 'installing the Python packages of scripts/convert/published into .venv-export/ (once)'
+	@rm -rf .venv-export && $(PYTHON) -m venv .venv-export
+	@.venv-export/bin/pip install -q --no-compile --disable-pip-version-check --no-deps --require-hashes --only-binary :all: -r $<
 	@touch $@
 
 # Beside the environment of training: sentence-transformers, for scripts/golden/imports.py.

@@ -41,7 +41,7 @@ type commandLine struct {
 	command.Commands `embed:""`
 
 	Serve       serveCommand       `cmd:"" default:"withargs" help:"Serve the APIs (the default)."`
-	Model       command.Model      `cmd:"" help:"Add entries to the model repository, and check them."`
+	Model       command.Model      `cmd:"" help:"Add entries to the model repository, list, check and remove them."`
 	Jobs        command.Jobs       `cmd:"" help:"List, show and cancel batches and searches."`
 	Version     versionCommand     `cmd:"" help:"Print version, commit and Go version, and the SHA-256 of each entry of --model-repository."`
 	CheckConfig checkConfigCommand `cmd:"" help:"Check the settings and print them."`

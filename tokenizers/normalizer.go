@@ -168,14 +168,36 @@ type pattern struct {
 	Regex  *string `json:"Regex,omitempty"`
 }
 
-// replace replaces a text, or each run of two or more spaces.
+// replace replaces what match finds.
 type replace struct {
-	old, content string
-	spaces       bool
+	match   func([]byte) int // returns the length of the match at the start, or 0
+	content string
 }
 
-// twoSpaces is the only supported regular expression; sentencepiece-like tokenizers use it.
-const twoSpaces = " {2,}"
+// patterns are the supported regular expressions of Replace, which sentencepiece-like tokenizers use.
+var patterns = map[string]func([]byte) int{
+	" {2,}":               matchSpaces,
+	"\\s{2,}|[\\n\\r\\t]": matchWhitespace, // DeBERTa-v2
+}
+
+// matchSpaces matches two or more spaces.
+func matchSpaces(b []byte) int {
+	run := len(b) - len(bytes.TrimLeft(b, " "))
+	if run < 2 {
+		return 0
+	}
+	return run
+}
+
+// matchWhitespace matches two or more characters of white space, or one newline, carriage return or tab.
+func matchWhitespace(b []byte) int {
+	isSpace := func(r rune) bool { return codepoints().is(r, isWhitespace) }
+	run := len(b) - len(bytes.TrimLeftFunc(b, isSpace))
+	if utf8.RuneCount(b[:run]) > 1 || run == 1 && b[0] != ' ' && b[0] != '\v' && b[0] != '\f' {
+		return run
+	}
+	return 0
+}
 
 func parseReplace(raw json.RawMessage) (*replace, error) {
 	var c struct {
@@ -188,28 +210,21 @@ func parseReplace(raw json.RawMessage) (*replace, error) {
 	}
 	switch {
 	case c.Pattern.String != nil && *c.Pattern.String != "":
-		return &replace{old: *c.Pattern.String, content: c.Content}, nil
-	case c.Pattern.Regex != nil && *c.Pattern.Regex == twoSpaces:
-		return &replace{spaces: true, content: c.Content}, nil
+		old := []byte(*c.Pattern.String)
+		match := func(b []byte) int {
+			if bytes.HasPrefix(b, old) {
+				return len(old)
+			}
+			return 0
+		}
+		return &replace{match: match, content: c.Content}, nil
 	case c.Pattern.Regex != nil:
+		if match, ok := patterns[*c.Pattern.Regex]; ok {
+			return &replace{match: match, content: c.Content}, nil
+		}
 		return nil, fmt.Errorf("Replace: regular expression %q is not supported", *c.Pattern.Regex)
 	}
 	return nil, errors.New("Replace: pattern is empty")
-}
-
-// match returns the length of the match at the start of b, or 0.
-func (n *replace) match(b []byte) int {
-	if !n.spaces {
-		if len(b) >= len(n.old) && string(b[:len(n.old)]) == n.old {
-			return len(n.old)
-		}
-		return 0
-	}
-	run := len(b) - len(bytes.TrimLeft(b, " "))
-	if run < 2 {
-		return 0
-	}
-	return run
 }
 
 // apply replaces matches. As in the reference, the new text stands for the last character that it replaces.

@@ -15,37 +15,43 @@ type Repository struct {
 	Folder string
 	// Openers open an entry of an API as the gateway does, but without a server.
 	Openers map[string]func(*triton.Model) error
-	// Triton is the Triton that serves it.
+	// Triton is the connection to the gateway's Triton.
 	Triton triton.Config
 }
 
 // Model is retort model. The flags of its commands have no environment variables.
 type Model struct {
 	Import   importModel   `cmd:"" help:"Create an entry of the model repository from a published model."`
+	List     listModels    `cmd:"" help:"List the entries of the model repository, with their states in Triton if it can be reached."`
+	Remove   removeModel   `cmd:"" help:"Remove a model from the model repository."`
 	Quantize quantizeModel `cmd:"" help:"Create an int8 version of an entry: about twice as fast on processors with VNNI, slightly less exact."`
 	Check    checkModel    `cmd:"" help:"Check that a model does what the APIs assume."`
 }
 
 type importModel struct {
 	modelimport.Options `embed:""`
+	loadFlags           `embed:""`
 }
 
 func (c importModel) Run(p *Process, repository Repository) error {
 	c.Repository = cmp.Or(c.Repository, repository.Folder)
 	c.Open = repository.Openers[c.API]
 	c.Now = time.Now()
-	return p.printEntry(modelimport.Import(c.Options))
+	return c.run(p, repository, c.Repository, modelimport.EntryName(c.ID, c.Name),
+		func() (*modelimport.Result, error) { return modelimport.Import(c.Options) })
 }
 
 type quantizeModel struct {
 	modelimport.QuantizeOptions `embed:""`
+	loadFlags                   `embed:""`
 }
 
 func (c quantizeModel) Run(p *Process, repository Repository) error {
 	c.Repository = cmp.Or(c.Repository, repository.Folder)
 	c.Openers = repository.Openers
 	c.Now = time.Now()
-	return p.printEntry(modelimport.Quantize(c.QuantizeOptions))
+	return c.run(p, repository, c.Repository, cmp.Or(c.Name, c.Source+"_int8"),
+		func() (*modelimport.Result, error) { return modelimport.Quantize(c.QuantizeOptions) })
 }
 
 // printEntry describes a new entry and what is left to do, unless err says that there is none.

@@ -25,6 +25,9 @@ func (e *entry) write(dir string) error {
 	if err := e.model.save(e.folder, filepath.Join(dir, "1")); err != nil {
 		return err
 	}
+	if err := e.writeWarmup(dir); err != nil {
+		return err
+	}
 	tokenizer, err := e.folder.tokenizer()
 	if err != nil {
 		return fmt.Errorf("tokenizer.json: %w", err)
@@ -50,10 +53,15 @@ func (e *entry) check(dir string) error {
 	if err := e.checkTokenizer(filepath.Join(dir, "tokenizer.json"), model.Config); err != nil {
 		return fmt.Errorf("tokenizer.json: %w", err)
 	}
-	if e.options.Open == nil {
-		return nil
+	if e.options.Open != nil {
+		if err := e.options.Open(model); err != nil {
+			return err
+		}
 	}
-	return e.options.Open(model)
+	if e.options.Python != "" {
+		return e.compare(dir)
+	}
+	return nil
 }
 
 // output returns the name of the output, and how many numbers a row of it has.
@@ -132,7 +140,8 @@ func (e *entry) config() []byte {
 	}
 	output, width := e.output()
 	fmt.Fprintf(&b, "]\noutput [\n  { name: %q  data_type: TYPE_FP32  dims: [ %d ] }\n]\n", output, width)
-	b.WriteString(configBatching)
+	b.WriteString(deviceConfig(e.options.Device, precisionOf(e.model.proto.Graph)))
+	b.WriteString(e.warmupConfig())
 	for _, p := range e.parameters() {
 		fmt.Fprintf(&b, "parameters { key: %-18q value { string_value: %q } }\n", p.Key, p.Value)
 	}
@@ -147,7 +156,7 @@ func (e *entry) card(tokenizerSize int) []byte {
 	types := strings.Join(append([]string{f.ModelType}, f.Architectures...), ", ")
 	rows := [][2]string{
 		{"made by", "`retort model import`, " + o.Now.UTC().Format(time.DateOnly)},
-		{"source", fmt.Sprintf("folder `%s`, `%s` with sha256 `%s`", f.name(), e.model.file, e.model.sha256)},
+		{"source", e.model.cardSource(f.name())},
 		{"licence", cmp.Or(f.licence(), "not stated in the folder: fill in")},
 		{"network", fmt.Sprintf("%s: %d layers, hidden size %d, %d heads, a vocabulary of %d tokens",
 			types, f.Layers, f.HiddenSize, f.Heads, f.VocabSize)},

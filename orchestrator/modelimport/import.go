@@ -40,12 +40,16 @@ type Options struct {
 	Weights    string `enum:",safetensors,onnx" default:"" env:"-" help:"Weights to use: safetensors or onnx; by default safetensors if the folder has them."`
 	Precision  string `enum:",fp32,fp16,int8" default:"" env:"-" help:"How weights are stored: fp16 (the default for safetensors) or fp32, both computed in fp32; int8 also computes in integers."`
 
+	Device string `enum:",gpu,tensorrt" default:"" env:"-" help:"gpu or tensorrt, for a Triton with GPUs: computed by CUDA, or by TensorRT in 16 bits; by default the device that Triton picks."`
+
 	MaxLength       int     `placeholder:"TOKENS" env:"-" help:"Longest row, in tokens; by default as the folder says."`
 	Pooling         string  `enum:",mean,cls,max,weightedmean,lasttoken" default:"" env:"-" help:"Pooling, for a folder without modules.json: mean, cls, max, weightedmean or lasttoken."`
 	Normalize       *bool   `negatable:"" env:"-" help:"Divide vectors by their L2 norm; by default as modules.json says, and yes without one."`
 	QueryPrefix     *string `placeholder:"TEXT" env:"-" help:"Text to put before queries; by default the query prompt in config_sentence_transformers.json."`
 	PassagePrefix   *string `placeholder:"TEXT" env:"-" help:"Text to put before passages; by default the passage or document prompt in the same file."`
 	LeastDimensions int     `placeholder:"N" env:"-" help:"Fewest dimensions that clients may request, for a Matryoshka model, whose vectors can be shortened."`
+
+	PythonOptions `embed:""`
 
 	Open func(*triton.Model) error `kong:"-"` // opens the entry as the gateway does; may be nil
 	Now  time.Time                 `kong:"-"` // becomes the creation time of the model
@@ -70,6 +74,9 @@ func Import(o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := o.checkDevice(); err != nil {
+		return nil, err
+	}
 	d := destination{repository: o.Repository, name: name, force: o.Force}
 	if err := d.checkFree(); err != nil {
 		return nil, err
@@ -91,7 +98,8 @@ func Import(o Options) (*Result, error) {
 	if err := d.install(e.write, e.check); err != nil {
 		return nil, err
 	}
-	return &Result{Dir: d.dir(), ID: o.ID, Parameters: e.parameters(), Notes: r.notes}, nil
+	notes := append(r.notes, deviceNotes(o.Device)...)
+	return &Result{Dir: d.dir(), ID: o.ID, Parameters: e.parameters(), Notes: notes}, nil
 }
 
 var (
@@ -108,14 +116,20 @@ func entryName(api, id, name string) (string, error) {
 	if strings.TrimSpace(id) == "" {
 		return "", errors.New("id: the public id is missing")
 	}
-	if name == "" {
-		base := strings.ToLower(id[strings.LastIndex(id, "/")+1:])
-		name = strings.Trim(notInNames.ReplaceAllString(base, "_"), "_")
-	}
+	name = EntryName(id, name)
 	if !validName.MatchString(name) {
 		return "", fmt.Errorf("name %q: the name of an entry consists of letters, digits, _, - and .", name)
 	}
 	return name, nil
+}
+
+// EntryName returns name, or if it is "" the default name of the entry of a public id.
+func EntryName(id, name string) string {
+	if name != "" {
+		return name
+	}
+	base := strings.ToLower(id[strings.LastIndex(id, "/")+1:])
+	return strings.Trim(notInNames.ReplaceAllString(base, "_"), "_")
 }
 
 // owner is the owner in the model list.

@@ -28,44 +28,22 @@ func (d destination) checkFree() error {
 	return nil
 }
 
-// install writes and checks an entry in a staging folder, then moves it to its place. The name of the staging folder
-// starts with a dot, so a server that follows the repository never sees an incomplete entry.
+// install writes and checks an entry in a staging folder, then moves it to its place in one step, so a server that
+// follows the repository never sees an incomplete entry.
 func (d destination) install(write, check func(dir string) error) error {
-	if err := os.MkdirAll(d.repository, 0o755); err != nil {
-		return err
-	}
-	staging, err := os.MkdirTemp(d.repository, "."+d.name+".*")
+	staging, release, err := makeStaging(d.repository, d.name)
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(staging)
-	if err := errors.Join(os.Chmod(staging, 0o755), write(staging)); err != nil {
+	defer release()
+	dir := filepath.Join(staging, "entry")
+	if err := errors.Join(os.Mkdir(dir, 0o755), os.Chmod(dir, 0o755), write(dir)); err != nil {
 		return err
 	}
-	if err := check(staging); err != nil {
+	if err := check(dir); err != nil {
 		return fmt.Errorf("the new entry failed its check and was not added to the repository: %w", err)
 	}
-	return replaceFolder(staging, d.dir())
-}
-
-// replaceFolder renames a folder to target. If the rename fails, the old content of target is restored.
-func replaceFolder(folder, target string) error {
-	if _, err := os.Stat(target); err != nil {
-		return os.Rename(folder, target)
-	}
-	trash, err := os.MkdirTemp(filepath.Dir(target), "."+filepath.Base(target)+".old.*")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(trash)
-	old := filepath.Join(trash, "entry")
-	if err := os.Rename(target, old); err != nil {
-		return err
-	}
-	if err := os.Rename(folder, target); err != nil {
-		return errors.Join(err, os.Rename(old, target))
-	}
-	return nil
+	return replaceFolder(dir, d.dir())
 }
 
 // readBack reads an entry as Triton will, and compares its name and parameters with the ones given, and the tensors of

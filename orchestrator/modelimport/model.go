@@ -13,6 +13,9 @@ type model struct {
 	sha256    string       // of file
 	unchanged bool         // the entry gets a byte-for-byte copy of file
 	external  []string     // files with external data of the graph
+	dir       string       // folder of file and external, if it is not the published one
+	remove    func()       // removes dir, else nil
+	source    string       // for the card, if the graph is not in the published folder
 	storage   string       // for the card
 	tensors   *safetensors // of a graph that was built here, else nil
 }
@@ -53,6 +56,9 @@ func readOrBuild(f *folder, r *recipe, o Options) (*model, error) {
 	case o.Weights == "onnx" || (o.Weights == "" && !hasTensors && graph != ""):
 		return readONNX(f, r, graph, o)
 	}
+	if err := f.checkEncoder(); err != nil && o.Python != "" {
+		return exportGraph(f, r, o, err)
+	}
 	tensors, err := openSafetensors(f)
 	if err != nil {
 		return nil, err
@@ -60,8 +66,11 @@ func readOrBuild(f *folder, r *recipe, o Options) (*model, error) {
 	m, err := newModel(f, r, tensors, o)
 	if err != nil {
 		tensors.close()
-		if graph != "" {
+		switch {
+		case graph != "":
 			return nil, fmt.Errorf("%w (--weights onnx uses %s instead)", err, graph)
+		case f.checkEncoder() != nil:
+			return nil, fmt.Errorf("%w (--python FILE exports a graph with the model's own code)", err)
 		}
 		return nil, err
 	}
@@ -104,5 +113,8 @@ func (m *model) quantize() error {
 func (m *model) close() {
 	if m.tensors != nil {
 		m.tensors.close()
+	}
+	if m.remove != nil {
+		m.remove()
 	}
 }

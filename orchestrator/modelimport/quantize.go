@@ -47,6 +47,9 @@ func Quantize(o QuantizeOptions) (*Result, error) {
 	if _, err := entryName(api, o.ID, o.Name); err != nil {
 		return nil, fmt.Errorf("%s: %w", o.Source, err)
 	}
+	if config.OnGPU {
+		return nil, fmt.Errorf("%s: its instance_group has KIND_GPU, but products in int8 are for CPUs", o.Source)
+	}
 	if config.Parameters["model_id"] == o.ID {
 		return nil, fmt.Errorf("id: %s is the public id of %s: the new entry needs its own", o.ID, o.Source)
 	}
@@ -116,6 +119,9 @@ func (o QuantizeOptions) write(source, dir string, config []byte) error {
 		if err := copyFile(filepath.Join(source, file.Name()), filepath.Join(dir, file.Name())); err != nil {
 			return err
 		}
+	}
+	if err := copyWarmup(source, dir); err != nil {
+		return err
 	}
 	card := fmt.Appendf(nil, quantizedCard,
 		o.Name, o.Source, o.ID, o.Now.UTC().Format(time.DateOnly), o.Source, version, sum, m.storage)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -71,6 +72,9 @@ func openSafetensors(f *folder) (s *safetensors, err error) {
 	for _, name := range names {
 		if err := s.open(f.path(name), name); err != nil {
 			s.close()
+			if index.Files != nil && errors.Is(err, fs.ErrNotExist) {
+				return nil, fmt.Errorf("%s: weight_map names %s, which the folder does not have", tensorsIndex, name)
+			}
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}

@@ -22,12 +22,12 @@ func (m *model) save(f *folder, dir string) error {
 	}
 	path := filepath.Join(dir, "model.onnx")
 	for _, name := range m.external {
-		if err := copyFile(filepath.Join(filepath.Dir(f.path(m.file)), name), filepath.Join(dir, name)); err != nil {
+		if err := copyFile(filepath.Join(filepath.Dir(m.path(f)), name), filepath.Join(dir, name)); err != nil {
 			return err
 		}
 	}
 	if m.unchanged {
-		return copyFile(f.path(m.file), path)
+		return copyFile(m.path(f), path)
 	}
 	size := 0
 	for _, t := range m.proto.Graph.Initializer {
@@ -43,6 +43,14 @@ func (m *model) save(f *folder, dir string) error {
 		return fmt.Errorf("model.onnx: %w", err)
 	}
 	return os.WriteFile(path, data, 0o644)
+}
+
+// path returns the path of the source.
+func (m *model) path(f *folder) string {
+	if m.dir != "" {
+		return filepath.Join(m.dir, m.file)
+	}
+	return f.path(m.file)
 }
 
 // externalize moves large tensors from the graph into a file. Offsets are multiples of 4,096 bytes, so that the file

@@ -30,6 +30,8 @@ type ModelConfig struct {
 	// Parameters are settings for the gateway and for the backend.
 	Parameters map[string]string
 	Decoupled  bool
+	// OnGPU says that the configuration demands a GPU (KIND_GPU).
+	OnGPU bool
 	// MaxQueueDelay is how long Triton delays a request to batch others with it, or nil without dynamic batching.
 	MaxQueueDelay *time.Duration
 
@@ -128,6 +130,7 @@ func ConfigFrom(m *pb.ModelConfig) *ModelConfig {
 	}
 	for _, group := range m.GetInstanceGroup() {
 		c.instances += int(group.Count) * max(1, len(group.Gpus)) // Count is per GPU.
+		c.OnGPU = c.OnGPU || group.Kind == pb.ModelInstanceGroup_KIND_GPU
 	}
 	wire, _ := proto.MarshalOptions{Deterministic: true}.Marshal(m)
 	c.wire = string(wire)

@@ -1,0 +1,179 @@
+"""`retort model import --python`: architectures that Retort cannot build are exported and served, and every entry is
+compared with the published code.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import requests
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import folders  # noqa: E402
+from servers import ROOT, Gateway, Triton  # noqa: E402
+from waiting import PATIENCE, wait_for  # noqa: E402
+
+PYTHON = Path(os.environ.get("RETORT_EXPORT_PYTHON", ROOT / ".venv-export/bin/python"))
+EXPORTED = ("electra", "albert", "deberta-v2")
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory) -> Path:
+    """Folders of published models, with expected.json."""
+    folder = tmp_path_factory.mktemp("published")
+    made = subprocess.run(
+        [PYTHON, Path(__file__).parent / "checkpoints.py", folder], capture_output=True, text=True, timeout=PATIENCE
+    )
+    assert made.returncode == 0, made.stderr
+    return folder
+
+
+def run_import(folder: Path, api: str, name: str, repository: Path, *more: object) -> subprocess.CompletedProcess:
+    command = [ROOT / "bin/retort", "model", "import", folder, "--api", api, "--id", f"tests/{name}", "--name", name]
+    return subprocess.run(
+        [*map(str, command), "--repository", str(repository), *map(str, more)],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+
+
+@pytest.fixture(scope="module")
+def gateway(published, tmp_path_factory):
+    repository = tmp_path_factory.mktemp("repository")
+    for family in EXPORTED:
+        for api in ("embedding", "ranking"):
+            done = run_import(published / f"{family}_{api}", api, f"{family}_{api}", repository, "--python", PYTHON)
+            assert done.returncode == 0, done.stderr
+            assert "equal to the published model" in done.stdout
+    with Triton(repository) as triton, Gateway(triton.url, repository) as running:
+        running.wait_ready("embedding", "ranking")
+        wait_for(
+            "all models are served",
+            lambda: len(requests.get(f"{running.url}/v1/models", timeout=PATIENCE).json()["data"]) == 2 * len(EXPORTED),
+            lambda: running.output() + triton.output(),
+        )
+        yield running
+
+
+@pytest.mark.parametrize("family", EXPORTED)
+def test_exported_vectors_equal_those_of_the_published_code(gateway, published, family):
+    expected = json.loads((published / "expected.json").read_text())[f"{family}_embedding"]
+    modes = ["query", "passage"] if len(expected) == 2 else [None]
+    for mode, vectors in zip(modes, expected, strict=True):
+        answer = requests.post(
+            f"{gateway.urls['embedding']}/v1/embeddings",
+            json={"model": f"tests/{family}_embedding", "input": folders.TEXTS, "truncate": "END"}
+            | ({"input_type": mode} if mode else {}),
+            timeout=PATIENCE,
+        )
+        assert answer.ok, answer.text
+        served = np.array([row["embedding"] for row in answer.json()["data"]])
+        np.testing.assert_allclose(served, vectors, rtol=0, atol=5e-5)
+
+
+@pytest.mark.parametrize("family", EXPORTED)
+def test_exported_logits_equal_those_of_the_published_code(gateway, published, family):
+    expected = json.loads((published / "expected.json").read_text())[f"{family}_ranking"]
+    body = {
+        "model": f"tests/{family}_ranking",
+        "query": {"text": folders.QUERY},
+        "passages": [{"text": text} for text in folders.TEXTS],
+        "truncate": "END",
+    }
+    answer = requests.post(f"{gateway.urls['ranking']}/v1/ranking", json=body, timeout=PATIENCE)
+    assert answer.ok, answer.text
+    logits = {row["index"]: row["logit"] for row in answer.json()["rankings"]}
+    np.testing.assert_allclose([logits[i] for i in range(len(expected))], expected, rtol=0, atol=1e-4)
+
+
+def change_tokenizer(folder: Path) -> None:
+    """tokenizer.json keeps the case of letters, the family's tokenizer does not."""
+    path = folder / "tokenizer_config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"do_lower_case": True}))
+
+
+def change_weights(folder: Path) -> None:
+    done = subprocess.run([PYTHON, "-c", CHANGE, folder], capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 0, done.stderr
+
+
+CHANGE = """
+import sys, safetensors.torch as st
+path = sys.argv[1] + "/model.safetensors"
+tensors = st.load_file(path)
+tensors["embeddings.word_embeddings.weight"] *= 1.1
+st.save_file(tensors, path, {"format": "pt"})
+"""
+
+
+@pytest.mark.parametrize("precision", ["fp32", "fp16", "int8"])
+def test_a_built_graph_equals_the_published_code(published, tmp_path, precision):
+    more = ("--python", PYTHON, "--precision", precision)
+    done = run_import(published / "bert_embedding", "embedding", "bert", tmp_path, *more)
+    assert done.returncode == 0, done.stderr
+    assert "equal to the published model for 14 rows" in done.stdout
+
+
+def test_another_tokenizer_is_refused_with_the_text(published, tmp_path):
+    folder = shutil.copytree(published / "bert_embedding", tmp_path / "bert")
+    change_tokenizer(folder)
+    repository = tmp_path / "repository"
+    done = run_import(folder, "embedding", "bert", repository, "--python", PYTHON)
+    assert done.returncode == 1
+    assert "input_ids differ at token" in done.stderr and "as a query" in done.stderr, done.stderr
+    assert list(repository.iterdir()) == []
+
+
+def test_other_weights_are_refused_with_the_text(published, tmp_path):
+    """The entry uses the ONNX graph of the folder, whose safetensors have changed since."""
+    folder = shutil.copytree(published / "electra_embedding", tmp_path / "electra")
+    first = run_import(folder, "embedding", "electra", tmp_path / "first", "--python", PYTHON)
+    assert first.returncode == 0, first.stderr
+    (folder / "onnx").mkdir()
+    shutil.copy(tmp_path / "first/electra/1/model.onnx", folder / "onnx/model.onnx")
+    change_weights(folder)
+    repository = tmp_path / "repository"
+    done = run_import(folder, "embedding", "electra", repository, "--python", PYTHON, "--weights", "onnx")
+    assert done.returncode == 1
+    assert "the output differs from that of the published code" in done.stderr and "text '" in done.stderr
+    assert list(repository.iterdir()) == []
+
+
+def test_code_of_the_folder_runs_only_if_trusted(published, tmp_path):
+    folder = shutil.copytree(published / "electra_embedding", tmp_path / "custom")
+    path = folder / "config.json"
+    changed = {"model_type": "custom", "auto_map": {"AutoConfig": "code.Config", "AutoModel": "code.Model"}}
+    path.write_text(json.dumps(json.loads(path.read_text()) | changed))
+    (folder / "code.py").write_text(CODE.format(marker=str(tmp_path / "ran")))
+    more = ("--python", PYTHON)
+    done = run_import(folder, "embedding", "custom", tmp_path / "repository", *more)
+    assert done.returncode == 1 and "config.json: auto_map" in done.stderr, done.stderr
+    assert not (tmp_path / "ran").exists()
+    done = run_import(folder, "embedding", "custom", tmp_path / "repository", *more, "--trust-remote-code")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "ran").exists()
+
+
+CODE = """
+import pathlib
+from transformers import ElectraConfig, ElectraModel
+pathlib.Path({marker!r}).write_text("")
+class Config(ElectraConfig):
+    model_type = "custom"
+class Model(ElectraModel):
+    config_class = Config
+"""
+
+
+def test_without_python_the_message_names_it(published, tmp_path):
+    done = run_import(published / "electra_embedding", "embedding", "electra", tmp_path / "repository")
+    assert done.returncode == 1
+    assert 'config.json: model_type "electra"' in done.stderr and "--python" in done.stderr, done.stderr
