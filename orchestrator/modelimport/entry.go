@@ -99,6 +99,9 @@ func (e *entry) parameters() []Parameter {
 			Parameter{"pooling", r.pooling},
 		)
 	}
+	if r.pairTemplate != "" {
+		parameters = append(parameters, Parameter{"pair_template", r.pairTemplate})
+	}
 	if e.model.tensors != nil { // the graph was built here: see cells
 		parameters = append(parameters, Parameter{"padding_cost", paddingCost})
 	}

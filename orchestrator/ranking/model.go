@@ -37,13 +37,22 @@ type Pairs struct {
 const outputLogits = "logits"
 
 // tritonModel is a Model served by Triton.
-type tritonModel struct{ *encoder.Encoder }
+type tritonModel struct {
+	*encoder.Encoder
+	template *pairTemplate // nil for models that read a pair as two texts
+}
 
 // Opener returns a function that opens the ranker of an entry of the model repository.
 func Opener(client *triton.Client, options batching.Options) func(*triton.Model) (Model, error) {
 	return func(model *triton.Model) (Model, error) {
 		entry := model.Read()
-		m := &tritonModel{encoder.Open(client, entry, outputLogits, options)}
+		m := &tritonModel{Encoder: encoder.Open(client, entry, outputLogits, options)}
+		if text := entry.Text("pair_template", ""); text != "" && m.Tokenizer != nil {
+			var err error
+			if m.template, err = parseTemplate(text, m.Tokenizer); err != nil {
+				entry.Check(fmt.Errorf("parameter pair_template: %w", err))
+			}
+		}
 		if m.Width > 1 {
 			entry.Check(fmt.Errorf("output %s has %d numbers per pair, not 1", outputLogits, m.Width))
 		}
@@ -70,6 +79,14 @@ func (m *tritonModel) Score(ctx context.Context, p Pairs) ([]float32, int, error
 		logits[i] = row[0]
 	}
 	return logits, tokens, nil
+}
+
+// EncodePair tokenizes a query and a passage.
+func (m *tritonModel) EncodePair(query, passage string, o tokenizers.Options) (*tokenizers.Encoding, error) {
+	if m.template != nil {
+		return m.template.encode(m.Encoder, query, passage, o)
+	}
+	return m.Encoder.EncodePair(query, passage, o)
 }
 
 func (m *tritonModel) tokenizerOptions(p Pairs) tokenizers.Options {
