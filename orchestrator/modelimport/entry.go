@@ -25,7 +25,12 @@ func (e *entry) write(dir string) error {
 	if err := e.model.save(e.folder, filepath.Join(dir, "1")); err != nil {
 		return err
 	}
-	tokenizer, err := e.folder.tokenizer()
+	changes, notes, err := e.folder.tokenizerChanges()
+	if err != nil {
+		return err
+	}
+	e.recipe.notes = append(e.recipe.notes, notes...)
+	tokenizer, err := e.folder.tokenizer(changes)
 	if err != nil {
 		return fmt.Errorf("tokenizer.json: %w", err)
 	}
