@@ -60,7 +60,7 @@ class Decoder:
 
     def logit(self, passage: str) -> float:
         """The logit of folders.QUERY and a passage."""
-        _, ids = folders.encode_pair(self.tokenizer, self.family, passage)
+        ids, _ = folders.encode_pair(self.tokenizer, self.family, passage)
         with torch.no_grad():
             if self.family == "llama_bidirectional":  # LlamaBidirectionalForSequenceClassification
                 pooled = self.model.model(**self.inputs(ids)).last_hidden_state.mean(1)

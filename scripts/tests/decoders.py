@@ -16,7 +16,7 @@ QWEN_TEMPLATE = (
 )
 
 # family -> model type, tokenizer of embedding and of ranking, vocabulary of both, padding, pooling, prompts,
-# members of config.json, and the template of pairs. The last tokens of vocabularies are unused but for qwen3's yes.
+# members of config.json, and the template of pairs.
 FAMILIES: dict[str, dict[str, Any]] = {
     "qwen2": {
         "type": "qwen2",
@@ -129,12 +129,25 @@ FAMILIES: dict[str, dict[str, Any]] = {
 }
 CLASSES = {"qwen2": "Qwen2", "qwen3": "Qwen3", "gemma3_text": "Gemma3Text", "mistral": "Mistral", "llama": "Llama"}
 VOCABULARY = 2504  # rows of the word table
-YES = 2503  # token of qwen3's ranker
 
 
 def tokenizer(family: str, api: str) -> str:
     """The name of the folder in tokenizers/testdata."""
     return FAMILIES[family]["tokenizers"][api == "ranking"]
+
+
+def rename_last_token(model: dict[str, Any], name: str) -> None:
+    """Gives the last token of a BPE vocabulary another name. No merge makes it then."""
+    token = max(model["vocab"], key=model["vocab"].get)
+    model["vocab"][name] = model["vocab"].pop(token)
+    pairs = [pair.split(" ") if isinstance(pair, str) else pair for pair in model["merges"]]
+    model["merges"] = [pair for pair in pairs if token not in (*pair, "".join(pair))]
+
+
+def template_options(family: str, api: str) -> list[str]:
+    """The options of `retort model import` for a ranker whose template is not the default of its model type."""
+    known = FAMILIES.get(family, {}).get("template") == PLAIN_TEMPLATE
+    return ["--pair-template", PLAIN_TEMPLATE] if known and api == "ranking" else []
 
 
 def is_causal_lm(family: str, api: str) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 import decoders
 import numpy as np
 
-from tokenizers import Encoding, Tokenizer
+from tokenizers import Tokenizer
 
 # Sentence Transformers' modules after the encoder (of the family roberta), by the name of their test.
 MODULES: dict[str, dict[str, Any]] = {
@@ -251,7 +251,7 @@ def make(folder: Path, family: str, api: str, recipe: dict[str, Any] | None = No
     if family == "mpnet":
         use_fairseq_tokens(described)
     if family in decoders.FAMILIES and decoders.is_causal_lm(family, api):
-        described["model"]["vocab"]["yes"] = decoders.YES
+        decoders.rename_last_token(described["model"], "yes")
     described["truncation"] = {
         "max_length": 5,
         "strategy": "LongestFirst",
@@ -271,17 +271,18 @@ def make(folder: Path, family: str, api: str, recipe: dict[str, Any] | None = No
     return folder
 
 
-def encode_pair(tokenizer: Tokenizer, family: str, passage: str) -> tuple[Encoding | None, list[int]]:
-    """The encoding of QUERY and a passage with at most LONGEST tokens, and its ids. Decoders have no encoding."""
+def encode_pair(tokenizer: Tokenizer, family: str, passage: str) -> tuple[list[int], list[int]]:
+    """The ids and the token types of QUERY and a passage with at most LONGEST tokens."""
     if family not in decoders.FAMILIES:
         tokenizer.enable_truncation(LONGEST)
         row = tokenizer.encode(QUERY, passage)
-        return row, row.ids
+        return row.ids, row.type_ids
     head, end = decoders.pair(family, QUERY, passage)
     tokenizer.no_truncation()
     last = tokenizer.encode(end, add_special_tokens=False).ids
     tokenizer.enable_truncation(LONGEST - len(last))
-    return None, tokenizer.encode(head).ids + last
+    ids = tokenizer.encode(head).ids + last
+    return ids, [0] * len(ids)
 
 
 def write_modules(folder: Path, recipe: dict[str, Any]) -> None:
