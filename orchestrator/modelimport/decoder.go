@@ -45,6 +45,7 @@ type decoderConfig struct {
 	QueryScalar       float64 `json:"query_pre_attn_scalar"`
 	UseBidirectional  bool    `json:"use_bidirectional_attention"`
 	Causal            *bool   `json:"is_causal"`
+	Tied              bool    `json:"tie_word_embeddings"` // the rows of lm_head are those of the word table
 	ClassifierPool    string  `json:"pooling"`
 	ClassifierDivisor float64 `json:"temperature"`
 }
@@ -130,6 +131,9 @@ func (f *folder) isBidirectional() bool {
 	return f.family().decoder.bidirectional || f.UseBidirectional || (f.Causal != nil && !*f.Causal)
 }
 
+// maxHeads bounds the number of heads and their size, whose product must not overflow.
+const maxHeads = 1 << 20
+
 // checkDecoder refuses a config.json that decoderStates does not support.
 func (f *folder) checkDecoder() error {
 	c := &f.modelConfig
@@ -144,6 +148,9 @@ func (f *folder) checkDecoder() error {
 	case c.HeadDim < 0 || c.headSize() == 0 || (c.HeadDim == 0 && c.HiddenSize%c.Heads != 0):
 		return fmt.Errorf("config.json: head_dim %d, or hidden_size %d / num_attention_heads %d, must be positive "+
 			"and whole", c.HeadDim, c.HiddenSize, c.Heads)
+	case c.Heads > maxHeads || c.headSize() > maxHeads:
+		return fmt.Errorf("config.json: num_attention_heads %d and head_dim %d must be at most %d",
+			c.Heads, c.headSize(), maxHeads)
 	case c.headSize()%2 != 0:
 		return fmt.Errorf("config.json: heads have the odd size %d, which rotary embeddings do not have", c.headSize())
 	case c.NormEps <= 0:
@@ -284,7 +291,7 @@ func (n *network) decoderStates() string {
 		x = n.op("Mul", x, n.float32Scalar(float32(math.Sqrt(float64(c.HiddenSize)))))
 	}
 	mask := n.cast(n.reshape(n.mask, 0, 1, 1, -1), onnxFloat)
-	n.bias = n.op("Mul", n.op("Sub", mask, n.float32Scalar(1)), n.float32Scalar(1e4))
+	n.bias = n.op("Mul", n.op("Sub", mask, n.float32Scalar(1)), n.float32Scalar(-hiddenScore))
 	n.bias = n.op("Add", n.bias, n.decoderMask(math.MaxInt32))
 	for i := range c.Layers {
 		if x = n.decoderLayer(x, i); n.err != nil {
@@ -294,7 +301,11 @@ func (n *network) decoderStates() string {
 	return n.pad(n.rmsNorm(x, n.prefix+n.family.finalNorm, c.HiddenSize))
 }
 
-// decoderMask returns -1e4 for each pair of a query and a key that it does not see: a key after it, unless attention is
+// hiddenScore is added to the scores of keys that a query does not see. The biases of keys in Qwen2 give scores of
+// thousands, so it is the lowest number in 16 bits and not the -1e4 of encoders.
+const hiddenScore = -maxFloat16
+
+// decoderMask returns hiddenScore for each pair of a query and a key that it does not see: a key after it, unless attention is
 // bidirectional, or at a distance of at least window. [1, 1, queries, keys]
 func (n *network) decoderMask(window int) string {
 	queries := n.reshape(n.cells.positions, 1, 1, -1, 1)
@@ -308,7 +319,7 @@ func (n *network) decoderMask(window int) string {
 		far := n.op("Less", n.int64Scalar(int64(window)-1), distance)
 		hidden = n.op("Or", later, far)
 	}
-	return n.op("Mul", n.cast(hidden, onnxFloat), n.float32Scalar(-1e4))
+	return n.op("Mul", n.cast(hidden, onnxFloat), n.float32Scalar(hiddenScore))
 }
 
 // window returns how near a key of a local layer must be to a query, in tokens: at a smaller distance.
@@ -363,6 +374,9 @@ func (n *network) decoderAttention(x, prefix string, layer int) string {
 	query := project(names.query, names.queryNorm, heads)
 	key := project(names.key, names.keyNorm, groups)
 	value := project(names.value, "", groups)
+	if n.err != nil { // head_dim may be any number
+		return ""
+	}
 	r := n.rotationOf(c.ropeOf(layer).frequencies(size))
 	query = n.rotate(query, r)
 	key = n.rotate(key, r)
@@ -413,8 +427,8 @@ func (n *network) decoderLogit(states string) string {
 		return ""
 	}
 	table := "lm_head.weight"
-	if _, ok := n.source.tensors[table]; !ok {
-		table = n.prefix + n.family.wordTable // tie_word_embeddings
+	if _, ok := n.source.tensors[table]; !ok || n.folder.Tied {
+		table = n.prefix + n.family.wordTable
 	}
 	yes, no, err := n.folder.yesNo()
 	if err != nil {

@@ -33,6 +33,9 @@ func readRecipe(f *folder, o Options) (*recipe, error) {
 	if o.API == apiRanking {
 		return r, r.readTemplate(f, o)
 	}
+	if o.PairTemplate != nil {
+		return nil, fmt.Errorf("pair-template %q: only models of %s have one", *o.PairTemplate, apiRanking)
+	}
 	return r, errors.Join(r.readModules(f, o), r.readPrompts(f, o))
 }
 

@@ -20,9 +20,9 @@ func newTinyLlama(modelType, api string) *tiny {
 		"vocab_size":              8,
 		"hidden_size":             4,
 		"num_hidden_layers":       1,
-		"num_attention_heads":     4,
-		"num_key_value_heads":     2,
-		"head_dim":                2,
+		"num_attention_heads":     2,
+		"num_key_value_heads":     1,
+		"head_dim":                4,
 		"intermediate_size":       8,
 		"hidden_act":              "silu",
 		"rms_norm_eps":            1e-6,
@@ -56,8 +56,8 @@ func newTinyLlama(modelType, api string) *tiny {
 		f.tensors[layer+"post_feedforward_layernorm.weight"] = []int64{4}
 	}
 	if modelType == "qwen3" || modelType == "gemma3_text" {
-		f.tensors[layer+"self_attn.q_norm.weight"] = []int64{2}
-		f.tensors[layer+"self_attn.k_norm.weight"] = []int64{2}
+		f.tensors[layer+"self_attn.q_norm.weight"] = []int64{4}
+		f.tensors[layer+"self_attn.k_norm.weight"] = []int64{4}
 	}
 	if api == apiRanking {
 		for _, name := range slices.Collect(maps.Keys(f.tensors)) {

@@ -3,6 +3,7 @@ package ranking
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"retort/orchestrator/encoder"
 	"retort/orchestrator/triton"
@@ -48,8 +49,7 @@ func Opener(client *triton.Client, options batching.Options) func(*triton.Model)
 		entry := model.Read()
 		m := &tritonModel{Encoder: encoder.Open(client, entry, outputLogits, options)}
 		if text := entry.Text("pair_template", ""); text != "" && m.Tokenizer != nil {
-			var err error
-			if m.template, err = parseTemplate(text, m.Tokenizer); err != nil {
+			if err := m.useTemplate(text); err != nil {
 				entry.Check(fmt.Errorf("parameter pair_template: %w", err))
 			}
 		}
@@ -58,6 +58,24 @@ func Opener(client *triton.Client, options batching.Options) func(*triton.Model)
 		}
 		return m, entry.Done()
 	}
+}
+
+// useTemplate sets the template, which must leave room for a query and a passage.
+func (m *tritonModel) useTemplate(text string) error {
+	template, err := parseTemplate(text, m.Tokenizer)
+	if err != nil {
+		return err
+	}
+	row, err := template.encode(m.Encoder, "", "", tokenizers.Options{MaxLength: math.MaxInt32})
+	if err != nil {
+		return err
+	}
+	if len(row.IDs)+2 > m.MaxTokens {
+		return fmt.Errorf("its own text has %d tokens, which leaves no room for a query and a passage in max_model_len %d",
+			len(row.IDs), m.MaxTokens)
+	}
+	m.template = template
+	return nil
 }
 
 func (m *tritonModel) ID() string { return m.Encoder.ID }
