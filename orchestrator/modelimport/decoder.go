@@ -73,8 +73,9 @@ var (
 )
 
 // qwenPairTemplate is the prompt of the model card of Qwen3-Reranker, with its default instruction.
-const qwenPairTemplate = "<|im_start|>system\nJudge whether the Document meets the requirements based on the Query and " +
-	"the Instruct provided. Note that the answer can only be \"yes\" or \"no\".<|im_end|>\n<|im_start|>user\n" +
+const qwenPairTemplate = "<|im_start|>system\n" +
+	"Judge whether the Document meets the requirements based on the Query and the Instruct provided. " +
+	"Note that the answer can only be \"yes\" or \"no\".<|im_end|>\n<|im_start|>user\n" +
 	"<Instruct>: Given a web search query, retrieve relevant passages that answer the query\n" +
 	"<Query>: {query}\n<Document>: {passage}<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n"
 
@@ -305,8 +306,8 @@ func (n *network) decoderStates() string {
 // thousands, so it is the lowest number in 16 bits and not the -1e4 of encoders.
 const hiddenScore = -maxFloat16
 
-// decoderMask returns hiddenScore for each pair of a query and a key that it does not see: a key after it, unless attention is
-// bidirectional, or at a distance of at least window. [1, 1, queries, keys]
+// decoderMask returns hiddenScore for each pair of a query and a key that it does not see: a key after it, unless
+// attention is bidirectional, or at a distance of at least window. [1, 1, queries, keys]
 func (n *network) decoderMask(window int) string {
 	queries := n.reshape(n.cells.positions, 1, 1, -1, 1)
 	keys := n.reshape(n.cells.positions, 1, 1, 1, -1)
@@ -322,7 +323,7 @@ func (n *network) decoderMask(window int) string {
 	return n.op("Mul", n.cast(hidden, onnxFloat), n.float32Scalar(hiddenScore))
 }
 
-// window returns how near a key of a local layer must be to a query, in tokens: at a smaller distance.
+// decoderWindow returns the window of local layers, in tokens: a query sees the keys at a smaller distance.
 func (f *folder) decoderWindow() int {
 	if f.family().decoder.gemma && f.UseBidirectional { // Gemma3TextConfig of transformers
 		return *f.SlidingWindow/2 + 1
@@ -407,8 +408,8 @@ func (n *network) decoderBias(layer int) string {
 }
 
 // decoderLogit returns the logit of a ranker: a projection of the pooled states (score.weight), or, for a causal
-// language model, the logit of the token yes less that of no after the last token. The softmax of the two is then the
-// sigmoid of their difference.
+// language model, logit(yes) - logit(no) after the last token. The softmax of the two, which the published code returns,
+// is the sigmoid of their difference.
 func (n *network) decoderLogit(states string) string {
 	size := n.folder.HiddenSize
 	if n.err != nil {
@@ -416,7 +417,8 @@ func (n *network) decoderLogit(states string) string {
 	}
 	if t, ok := n.source.tensors["score.weight"]; ok {
 		if len(t.Shape) == 2 && t.Shape[0] != 1 {
-			n.err = fmt.Errorf("%s: tensor score.weight has %d labels, but a ranker returns one logit", t.name, t.Shape[0])
+			n.err = fmt.Errorf("%s: tensor score.weight has %d labels, but a ranker returns one logit",
+				t.name, t.Shape[0])
 			return ""
 		}
 		logit := n.product(n.reshape(n.poolRanker(states), 0, -1), "score", size, 1, 0, 1)

@@ -41,11 +41,13 @@ func TestDecodersRefuse(t *testing.T) {
 		change         func(*tiny, *Options)
 		want           string
 	}{
-		"yarn":            {"qwen3", "", scaled(object{"rope_type": "yarn", "factor": 4}), `rope_type "yarn"`},
-		"dynamic":         {"llama", "", scaled(object{"type": "dynamic", "factor": 4}), `rope_type "dynamic"`},
-		"no factor":       {"llama", "", scaled(without("factor")), "factor 0 must be at least 1"},
-		"no low factor":   {"llama", "", scaled(without("low_freq_factor")), "low_freq_factor 0"},
-		"no old length":   {"llama", "", scaled(without("original_max_position_embeddings")), "original_max_position_embeddings 0"},
+		"yarn":          {"qwen3", "", scaled(object{"rope_type": "yarn", "factor": 4}), `rope_type "yarn"`},
+		"dynamic":       {"llama", "", scaled(object{"type": "dynamic", "factor": 4}), `rope_type "dynamic"`},
+		"no factor":     {"llama", "", scaled(without("factor")), "factor 0 must be at least 1"},
+		"no low factor": {"llama", "", scaled(without("low_freq_factor")), "low_freq_factor 0"},
+		"no old length": {
+			"llama", "", scaled(without("original_max_position_embeddings")), "original_max_position_embeddings 0",
+		},
 		"base 0":          {"llama", "", config("rope_theta", 0), "config.json: rope_theta 0 must be positive"},
 		"half rotary":     {"llama", "", config("partial_rotary_factor", 0.5), "config.json: partial_rotary_factor 0.5"},
 		"groups":          {"llama", "", config("num_key_value_heads", 3), "is not a multiple of num_key_value_heads 3"},
@@ -66,7 +68,9 @@ func TestDecodersRefuse(t *testing.T) {
 		"no scalar":   {"gemma3_text", "", config("query_pre_attn_scalar", 0), "config.json: query_pre_attn_scalar 0"},
 		"no window":   {"gemma3_text", "", config("sliding_window", 0), "config.json: sliding_window must be positive"},
 		"no pattern":  {"gemma3_text", "", config("sliding_window_pattern", 0), "sliding_window_pattern 0"},
-		"layer types": {"gemma3_text", "", config("layer_types", []string{"chunked_attention"}), `layer_types "chunked_attention"`},
+		"layer types": {
+			"gemma3_text", "", config("layer_types", []string{"chunked_attention"}), `layer_types "chunked_attention"`,
+		},
 		"layers' count": {
 			"qwen3", "", config("layer_types", []string{fullAttention, fullAttention}), "layer_types has 2 layers",
 		},
@@ -213,19 +217,25 @@ func TestDecoderKeys(t *testing.T) {
 	}{
 		"is_causal":               {"qwen2", object{"is_causal": false}, false},
 		"window that is not used": {"qwen2", object{"sliding_window": 3, "use_sliding_window": false}, true},
-		"window":                  {"qwen2", object{"sliding_window": 3, "use_sliding_window": true, "max_window_layers": 0}, false},
-		"window of later layers":  {"qwen2", object{"sliding_window": 3, "use_sliding_window": true, "max_window_layers": 1}, true},
-		"window of Mistral":       {"mistral", object{"sliding_window": 3}, false},
-		"no window of Mistral":    {"mistral", object{"sliding_window": nil}, true},
-		"base":                    {"llama", object{"rope_theta": 500000}, false},
-		"base in rope_parameters": {"llama", object{"rope_parameters": object{"rope_type": "default", "rope_theta": 500000}}, false},
-		"local base":              {"gemma3_text", object{"rope_local_base_freq": 9}, false},
-		"base of global layers":   {"gemma3_text", object{"rope_theta": 9}, true},
-		"scalar":                  {"gemma3_text", object{"query_pre_attn_scalar": 3}, false},
-		"bidirectional":           {"gemma3_text", object{"use_bidirectional_attention": true}, false},
-		"scaling":                 {"llama", object{"rope_scaling": object{"type": "linear", "factor": 2}}, false},
-		"no scaling":              {"llama", object{"rope_scaling": nil}, true},
-		"eps":                     {"llama", object{"rms_norm_eps": 1e-5}, false},
+		"window": {
+			"qwen2", object{"sliding_window": 3, "use_sliding_window": true, "max_window_layers": 0}, false,
+		},
+		"window of later layers": {
+			"qwen2", object{"sliding_window": 3, "use_sliding_window": true, "max_window_layers": 1}, true,
+		},
+		"window of Mistral":    {"mistral", object{"sliding_window": 3}, false},
+		"no window of Mistral": {"mistral", object{"sliding_window": nil}, true},
+		"base":                 {"llama", object{"rope_theta": 500000}, false},
+		"base in rope_parameters": {
+			"llama", object{"rope_parameters": object{"rope_type": "default", "rope_theta": 500000}}, false,
+		},
+		"local base":            {"gemma3_text", object{"rope_local_base_freq": 9}, false},
+		"base of global layers": {"gemma3_text", object{"rope_theta": 9}, true},
+		"scalar":                {"gemma3_text", object{"query_pre_attn_scalar": 3}, false},
+		"bidirectional":         {"gemma3_text", object{"use_bidirectional_attention": true}, false},
+		"scaling":               {"llama", object{"rope_scaling": object{"type": "linear", "factor": 2}}, false},
+		"no scaling":            {"llama", object{"rope_scaling": nil}, true},
+		"eps":                   {"llama", object{"rms_norm_eps": 1e-5}, false},
 	} {
 		changed := graph(c.modelType, func(f *tiny) {
 			for key, value := range c.set {

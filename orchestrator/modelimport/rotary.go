@@ -41,7 +41,9 @@ func (f *folder) checkRope() error {
 }
 
 // baseKeys are the keys of bases of rotary embeddings.
-var baseKeys = []string{"rope_theta", "rotary_emb_base", "global_rope_theta", "local_rope_theta", "rope_local_base_freq"}
+var baseKeys = []string{
+	"rope_theta", "rotary_emb_base", "global_rope_theta", "local_rope_theta", "rope_local_base_freq",
+}
 
 // checkBases refuses bases that are given but not positive. where says what has the settings.
 func checkBases(where string, settings map[string]any) error {

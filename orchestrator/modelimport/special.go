@@ -44,7 +44,8 @@ func (f *folder) tokenizerChanges() (changes map[string]any, notes []string, err
 	return changes, notes, err
 }
 
-// tokensOfTable returns the added tokens of tokenizer.json that are rows of the word table, and the names of the others.
+// tokensOfTable returns the added tokens of tokenizer.json that are rows of the word table, and the names of the
+// others.
 func (f *folder) tokensOfTable() (kept []json.RawMessage, dropped []string, err error) {
 	var file struct {
 		Tokens []json.RawMessage `json:"added_tokens"`

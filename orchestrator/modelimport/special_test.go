@@ -100,12 +100,15 @@ func TestEndsOfTexts(t *testing.T) {
 		text      []int32 // of "a"
 		pair      []int32 // of "a" and "retort"
 	}{
-		"no flags":        {begin, object{}, []int32{2, 4}, []int32{4, 5}},
-		"not removed":     {begin, object{"add_bos_token": false, "add_eos_token": false}, []int32{2, 4}, []int32{4, 5}},
-		"end":             {begin, object{"add_eos_token": true}, []int32{2, 4, 3}, []int32{2, 4, 3, 2, 5, 3}},
-		"no processor":    {"null", object{"add_eos_token": true}, []int32{4, 3}, []int32{4, 3, 5, 3}},
-		"begin":           {"null", object{"add_bos_token": true}, []int32{2, 4}, []int32{2, 4, 2, 5}},
-		"both":            {"null", object{"add_bos_token": true, "add_eos_token": true}, []int32{2, 4, 3}, []int32{2, 4, 3, 2, 5, 3}},
+		"no flags":     {begin, object{}, []int32{2, 4}, []int32{4, 5}},
+		"not removed":  {begin, object{"add_bos_token": false, "add_eos_token": false}, []int32{2, 4}, []int32{4, 5}},
+		"end":          {begin, object{"add_eos_token": true}, []int32{2, 4, 3}, []int32{2, 4, 3, 2, 5, 3}},
+		"no processor": {"null", object{"add_eos_token": true}, []int32{4, 3}, []int32{4, 3, 5, 3}},
+		"begin":        {"null", object{"add_bos_token": true}, []int32{2, 4}, []int32{2, 4, 2, 5}},
+		"both": {
+			"null", object{"add_bos_token": true, "add_eos_token": true},
+			[]int32{2, 4, 3}, []int32{2, 4, 3, 2, 5, 3},
+		},
 		"present already": {begin, object{"add_bos_token": true}, []int32{2, 4}, []int32{4, 5}},
 	} {
 		f := newTinyLlama("mistral", apiEmbedding)

@@ -16,8 +16,8 @@ import (
 	"retort/tokenizers"
 )
 
-// tokenizer returns the folder's tokenizer.json without truncation and padding, and with the given new members. Truncation
-// and padding record how the author last called the library; the gateway sets lengths itself.
+// tokenizer returns the folder's tokenizer.json with the given new members, and without truncation and padding. These
+// two record how the author last called the library; the gateway sets lengths itself.
 func (f *folder) tokenizer(changes map[string]any) ([]byte, error) {
 	data, err := os.ReadFile(f.path("tokenizer.json"))
 	if err != nil {
