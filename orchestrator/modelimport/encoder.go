@@ -18,9 +18,9 @@ type network struct {
 
 	ids, mask       string // inputs
 	cells           cells
-	bias            string               // added to attention scores
-	cachedLocalBias string               // see localBias
-	rotations       map[float64]rotation // by frequency base
+	bias            string              // added to attention scores
+	cachedLocalBias string              // see localBias
+	rotations       map[string]rotation // by frequencies
 }
 
 // cells are the indices that unpad and pad use. Linear maps, nearly all of the work, are computed only for cells with a
@@ -134,9 +134,9 @@ func (n *network) findCells() {
 	n.cells.tokenIndex = n.op("Reshape", n.op("Sub", count, n.int64Scalar(1)), shape)
 }
 
-// unpad selects the states of the cells with a token: [cells with a token, hidden].
-func (n *network) unpad(x string) string {
-	return n.gather(n.reshape(x, -1, int64(n.folder.HiddenSize)), n.cells.tokens, 0)
+// unpad selects the states of the cells with a token: [cells with a token, width].
+func (n *network) unpad(x string, width int) string {
+	return n.gather(n.reshape(x, -1, int64(width)), n.cells.tokens, 0)
 }
 
 // pad is the inverse of unpad: [batch, tokens, hidden].
@@ -144,8 +144,11 @@ func (n *network) pad(x string) string { return n.gather(x, n.cells.tokenIndex, 
 
 // states returns the token states of the last layer.
 func (n *network) states() string {
+	if n.family.decoder != nil {
+		return n.decoderStates()
+	}
 	n.findCells()
-	x := n.unpad(n.embeddings())
+	x := n.unpad(n.embeddings(), n.folder.HiddenSize)
 	if n.err != nil { // the sizes of config.json are not those of the tensors
 		return ""
 	}
@@ -283,7 +286,7 @@ func (n *network) attention(x, prefix string, layer int) string {
 	scores := n.op("Add", n.op("MatMul", query, n.transpose(key, 0, 2, 3, 1)), bias)
 	weights := n.node("Softmax", []string{scores}, intAttribute("axis", -1))
 	mixed := n.op("MatMul", weights, n.transpose(value, 0, 2, 1, 3))
-	return n.unpad(n.transpose(mixed, 0, 2, 1, 3))
+	return n.unpad(n.transpose(mixed, 0, 2, 1, 3), size)
 }
 
 // activations are the supported values of hidden_act.

@@ -28,7 +28,12 @@ func (e *entry) write(dir string) error {
 	if err := e.writeWarmup(dir); err != nil {
 		return err
 	}
-	tokenizer, err := e.folder.tokenizer()
+	changes, notes, err := e.folder.tokenizerChanges()
+	if err != nil {
+		return err
+	}
+	e.recipe.notes = append(e.recipe.notes, notes...)
+	tokenizer, err := e.folder.tokenizer(changes)
 	if err != nil {
 		return fmt.Errorf("tokenizer.json: %w", err)
 	}
@@ -106,6 +111,9 @@ func (e *entry) parameters() []Parameter {
 			Parameter{"dimensions", dimensions},
 			Parameter{"pooling", r.pooling},
 		)
+	}
+	if r.pairTemplate != "" {
+		parameters = append(parameters, Parameter{"pair_template", r.pairTemplate})
 	}
 	if e.model.tensors != nil { // the graph was built here: see cells
 		parameters = append(parameters, Parameter{"padding_cost", paddingCost})

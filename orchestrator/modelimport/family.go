@@ -25,6 +25,8 @@ type family struct {
 	// variant is a family with the same keys of config.json but other tensors, or nil: see variantOf.
 	variant *family
 
+	decoder *decoder // of a decoder-only architecture, else nil
+
 	wordTable     string // name of the tensor of word embeddings
 	embeddingNorm string // layer normalization of the embeddings
 	layerPrefix   string // of the names of a layer's tensors, before its number
@@ -56,7 +58,7 @@ type family struct {
 type layerNames struct {
 	query, key, value string // projections of attention
 	qkv               string // query, key and value in one tensor, instead
-	queryNorm         string // normalization of all heads' queries together; "" for none
+	queryNorm         string // normalization of all heads' queries together, in a decoder of each; "" for none
 	keyNorm           string
 	attentionOut      string // output projection of attention
 	attentionNorm     string
@@ -187,6 +189,13 @@ var families = map[string]*family{
 	"modernbert":  modernBERT,
 	"new":         gte,
 	"gte":         gte,
+
+	"qwen2":         qwen2,
+	"qwen3":         qwen3,
+	"gemma3_text":   gemma3,
+	"mistral":       mistral,
+	"llama":         llama,
+	"llama_bidirec": llamaBidirectional,
 }
 
 // family returns the family of model_type. Other types, whose ONNX graph can be imported, have the keys of BERT.

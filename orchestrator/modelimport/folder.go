@@ -40,6 +40,7 @@ type modelConfig struct {
 	RotaryBase float64        `json:"rotary_emb_base"`
 	ntkFactor  float64        // see readNTK
 	modernConfig
+	decoderConfig `json:"-"` // read only for decoders
 
 	PositionType   string            `json:"position_embedding_type"`
 	IsDecoder      bool              `json:"is_decoder"`
@@ -49,7 +50,7 @@ type modelConfig struct {
 
 // openFolder reads config.json.
 func openFolder(dir string) (*folder, error) {
-	f := &folder{dir: dir, modelConfig: modelConfig{modernConfig: modernDefaults()}}
+	f := &folder{dir: dir, modelConfig: modelConfig{modernConfig: modernDefaults(), decoderConfig: decoderDefaults}}
 	ok, err := f.readJSON("config.json", &f.modelConfig)
 	if err != nil {
 		return nil, err
@@ -62,6 +63,11 @@ func openFolder(dir string) (*folder, error) {
 	}
 	if err := f.applyAliases(); err != nil {
 		return nil, err
+	}
+	if f.family().decoder != nil {
+		if _, err := f.readJSON("config.json", &f.decoderConfig); err != nil {
+			return nil, err
+		}
 	}
 	if !f.has("tokenizer.json") {
 		return nil, fmt.Errorf("%s has no tokenizer.json: save the model's fast tokenizer there "+
@@ -110,6 +116,9 @@ func (f *folder) readJSON(name string, v any) (ok bool, err error) {
 func (f *folder) checkEncoder() error {
 	if err := f.checkFamily(); err != nil {
 		return err
+	}
+	if f.family().decoder != nil {
+		return f.checkDecoder()
 	}
 	c := &f.modelConfig
 	switch {

@@ -42,8 +42,10 @@ func buildGraph(f *folder, r *recipe, tensors *safetensors, o Options) (*onnxpb.
 	n.ids = n.input(inputIDs)
 	n.mask = n.input(inputMask)
 	if o.API == apiRanking {
-		if err := checkClassifier(tensors, f.Architectures); err != nil {
-			return nil, err
+		if n.family.decoder == nil {
+			if err := checkClassifier(tensors, f.Architectures); err != nil {
+				return nil, err
+			}
 		}
 		n.output(n.family.classify(n, n.states()), outputLogits, 1)
 	} else {

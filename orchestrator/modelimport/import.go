@@ -47,6 +47,7 @@ type Options struct {
 	Normalize       *bool   `negatable:"" env:"-" help:"Divide vectors by their L2 norm; by default as modules.json says, and yes without one."`
 	QueryPrefix     *string `placeholder:"TEXT" env:"-" help:"Text to put before queries; by default the query prompt in config_sentence_transformers.json."`
 	PassagePrefix   *string `placeholder:"TEXT" env:"-" help:"Text to put before passages; by default the passage or document prompt in the same file."`
+	PairTemplate    *string `placeholder:"TEXT" env:"-" help:"Text of a pair for rankers made of language models, with {query} and {passage}; by default that of the published rankers of the family."`
 	LeastDimensions int     `placeholder:"N" env:"-" help:"Fewest dimensions that clients may request, for a Matryoshka model, whose vectors can be shortened."`
 
 	PythonOptions `embed:""`

@@ -17,6 +17,7 @@ type recipe struct {
 	maxLength                  int    // of a row, in tokens
 	queryPrefix, passagePrefix string // put before the texts of the two modes
 	twoModes                   bool
+	pairTemplate               string   // of a ranker that reads a pair as one text, else ""
 	notes                      []string // for Result
 }
 
@@ -30,9 +31,28 @@ func readRecipe(f *folder, o Options) (*recipe, error) {
 		return nil, err
 	}
 	if o.API == apiRanking {
-		return r, nil
+		return r, r.readTemplate(f, o)
+	}
+	if o.PairTemplate != nil {
+		return nil, fmt.Errorf("pair-template %q: only models of %s have one", *o.PairTemplate, apiRanking)
 	}
 	return r, errors.Join(r.readModules(f, o), r.readPrompts(f, o))
+}
+
+// readTemplate sets pairTemplate.
+func (r *recipe) readTemplate(f *folder, o Options) error {
+	d := f.family().decoder
+	if d != nil {
+		r.pairTemplate = d.pairTemplate
+	}
+	if o.PairTemplate != nil {
+		r.pairTemplate = *o.PairTemplate
+	}
+	if d != nil && r.pairTemplate == "" {
+		return fmt.Errorf("a ranker of model_type %s reads a query and a passage as one text: "+
+			"give --pair-template, such as %q", f.ModelType, "query: {query} passage: {passage}")
+	}
+	return nil
 }
 
 // readLength sets maxLength to the option, or to the smallest limit of the tokenizer, Sentence Transformers and the

@@ -4,12 +4,20 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // rope has the settings of rotary position embeddings in rope_parameters.
 type rope struct {
 	Type  string  `json:"rope_type"`
 	Theta float64 `json:"rope_theta"` // base of the frequencies
+
+	// Scaling of the frequencies of decoders, see frequencies.
+	OldType    string  `json:"type"`
+	Factor     float64 `json:"factor"`
+	LowFactor  float64 `json:"low_freq_factor"`
+	HighFactor float64 `json:"high_freq_factor"`
+	Original   int     `json:"original_max_position_embeddings"` // longest text of pretraining, in tokens
 }
 
 // ropeParameters has the settings of all layers, or those of the two kinds of layers of ModernBERT.
@@ -33,7 +41,9 @@ func (f *folder) checkRope() error {
 }
 
 // baseKeys are the keys of bases of rotary embeddings.
-var baseKeys = []string{"rope_theta", "rotary_emb_base", "global_rope_theta", "local_rope_theta"}
+var baseKeys = []string{
+	"rope_theta", "rotary_emb_base", "global_rope_theta", "local_rope_theta", "rope_local_base_freq",
+}
 
 // checkBases refuses bases that are given but not positive. where says what has the settings.
 func checkBases(where string, settings map[string]any) error {
@@ -58,35 +68,41 @@ type rotation struct{ cos, sin string }
 
 // rotation returns the rotation with a base: position p rotates pair i of a head of size d by p·base^(-2i/d) radians.
 func (n *network) rotation(base float64) rotation {
-	if r, ok := n.rotations[base]; ok {
-		return r
-	}
 	headSize := n.folder.HiddenSize / n.folder.Heads
-	half := headSize / 2
-	frequencies, signs := make([]float32, headSize), make([]float32, headSize)
-	for i := range headSize {
-		exponent := float32(2*(i%half)) / float32(headSize)
+	frequencies := make([]float32, headSize/2)
+	for i := range frequencies {
+		exponent := float32(2*i) / float32(headSize)
 		frequencies[i] = 1 / float32(math.Pow(base, float64(exponent))) // rounded to 32 bits, as in transformers
 		frequencies[i] /= n.folder.ntkDivisor()
-		signs[i] = 1
-		if i < half {
-			signs[i] = -1
-		}
+	}
+	return n.rotationOf(frequencies)
+}
+
+// rotationOf returns the rotation of pair i of a head by frequencies[i] radians for each position.
+func (n *network) rotationOf(frequencies []float32) rotation {
+	key := fmt.Sprint(frequencies)
+	if r, ok := n.rotations[key]; ok {
+		return r
+	}
+	signs := make([]float32, 2*len(frequencies))
+	for i := range frequencies {
+		signs[i] = -1
+		signs[len(frequencies)+i] = 1
 	}
 	positions := n.cast(n.reshape(n.cells.positions, -1, 1, 1), onnxFloat)
-	angles := n.op("Mul", positions, n.float32Vector(frequencies))
+	angles := n.op("Mul", positions, n.float32Vector(slices.Concat(frequencies, frequencies)))
 	r := rotation{n.op("Cos", angles), n.op("Mul", n.op("Sin", angles), n.float32Vector(signs))}
 	if n.rotations == nil {
-		n.rotations = map[float64]rotation{}
+		n.rotations = map[string]rotation{}
 	}
-	n.rotations[base] = r
+	n.rotations[key] = r
 	return r
 }
 
 // rotate rotates queries or keys x: [batch, tokens, heads, size of a head]. Elements i and i + d/2 of a head of size d
 // are a pair (a, b), which becomes (a·cos - b·sin, b·cos + a·sin) (apply_rotary_pos_emb of transformers).
 func (n *network) rotate(x string, r rotation) string {
-	headSize := int64(n.folder.HiddenSize / n.folder.Heads)
+	headSize := int64(n.folder.headSize())
 	slice := func(from, to int64) string {
 		return n.op("Slice", x, n.int64Vector(from), n.int64Vector(to), n.int64Vector(-1))
 	}

@@ -3,10 +3,12 @@ package modelimport
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -14,9 +16,9 @@ import (
 	"retort/tokenizers"
 )
 
-// tokenizer returns the folder's tokenizer.json without truncation and padding. They record how the author last called
-// the library; the gateway sets lengths itself.
-func (f *folder) tokenizer() ([]byte, error) {
+// tokenizer returns the folder's tokenizer.json with the given new members, and without truncation and padding. These
+// two record how the author last called the library; the gateway sets lengths itself.
+func (f *folder) tokenizer(changes map[string]any) ([]byte, error) {
 	data, err := os.ReadFile(f.path("tokenizer.json"))
 	if err != nil {
 		return nil, err
@@ -37,8 +39,14 @@ func (f *folder) tokenizer() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if key := string(name); key == `"truncation"` || key == `"padding"` {
+		key := strings.Trim(string(name), `"`)
+		if key == "truncation" || key == "padding" {
 			value = jsontext.Value("null")
+		}
+		if change, ok := changes[key]; ok {
+			if value, err = json.Marshal(change); err != nil {
+				return nil, err
+			}
 		}
 		separator := ","
 		if out.Len() == 0 {

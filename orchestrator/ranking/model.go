@@ -3,6 +3,7 @@ package ranking
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"retort/orchestrator/encoder"
 	"retort/orchestrator/triton"
@@ -37,18 +38,44 @@ type Pairs struct {
 const outputLogits = "logits"
 
 // tritonModel is a Model served by Triton.
-type tritonModel struct{ *encoder.Encoder }
+type tritonModel struct {
+	*encoder.Encoder
+	template *pairTemplate // nil for models that read a pair as two texts
+}
 
 // Opener returns a function that opens the ranker of an entry of the model repository.
 func Opener(client *triton.Client, options batching.Options) func(*triton.Model) (Model, error) {
 	return func(model *triton.Model) (Model, error) {
 		entry := model.Read()
-		m := &tritonModel{encoder.Open(client, entry, outputLogits, options)}
+		m := &tritonModel{Encoder: encoder.Open(client, entry, outputLogits, options)}
+		if text := entry.Text("pair_template", ""); text != "" && m.Tokenizer != nil {
+			if err := m.useTemplate(text); err != nil {
+				entry.Check(fmt.Errorf("parameter pair_template: %w", err))
+			}
+		}
 		if m.Width > 1 {
 			entry.Check(fmt.Errorf("output %s has %d numbers per pair, not 1", outputLogits, m.Width))
 		}
 		return m, entry.Done()
 	}
+}
+
+// useTemplate sets the template, which must leave room for a query and a passage.
+func (m *tritonModel) useTemplate(text string) error {
+	template, err := parseTemplate(text, m.Tokenizer)
+	if err != nil {
+		return err
+	}
+	row, err := template.encode(m.Encoder, "", "", tokenizers.Options{MaxLength: math.MaxInt32})
+	if err != nil {
+		return err
+	}
+	if len(row.IDs)+2 > m.MaxTokens {
+		return fmt.Errorf("its own text has %d tokens, which leaves no room for a query and a passage in max_model_len %d",
+			len(row.IDs), m.MaxTokens)
+	}
+	m.template = template
+	return nil
 }
 
 func (m *tritonModel) ID() string { return m.Encoder.ID }
@@ -70,6 +97,14 @@ func (m *tritonModel) Score(ctx context.Context, p Pairs) ([]float32, int, error
 		logits[i] = row[0]
 	}
 	return logits, tokens, nil
+}
+
+// EncodePair tokenizes a query and a passage.
+func (m *tritonModel) EncodePair(query, passage string, o tokenizers.Options) (*tokenizers.Encoding, error) {
+	if m.template != nil {
+		return m.template.encode(m.Encoder, query, passage, o)
+	}
+	return m.Encoder.EncodePair(query, passage, o)
 }
 
 func (m *tritonModel) tokenizerOptions(p Pairs) tokenizers.Options {

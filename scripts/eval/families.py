@@ -36,6 +36,18 @@ PUBLISHED = {
         "`new`, `gte`",
         "gte-multilingual-base, snowflake-arctic-embed-m-v2.0; gte-multilingual-reranker-base",
     ),
+    "qwen2": ("Qwen2", "`qwen2`", ""),
+    "qwen2_bidirectional": ("Qwen2, `is_causal` false", "`qwen2`", "gte-Qwen2-1.5B-instruct, gte-Qwen2-7B-instruct"),
+    "qwen3": ("Qwen3", "`qwen3`", "Qwen3-Embedding; Qwen3-Reranker"),
+    "gemma3": ("Gemma 3, bidirectional", "`gemma3_text`", "embeddinggemma-300m"),
+    "gemma3_causal": ("Gemma 3, causal", "`gemma3_text`", ""),
+    "mistral": ("Mistral", "`mistral`", "e5-mistral-7b-instruct, Linq-Embed-Mistral"),
+    "llama": ("Llama", "`llama`", ""),
+    "llama_bidirectional": (
+        "Llama, bidirectional",
+        "`llama_bidirec`",
+        "llama-nemotron-embed-1b-v2; llama-nemotron-rerank-1b-v2",
+    ),
 }
 
 

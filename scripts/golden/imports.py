@@ -19,6 +19,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import decoder_models
 import jinabert
 import sentence_transformers
 import torch
@@ -28,6 +29,7 @@ from sentence_transformers.sentence_transformer.modules import Dense, Normalize,
 from tokenizers import Tokenizer
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+import decoders  # noqa: E402
 import folders  # noqa: E402
 
 
@@ -88,12 +90,20 @@ def load_modules(folder: Path) -> list[torch.nn.Module]:
 
 def vectors(folder: Path, family: str, prefix: str) -> list[list[float]]:
     """Returns the sentence embedding of each of folders.TEXTS. prefix: the prompt."""
-    tokenizer, model = load(folder, "embedding")
+    if family in decoders.FAMILIES:
+        decoder = decoder_models.Decoder(folder, family, "embedding")
+        tokenizer = decoder.tokenizer
+    else:
+        tokenizer, model = load(folder, "embedding")
     modules, answers = load_modules(folder), []
     for text in folders.TEXTS:
-        features = inputs(tokenizer.encode(prefix + text), folders.FAMILIES[family][3])
+        encoded = tokenizer.encode(prefix + text)
+        features = inputs(encoded, folders.FAMILIES[family][3])
         with torch.no_grad():
-            features["token_embeddings"] = model(**features).last_hidden_state
+            if family in decoders.FAMILIES:
+                features["token_embeddings"] = decoder.states(encoded.ids)
+            else:
+                features["token_embeddings"] = model(**features).last_hidden_state
             for module in modules:
                 features = module(features)
         answers.append([round(float(x), 7) for x in features["sentence_embedding"][0]])
@@ -102,6 +112,9 @@ def vectors(folder: Path, family: str, prefix: str) -> list[list[float]]:
 
 def logits(folder: Path, family: str) -> list[float]:
     """Returns the logit of each of folders.TEXTS as a passage for folders.QUERY."""
+    if family in decoders.FAMILIES:
+        decoder = decoder_models.Decoder(folder, family, "ranking")
+        return [round(decoder.logit(text), 7) for text in folders.TEXTS]
     tokenizer, model = load(folder, "ranking")
     answers = []
     for text in folders.TEXTS:

@@ -11,7 +11,10 @@ import zlib
 from pathlib import Path
 from typing import Any
 
+import decoders
 import numpy as np
+
+from tokenizers import Tokenizer
 
 # Sentence Transformers' modules after the encoder (of the family roberta), by the name of their test.
 MODULES: dict[str, dict[str, Any]] = {
@@ -40,6 +43,10 @@ FAMILIES = {
     "jinabert_code": ("bpe-roberta", 2501, "jinabert_code", 2, 1),
     "gte": ("wordpiece", 30528, "new", 0, 0),
     "gte_multilingual": ("unigram-xlmr", 2502, "gte", 1, 1),
+}
+FAMILIES |= {
+    family: (decoders.tokenizer(family, "embedding"), decoders.VOCABULARY, family, 0, described["padding"] or 0)
+    for family, described in decoders.FAMILIES.items()
 }
 MODEL_TYPES = {"jinabert": "bert", "jinabert_code": "bert"}  # of layouts with another name
 CLASSES = {
@@ -206,6 +213,11 @@ RECIPES: dict[str, dict[str, Any]] = {
     "gte_multilingual": {"pooling": "cls", "normalize": True, "prompts": {"query": "query: "}, "act": "gelu"},
 }
 
+RECIPES |= {
+    family: {"pooling": described["pooling"], "normalize": True, "prompts": described["prompts"]}
+    for family, described in decoders.FAMILIES.items()
+}
+
 
 def words(count: int) -> str:
     """A text of that many words."""
@@ -230,12 +242,16 @@ QUERY = "How are substances distilled?"
 def make(folder: Path, family: str, api: str, recipe: dict[str, Any] | None = None) -> Path:
     """Writes the folder of a family's model for an API. recipe replaces that of the family."""
     tokenizer, recipe = FAMILIES[family][0], recipe or RECIPES[family]
+    if family in decoders.FAMILIES:
+        tokenizer = decoders.tokenizer(family, api)
     folder.mkdir(parents=True)
     write(folder / "config.json", config(family, api))
     with gzip.open(TOKENIZERS / tokenizer / "tokenizer.json.gz", "rt") as file:
         described = json.load(file)
     if family == "mpnet":
         use_fairseq_tokens(described)
+    if family in decoders.FAMILIES and decoders.is_causal_lm(family, api):
+        decoders.rename_last_token(described["model"], "yes")
     described["truncation"] = {
         "max_length": 5,
         "strategy": "LongestFirst",
@@ -253,6 +269,20 @@ def make(folder: Path, family: str, api: str, recipe: dict[str, Any] | None = No
         )
     save(folder / "model.safetensors", weights(family, api))
     return folder
+
+
+def encode_pair(tokenizer: Tokenizer, family: str, passage: str) -> tuple[list[int], list[int]]:
+    """The ids and the token types of QUERY and a passage with at most LONGEST tokens."""
+    if family not in decoders.FAMILIES:
+        tokenizer.enable_truncation(LONGEST)
+        row = tokenizer.encode(QUERY, passage)
+        return row.ids, row.type_ids
+    head, end = decoders.pair(family, QUERY, passage)
+    tokenizer.no_truncation()
+    last = tokenizer.encode(end, add_special_tokens=False).ids
+    tokenizer.enable_truncation(LONGEST - len(last))
+    ids = tokenizer.encode(head).ids + last
+    return ids, [0] * len(ids)
 
 
 def write_modules(folder: Path, recipe: dict[str, Any]) -> None:
@@ -314,6 +344,8 @@ def use_fairseq_tokens(tokenizer: dict[str, Any]) -> None:
 
 def config(family: str, api: str) -> dict[str, Any]:
     """The content of config.json, with the family's own names of keys."""
+    if family in decoders.FAMILIES:
+        return decoders.config(family, api)
     _, vocabulary, kind, segments, padding = FAMILIES[family]
     bert = {
         "model_type": MODEL_TYPES.get(kind, kind),
@@ -352,6 +384,8 @@ def config(family: str, api: str) -> dict[str, Any]:
 
 def weights(family: str, api: str) -> dict[str, np.ndarray]:
     """fp32 tensors under the names that transformers gives them; those of a layer's norm are near 1."""
+    if family in decoders.FAMILIES:
+        return {name: tensor(name, shape) for name, shape in decoders.shapes(family, api).items()}
     _, vocabulary, kind, segments, _ = FAMILIES[family]
     names, prefix, head = LAYOUTS[kind]
     shapes: dict[str, tuple[int, ...]] = {}
@@ -404,7 +438,7 @@ def norm(name: str) -> dict:
 def tensor(name: str, shape: tuple[int, ...]) -> np.ndarray:
     """Random numbers seeded by the name. RandomState's stream never changes."""
     random = np.random.RandomState(zlib.crc32(name.encode()))
-    is_norm = re.search(r"(norm[12]?|layer_norm_[12qk]|(emb|attn|mlp)_ln)\.weight$", name.lower())
+    is_norm = re.search(r"(norm[12]?|layernorm|layer_norm_[12qk]|(emb|attn|mlp)_ln)\.weight$", name.lower())
     values = random.standard_normal(shape) * 0.25 + bool(is_norm)
     return values.astype(np.float32)
 

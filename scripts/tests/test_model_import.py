@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+import decoders
 import folders
 import graphs
 import numpy as np
@@ -113,6 +114,7 @@ def import_all(repository: Path, source: Path) -> dict[str, list[str]]:
             for precision in ("fp32", "int8"):
                 name = f"{family}_{api}_{precision}"
                 options = ["--api", api, "--id", f"tests/{name}", "--precision", precision]
+                options += decoders.template_options(family, api)
                 runs.append(retort(folder, *options, "--repository", repository))
                 ids_by_api[api].append(f"tests/{name}")
     for name, recipe in folders.MODULES.items():
@@ -190,7 +192,7 @@ def test_padding_does_not_change_a_row(running, family):
     vectors = padded(running, f"{family}_embedding_fp32", family, [prefix + text for text in folders.TEXTS])
     expected = next(iter(GOLDEN[family]["vectors"].values()))
     np.testing.assert_allclose(vectors, expected, rtol=0, atol=EXACT)
-    logits = padded(running, f"{family}_ranking_fp32", family, [(folders.QUERY, text) for text in folders.TEXTS])
+    logits = padded(running, f"{family}_ranking_fp32", family, folders.TEXTS, pairs=True)
     np.testing.assert_allclose(logits[:, 0], GOLDEN[family]["logits"], rtol=0, atol=EXACT)
 
 
@@ -200,17 +202,25 @@ def test_pooling_ignores_padding(running, name):
     np.testing.assert_allclose(vectors, GOLDEN["modules"][name], rtol=0, atol=EXACT)
 
 
-def padded(running, entry: str, family: str, texts: list) -> np.ndarray:
-    """The output of an entry for all texts in one batch of Triton, padded to the longest."""
+def padded(running, entry: str, family: str, texts: list[str], pairs: bool = False) -> np.ndarray:
+    """The output of an entry for all texts in one batch of Triton, padded to the longest. pairs: for folders.QUERY."""
     gateway, triton = running
     tokenizer = Tokenizer.from_file(str(gateway.repository / entry / "tokenizer.json"))
+    tokenizer.no_padding()
     tokenizer.enable_truncation(folders.LONGEST)
-    tokenizer.enable_padding(pad_id=folders.FAMILIES[family][4])
-    rows = tokenizer.encode_batch(texts)
+    if pairs:
+        rows = [folders.encode_pair(tokenizer, family, text) for text in texts]
+    else:
+        rows = [(row.ids, row.type_ids) for row in tokenizer.encode_batch(texts)]
+    longest = max(len(ids) for ids, _ in rows)
+
+    def pad(row: list[int], value: int) -> list[int]:
+        return row + [value] * (longest - len(row))
+
     tensors = {
-        "input_ids": np.array([row.ids for row in rows]),
-        "attention_mask": np.array([row.attention_mask for row in rows]),
-        "token_type_ids": np.array([row.type_ids for row in rows]),
+        "input_ids": np.array([pad(ids, folders.FAMILIES[family][4]) for ids, _ in rows]),
+        "attention_mask": np.array([pad([1] * len(ids), 0) for ids, _ in rows]),
+        "token_type_ids": np.array([pad(types, 0) for _, types in rows]),
     }
     return infer(triton, entry, tensors)
 
