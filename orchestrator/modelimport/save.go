@@ -12,8 +12,9 @@ import (
 	"retort/orchestrator/modelimport/onnxpb"
 )
 
-// maxFileSize bounds the weights in model.onnx: protobuf limits a file to 2 GiB, of which 64 MiB are for the nodes.
-var maxFileSize = 1<<31 - 1<<26
+// maxFileSize bounds the weights in model.onnx, in bytes. Protobuf limits a file to 2 GiB, and needs its size in memory
+// once more; ONNX Runtime maps external data instead of reading it.
+var maxFileSize = 512 << 20
 
 // save creates dir with model.onnx, and files with external data if it needs any.
 func (m *model) save(f *folder, dir string) error {
