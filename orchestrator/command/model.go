@@ -3,6 +3,7 @@ package command
 import (
 	"cmp"
 	"fmt"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -28,6 +29,9 @@ type Model struct {
 	Check    checkModel    `cmd:"" help:"Check that a model does what the APIs assume."`
 }
 
+// importGarbage bounds unused memory, in percent of the memory in use: the weights of a model are most of it.
+const importGarbage = 20
+
 type importModel struct {
 	modelimport.Options `embed:""`
 	loadFlags           `embed:""`
@@ -37,6 +41,7 @@ func (c importModel) Run(p *Process, repository Repository) error {
 	c.Repository = cmp.Or(c.Repository, repository.Folder)
 	c.Open = repository.Openers[c.API]
 	c.Now = time.Now()
+	debug.SetGCPercent(importGarbage)
 	return c.run(p, repository, c.Repository, modelimport.EntryName(c.ID, c.Name),
 		func() (*modelimport.Result, error) { return modelimport.Import(c.Options) })
 }

@@ -291,36 +291,12 @@ func (n *network) decoderStates() string {
 	if n.family.decoder.gemma {
 		x = n.op("Mul", x, n.float32Scalar(float32(math.Sqrt(float64(c.HiddenSize)))))
 	}
-	mask := n.cast(n.reshape(n.mask, 0, 1, 1, -1), onnxFloat)
-	n.bias = n.op("Mul", n.op("Sub", mask, n.float32Scalar(1)), n.float32Scalar(-hiddenScore))
-	n.bias = n.op("Add", n.bias, n.decoderMask(math.MaxInt32))
 	for i := range c.Layers {
 		if x = n.decoderLayer(x, i); n.err != nil {
 			return ""
 		}
 	}
 	return n.pad(n.rmsNorm(x, n.prefix+n.family.finalNorm, c.HiddenSize))
-}
-
-// hiddenScore is added to the scores of keys that a query does not see. The biases of keys in Qwen2 give scores of
-// thousands, so it is the lowest number in 16 bits and not the -1e4 of encoders.
-const hiddenScore = -maxFloat16
-
-// decoderMask returns hiddenScore for each pair of a query and a key that it does not see: a key after it, unless
-// attention is bidirectional, or at a distance of at least window. [1, 1, queries, keys]
-func (n *network) decoderMask(window int) string {
-	queries := n.reshape(n.cells.positions, 1, 1, -1, 1)
-	keys := n.reshape(n.cells.positions, 1, 1, 1, -1)
-	distance := n.op("Sub", queries, keys) // negative for later keys
-	var hidden string
-	if n.folder.isBidirectional() {
-		hidden = n.op("Less", n.int64Scalar(int64(window)-1), n.op("Abs", distance))
-	} else {
-		later := n.op("Less", distance, n.int64Scalar(0))
-		far := n.op("Less", n.int64Scalar(int64(window)-1), distance)
-		hidden = n.op("Or", later, far)
-	}
-	return n.op("Mul", n.cast(hidden, onnxFloat), n.float32Scalar(hiddenScore))
 }
 
 // decoderWindow returns the window of local layers, in tokens: a query sees the keys at a smaller distance.
@@ -355,7 +331,6 @@ func (n *network) decoderLayer(x string, i int) string {
 }
 
 // decoderAttention is attention whose queries share the keys and values of their group, with the output projection.
-// The queries of a group are the rows of one product with its keys.
 func (n *network) decoderAttention(x, prefix string, layer int) string {
 	c := n.folder
 	names := n.family.names
@@ -386,25 +361,10 @@ func (n *network) decoderAttention(x, prefix string, layer int) string {
 		scale = 1 / math.Sqrt(c.QueryScalar)
 	}
 	query = n.op("Mul", n.transpose(query, 0, 2, 1, 3), n.float32Scalar(float32(scale)))
-	scores := n.op("MatMul", n.reshape(query, 0, groups, -1, head), n.transpose(key, 0, 2, 3, 1))
-	scores = n.op("Add", n.reshape(scores, 0, heads, -1, 0), n.decoderBias(layer))
-	weights := n.node("Softmax", []string{scores}, intAttribute("axis", -1))
-	mixed := n.op("MatMul", n.reshape(weights, 0, groups, -1, 0), n.transpose(value, 0, 2, 1, 3))
-	mixed = n.transpose(n.reshape(mixed, 0, heads, -1, head), 0, 2, 1, 3)
+	mixed := n.attend(query, n.transpose(key, 0, 2, 3, 1), n.transpose(value, 0, 2, 1, 3), layer)
+	mixed = n.transpose(mixed, 0, 2, 1, 3)
 	width := c.Heads * size
 	return n.project(n.unpad(mixed, width), prefix+names.attentionOut, width, c.HiddenSize, c.AttentionBias)
-}
-
-// decoderBias returns what is added to the attention scores of a layer.
-func (n *network) decoderBias(layer int) string {
-	isLocal := n.family.decoder.isLocal
-	if isLocal == nil || !isLocal(&n.folder.modelConfig, layer) {
-		return n.bias
-	}
-	if n.cachedLocalBias == "" {
-		n.cachedLocalBias = n.op("Add", n.bias, n.decoderMask(n.folder.decoderWindow()))
-	}
-	return n.cachedLocalBias
 }
 
 // decoderLogit returns the logit of a ranker: a projection of the pooled states (score.weight), or, for a causal

@@ -16,17 +16,19 @@ type network struct {
 	err    error
 	read   map[string]bool // tensors of source
 
-	ids, mask       string // inputs
-	cells           cells
-	bias            string              // added to attention scores
-	cachedLocalBias string              // see localBias
-	rotations       map[string]rotation // by frequencies
+	ids, mask   string // inputs
+	cells       cells
+	hasLongRows bool                // see attend
+	paddingBias string              // see scored
+	wholeBiases map[int]string      // see wholeBias; by reach
+	rotations   map[string]rotation // by frequencies
 }
 
 // cells are the indices that unpad and pad use. Linear maps, nearly all of the work, are computed only for cells with a
 // token; attention and pooling see all cells. scripts/convert/unpadded.py does the same to existing graphs.
 type cells struct {
 	positions  string // int64 [tokens]: 0, 1, …
+	length     string // int64 []: the number of positions
 	tokens     string // int64 [number of cells with a token]: the indices of these cells
 	tokenIndex string // int64 [batch, tokens]: the index of each cell in tokens; padding repeats the token before it
 }
@@ -123,15 +125,18 @@ func (n *network) layerNorm(x, name string) string {
 		intAttribute("axis", -1), floatAttribute("epsilon", n.folder.LayerNormEps))
 }
 
-// findCells sets cells. The first cell of a row counts as a token whatever the mask says, so no batch is empty.
+// findCells sets cells and paddingBias. The first cell of a row counts as a token whatever the mask says, so no batch is empty.
 func (n *network) findCells() {
 	shape := n.op("Shape", n.mask)
-	n.cells.positions = n.op("Range", n.int64Scalar(0), n.gather(shape, n.int64Scalar(1), 0), n.int64Scalar(1))
+	n.cells.length = n.gather(shape, n.int64Scalar(1), 0)
+	n.cells.positions = n.op("Range", n.int64Scalar(0), n.cells.length, n.int64Scalar(1))
 	isToken := n.op("Or", n.cast(n.mask, onnxBool), n.op("Equal", n.cells.positions, n.int64Scalar(0)))
 	flat := n.reshape(isToken, -1)
 	n.cells.tokens = n.reshape(n.op("NonZero", flat), -1)
 	count := n.op("CumSum", n.cast(flat, onnxInt64), n.int64Scalar(0))
 	n.cells.tokenIndex = n.op("Reshape", n.op("Sub", count, n.int64Scalar(1)), shape)
+	mask := n.cast(n.reshape(n.mask, 0, 1, 1, -1), onnxFloat)
+	n.paddingBias = n.op("Mul", n.op("Sub", mask, n.float32Scalar(1)), n.float32Scalar(-n.family.hiddenScore()))
 }
 
 // unpad selects the states of the cells with a token: [cells with a token, width].
@@ -151,15 +156,6 @@ func (n *network) states() string {
 	x := n.unpad(n.embeddings(), n.folder.HiddenSize)
 	if n.err != nil { // the sizes of config.json are not those of the tensors
 		return ""
-	}
-	// -1e4 is added to the attention scores of padding: softmax then returns 0 exactly, and it fits in 16 bits.
-	mask := n.cast(n.reshape(n.mask, 0, 1, 1, -1), onnxFloat)
-	n.bias = n.op("Mul", n.op("Sub", mask, n.float32Scalar(1)), n.float32Scalar(1e4))
-	if n.family.relativeBias {
-		n.bias = n.op("Add", n.bias, n.relativeBias())
-	}
-	if n.family.alibi {
-		n.bias = n.op("Add", n.bias, n.alibiBias())
 	}
 	for i := range n.folder.Layers {
 		if x = n.layer(x, i); n.err != nil { // num_hidden_layers may be any number
@@ -277,15 +273,9 @@ func (n *network) attention(x, prefix string, layer int) string {
 		r := n.rotation(n.family.ropeBase(&n.folder.modelConfig, layer))
 		query, key = n.rotate(query, r), n.rotate(key, r)
 	}
-	bias := n.bias
-	if n.folder.isLocal(layer) {
-		bias = n.localBias()
-	}
 	scale := float32(1 / math.Sqrt(float64(headSize)))
 	query = n.op("Mul", n.transpose(query, 0, 2, 1, 3), n.float32Scalar(scale))
-	scores := n.op("Add", n.op("MatMul", query, n.transpose(key, 0, 2, 3, 1)), bias)
-	weights := n.node("Softmax", []string{scores}, intAttribute("axis", -1))
-	mixed := n.op("MatMul", weights, n.transpose(value, 0, 2, 1, 3))
+	mixed := n.attend(query, n.transpose(key, 0, 2, 3, 1), n.transpose(value, 0, 2, 1, 3), layer)
 	return n.unpad(n.transpose(mixed, 0, 2, 1, 3), size)
 }
 

@@ -21,26 +21,30 @@ const (
 // graph adds nodes and constants to an ONNX graph. Its methods take and return the names of values. Equal constants are
 // added once.
 type graph struct {
-	*onnxpb.GraphProto
-	prefix    string            // of the names of values
-	fp32      bool              // store weights in 32 bits
-	count     int               // of nodes
-	constants map[string]string // name by element type, shape and content
+	*onnxpb.GraphProto                    // to which nodes are added
+	root               *onnxpb.GraphProto // to which constants are added
+	prefix             string             // of the names of values
+	fp32               bool               // store weights in 32 bits
+	count              int                // of nodes
+	constants          map[string]string  // name by element type, shape and content
 }
 
 func newGraph(g *onnxpb.GraphProto, fp32 bool) *graph {
-	return &graph{GraphProto: g, prefix: "retort", fp32: fp32, constants: map[string]string{}}
+	return &graph{GraphProto: g, root: g, prefix: "retort", fp32: fp32, constants: map[string]string{}}
 }
 
 // node adds a node and returns the name of its output.
 func (g *graph) node(op string, inputs []string, attributes ...*onnxpb.AttributeProto) string {
 	g.count++
-	name := fmt.Sprintf("%s_%d_%s", g.prefix, g.count, op)
+	name := g.nodeName(op)
 	g.Node = append(g.Node, &onnxpb.NodeProto{
 		Name: &name, OpType: &op, Input: inputs, Output: []string{name}, Attribute: attributes,
 	})
 	return name
 }
+
+// nodeName returns the name of the newest node.
+func (g *graph) nodeName(op string) string { return fmt.Sprintf("%s_%d_%s", g.prefix, g.count, op) }
 
 // op is node without attributes.
 func (g *graph) op(op string, inputs ...string) string { return g.node(op, inputs) }
@@ -84,6 +88,14 @@ func (g *graph) int64Scalar(value int64) string {
 	return g.constant(triton.Int64s("", []int64{}, []int64{value}), onnxInt64)
 }
 
+func (g *graph) boolScalar(value bool) string {
+	raw := []byte{0}
+	if value {
+		raw[0] = 1
+	}
+	return g.constant(triton.Raw("", triton.BOOL, []int64{}, raw), onnxBool)
+}
+
 func (g *graph) float32Scalar(value float32) string {
 	return g.constant(triton.Float32s("", []int64{}, []float32{value}), onnxFloat)
 }
@@ -122,7 +134,7 @@ func (g *graph) constant(t triton.Tensor, element int32) string {
 
 func (g *graph) initializer(name string, shape []int64, element int32, raw []byte) {
 	t := &onnxpb.TensorProto{Name: &name, Dims: shape, DataType: &element, RawData: raw}
-	g.Initializer = append(g.Initializer, t)
+	g.root.Initializer = append(g.root.Initializer, t)
 }
 
 // maxFloat16 is the largest finite number in 16 bits.

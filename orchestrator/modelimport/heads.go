@@ -37,7 +37,7 @@ func buildGraph(f *folder, r *recipe, tensors *safetensors, o Options) (*onnxpb.
 	g := newGraph(&onnxpb.GraphProto{Name: proto.String(f.ModelType)}, o.Precision == precisionFP32)
 	n := &network{
 		graph: g, folder: f, family: f.family().variantOf(tensors), source: tensors, prefix: prefix,
-		read: map[string]bool{},
+		read: map[string]bool{}, hasLongRows: r.maxLength > longRow && !f.family().relativeBias,
 	}
 	n.ids = n.input(inputIDs)
 	n.mask = n.input(inputMask)

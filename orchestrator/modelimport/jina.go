@@ -61,13 +61,13 @@ func (f *family) variantOf(s *safetensors) *family {
 
 // alibiBias returns -slope·|distance| for each head and pair of tokens (the symmetric form of ALiBi, arXiv:2108.12409):
 // [heads, queries, keys].
-func (n *network) alibiBias() string {
+func (n *network) alibiBias(s scored) string {
 	slopes := alibiSlopes(n.folder.Heads)
 	for i := range slopes {
 		slopes[i] = -slopes[i]
 	}
-	keys := n.reshape(n.cells.positions, 1, -1)
-	queries := n.reshape(n.cells.positions, -1, 1)
+	keys := n.reshape(s.keys, 1, -1)
+	queries := n.reshape(s.queries, -1, 1)
 	distances := n.cast(n.op("Abs", n.op("Sub", keys, queries)), onnxFloat)
 	return n.op("Mul", n.reshape(n.float32Vector(slopes), -1, 1, 1), distances)
 }

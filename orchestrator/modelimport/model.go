@@ -2,6 +2,7 @@ package modelimport
 
 import (
 	"fmt"
+	"path/filepath"
 
 	"retort/orchestrator/modelimport/onnxpb"
 )
@@ -34,7 +35,7 @@ func openModel(f *folder, r *recipe, o Options) (*model, error) {
 		return nil, err
 	}
 	if o.Precision == precisionInt8 {
-		if err := m.quantize(); err != nil {
+		if err := m.quantize(filepath.Dir(f.path(m.file))); err != nil {
 			m.close()
 			return nil, err
 		}
@@ -94,12 +95,12 @@ func newModel(f *folder, r *recipe, tensors *safetensors, o Options) (*model, er
 	return m, err
 }
 
-// quantize makes the matrix products of the graph products of integers.
-func (m *model) quantize() error {
-	if len(m.external) > 0 {
-		return fmt.Errorf("%s: its weights are in other files (%v): products in int8 need them in the same file",
-			m.file, m.external)
+// quantize makes the matrix products of the graph products of integers. dir has the files with external data.
+func (m *model) quantize(dir string) error {
+	if err := internalize(m.proto, dir); err != nil {
+		return fmt.Errorf("%s: %w", m.file, err)
 	}
+	m.external = nil
 	products, err := quantizeProducts(m.proto)
 	if err != nil {
 		return fmt.Errorf("%s: %w", m.file, err)

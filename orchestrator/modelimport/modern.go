@@ -73,19 +73,6 @@ func (c *modelConfig) checkModern() error {
 	return nil
 }
 
-// localBias returns the bias of local layers: bias, and -1e4 for keys outside the window. [batch, 1, queries, keys]
-func (n *network) localBias() string {
-	if n.cachedLocalBias == "" {
-		keys := n.reshape(n.cells.positions, 1, -1)
-		queries := n.reshape(n.cells.positions, -1, 1)
-		distances := n.op("Abs", n.op("Sub", keys, queries))
-		isOutside := n.op("Greater", distances, n.int64Scalar(int64(n.folder.window())))
-		outside := n.op("Mul", n.cast(isOutside, onnxFloat), n.float32Scalar(-1e4))
-		n.cachedLocalBias = n.op("Add", n.bias, outside)
-	}
-	return n.cachedLocalBias
-}
-
 // modernClassifier is the head of ModernBertForSequenceClassification: pooling, a dense layer with GELU and layer
 // normalization, and a projection to the logit.
 func modernClassifier(n *network, states string) string {

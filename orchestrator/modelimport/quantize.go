@@ -102,7 +102,7 @@ func (o QuantizeOptions) write(source, dir string, config []byte) error {
 	if m.proto, err = readProto(graph); err != nil {
 		return err
 	}
-	if err := m.quantize(); err != nil {
+	if err := m.quantize(filepath.Dir(graph)); err != nil {
 		return err
 	}
 	if err := m.save(nil, filepath.Join(dir, "1")); err != nil {

@@ -239,6 +239,22 @@ TEXTS = [
 QUERY = "How are substances distilled?"
 
 
+# Families whose small models read long texts, and a text of more than LONG tokens in each of their tokenizers.
+LONG_FAMILIES = ("modernbert", "qwen2", "gemma3")
+LONG = 8192
+LONG_TEXT = words(8000)
+
+
+def make_long(folder: Path, family: str) -> Path:
+    """Writes the folder of a family's embedding model for texts of LONG tokens."""
+    make(folder, family, "embedding")
+    described = json.loads((folder / "config.json").read_text())
+    write(folder / "config.json", described | {"max_position_embeddings": LONG})
+    write(folder / "tokenizer_config.json", {"model_max_length": LONG})
+    write(folder / "sentence_bert_config.json", {"max_seq_length": LONG})
+    return folder
+
+
 def make(folder: Path, family: str, api: str, recipe: dict[str, Any] | None = None) -> Path:
     """Writes the folder of a family's model for an API. recipe replaces that of the family."""
     tokenizer, recipe = FAMILIES[family][0], recipe or RECIPES[family]
