@@ -103,6 +103,7 @@ func openChat(r *resources) gateway.API {
 var entryOpeners = map[string]func(*triton.Model) error{
 	"embedding": opensWith(embedding.Opener(nil, batching.Options{})),
 	"ranking":   opensWith(ranking.Opener(nil, batching.Options{})),
+	"masked":    opensWith(masked.Opener(nil, batching.Options{})),
 }
 
 func opensWith[T any](open func(*triton.Model) (T, error)) func(*triton.Model) error {

@@ -84,7 +84,7 @@ func parseDigits(raw json.RawMessage) ([]stage, error) {
 	return []stage{&propertySplit{property: isDigit, behavior: how}}, err
 }
 
-// parseSplit supports the patterns of [gptPatterns], whose matches cover the text, and single texts.
+// parseSplit supports the patterns of [gptPatterns], whose matches cover the text, safePattern, and single texts.
 func parseSplit(raw json.RawMessage) ([]stage, error) {
 	var c struct {
 		component
@@ -100,6 +100,8 @@ func parseSplit(raw json.RawMessage) ([]stage, error) {
 		return []stage{&textSplit{text: *c.Pattern.String, how: c.How, invert: c.Invert}}, nil
 	case c.Pattern.Regex == nil:
 		return nil, errors.New("Split: pattern is empty")
+	case *c.Pattern.Regex == safePattern && c.How == removed && c.Invert:
+		return []stage{safeSplit{}}, nil
 	}
 	match, ok := gptPatterns[*c.Pattern.Regex]
 	if !ok {

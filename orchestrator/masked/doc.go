@@ -21,6 +21,8 @@
 //     stands for several.
 //   - given fragments: the template without its masks. Every molecule contains them.
 //   - open position: an atom of a given fragment to which the model may bond something, written [*] or [n*].
+//   - nested order: a form of SAFE without attachment numbers (chem/safe), which the models trained here write.
+//     Published models write plain SAFE. A sampler has what differs.
 //   - row: token ids with masks, drawn from a template, which the model unmasks.
 //   - addition: what the model puts in place of the masks of a row.
 //   - remasking: replacing fragments of good molecules by masks, in rounds (GenMol, section 4.2).

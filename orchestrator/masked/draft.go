@@ -52,16 +52,17 @@ const maxCachedEnds = 1024
 func (d *drafter) drafts(ctx context.Context, templates []*Template, seed uint64, pass int) ([]*draft, error) {
 	return cores.Map(ctx, len(templates), func(i int) (*draft, error) {
 		random := rand.New(rand.NewPCG(seed, uint64(pass)<<32|uint64(i)))
-		drawn, err := d.draft(templates[i], random)
+		sampler := d.model.sampler()
+		drawn, err := sampler.draft(d, templates[i], random)
 		if err != nil && templates[i] != d.fallback {
-			return d.draft(d.fallback, random)
+			return sampler.draft(d, d.fallback, random)
 		}
 		return drawn, err
 	})
 }
 
-// draft draws one row from a template.
-func (d *drafter) draft(t *Template, random *rand.Rand) (*draft, error) {
+// nestedDraft draws one row from a template, in nested order.
+func (d *drafter) nestedDraft(t *Template, random *rand.Rand) (*draft, error) {
 	l, err := d.layout(t, random)
 	if err != nil {
 		return nil, err

@@ -75,30 +75,31 @@ func (g *generation) hasNews(answer []*candidate) bool {
 }
 
 // firstGeneration draws from the template of the request. It draws again for missing molecules, up to Request.Attempts
-// times in all. Missing are rows whose text is not a molecule as written and, if molecules must be unique, duplicates.
-// Repaired molecules fill the places that are empty after all attempts.
+// times in all. Missing are rows without a molecule that the sampler accepts and, if molecules must be unique,
+// duplicates. Other molecules fill the places that are empty after all attempts.
 func (g *generation) firstGeneration(ctx context.Context, count int) (found []*candidate, err error) {
 	unique := bool(g.request.Unique) || g.request.Rounds > 0
-	var asWritten, repaired []*candidate
+	sampler := g.model.sampler()
+	var accepted, others []*candidate
 	for range g.request.Attempts {
-		missing := slices.Repeat([]*Template{g.template}, count-len(asWritten))
+		missing := slices.Repeat([]*Template{g.template}, count-len(accepted))
 		var drawn []*candidate
-		drawn, err = g.pass(ctx, missing, g.template.oversampling())
+		drawn, err = g.pass(ctx, missing, sampler.oversampling(g.template))
 		for _, c := range drawn {
-			if c.asWritten {
-				asWritten = append(asWritten, c)
+			if sampler.accepts(c) {
+				accepted = append(accepted, c)
 			} else {
-				repaired = append(repaired, c)
+				others = append(others, c)
 			}
 		}
 		if unique {
-			asWritten = distinct(asWritten)
+			accepted = distinct(accepted)
 		}
-		if err != nil || len(asWritten) == count {
+		if err != nil || len(accepted) == count {
 			break
 		}
 	}
-	found = append(asWritten, repaired...)
+	found = append(accepted, others...)
 	if unique {
 		found = distinct(found)
 	}

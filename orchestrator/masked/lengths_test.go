@@ -95,7 +95,7 @@ func TestConditionTokens(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := &tritonModel{SAFE: tokenizer, apiTokens: apiTokens(tokenizer)}
+		m := &nestedModel{SAFE: tokenizer, apiTokens: apiTokens(tokenizer)}
 		c, _ := v.ID("C")
 		row := m.Row([]int32{c}, Target{Quality: true, APITokens: 19})
 		var text []string

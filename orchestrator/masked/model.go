@@ -36,6 +36,9 @@ type Model interface {
 	// instead.
 	Row(ids []int32, target Target) []int32
 
+	// sampler is how rows of the model are drawn and read.
+	sampler() sampler
+
 	// Unmask returns each row with its masks replaced; all other tokens stay. The result of a row depends only on that
 	// row and its seed, on any replica. Rows of all requests share calls to Triton, so one call with many rows is
 	// cheaper than many calls. With an error, Unmask returns the rows unmasked before it, and nil for the others.
@@ -74,24 +77,33 @@ const (
 	outputIDs        = "token_ids"   // INT64 [B, L]
 )
 
-// tritonModel is a Model served by Triton. One call runs all unmasking steps of a batch of rows.
-type tritonModel struct {
-	*molecules.SAFE
-	*lengths
-	id        string
+// unmasker unmasks rows with an entry of Triton. One call runs all unmasking steps of a batch of rows.
+type unmasker struct {
+	id        string // public
 	maxTokens int
-	apiTokens []int32 // API tokens of each token, by id
+	size      int   // of the vocabulary
+	mask, pad int32 // tokens
 
 	name    string // entry in the model repository
 	client  *triton.Client
 	batcher *batching.Batcher[Row, []int32]
 }
 
-func (m *tritonModel) ID() string     { return m.id }
-func (m *tritonModel) MaxTokens() int { return m.maxTokens }
-func (m *tritonModel) Mask() int32    { return m.MASK }
+func (u *unmasker) ID() string     { return u.id }
+func (u *unmasker) MaxTokens() int { return u.maxTokens }
+func (u *unmasker) Mask() int32    { return u.mask }
 
-func (m *tritonModel) APITokens(ids []int32) int {
+// nestedModel is a Model of SAFE in nested order, such as the shipped one.
+type nestedModel struct {
+	*molecules.SAFE
+	*lengths
+	*unmasker
+	apiTokens []int32 // API tokens of each token, by id
+}
+
+func (m *nestedModel) sampler() sampler { return nestedSampler{} }
+
+func (m *nestedModel) APITokens(ids []int32) int {
 	total := 0
 	for _, id := range ids {
 		total += int(m.apiTokens[id])
@@ -99,7 +111,7 @@ func (m *tritonModel) APITokens(ids []int32) int {
 	return total
 }
 
-func (m *tritonModel) Row(ids []int32, target Target) []int32 {
+func (m *nestedModel) Row(ids []int32, target Target) []int32 {
 	row := m.Frame(ids)
 	if target.Quality && m.QUALITY >= 0 {
 		row[0] = m.QUALITY
@@ -112,8 +124,8 @@ func (m *tritonModel) Row(ids []int32, target Target) []int32 {
 	return row
 }
 
-func (m *tritonModel) Unmask(ctx context.Context, rows []Row) ([][]int32, error) {
-	return m.batcher.Do(ctx, rows)
+func (u *unmasker) Unmask(ctx context.Context, rows []Row) ([][]int32, error) {
+	return u.batcher.Do(ctx, rows)
 }
 
 // freeSteps is the number of unmasking steps that do not raise the cost of a row.
@@ -121,10 +133,10 @@ const freeSteps = 16
 
 // cost returns the cost of a row in a batch, in tokens: its length, times the ratio of its steps to freeSteps if that
 // is above 1. A batch runs until its last row is unmasked, so rows with hundreds of masks would delay the others.
-func (m *tritonModel) cost(row Row) int {
+func (u *unmasker) cost(row Row) int {
 	masks := 0
 	for _, id := range row.IDs {
-		if id == m.MASK {
+		if id == u.mask {
 			masks++
 		}
 	}
@@ -133,14 +145,14 @@ func (m *tritonModel) cost(row Row) int {
 }
 
 // infer unmasks one batch in one call to Triton.
-func (m *tritonModel) infer(ctx context.Context, rows []Row) ([][]int32, error) {
+func (u *unmasker) infer(ctx context.Context, rows []Row) ([][]int32, error) {
 	width := 0
 	for _, row := range rows {
 		width = max(width, len(row.IDs))
 	}
-	response, err := m.client.Infer(ctx, &triton.Request{
-		Model:   m.name,
-		Inputs:  m.inputs(rows, width),
+	response, err := u.client.Infer(ctx, &triton.Request{
+		Model:   u.name,
+		Inputs:  u.inputs(rows, width),
 		Outputs: []string{outputIDs},
 	})
 	if err != nil {
@@ -152,7 +164,7 @@ func (m *tritonModel) infer(ctx context.Context, rows []Row) ([][]int32, error) 
 	}
 	unmasked := make([][]int32, len(rows))
 	for i, row := range rows {
-		if unmasked[i], err = m.checkAnswer(row, answers[i]); err != nil {
+		if unmasked[i], err = u.checkAnswer(row, answers[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -160,7 +172,7 @@ func (m *tritonModel) infer(ctx context.Context, rows []Row) ([][]int32, error) 
 }
 
 // inputs returns the tensors of a batch; width is the length of its longest row.
-func (m *tritonModel) inputs(rows []Row, width int) []triton.Tensor {
+func (u *unmasker) inputs(rows []Row, width int) []triton.Tensor {
 	ids := make([]int64, 0, len(rows)*width)
 	var temperature, noise, gamma []float32
 	var stepSize, seed []int64
@@ -169,7 +181,7 @@ func (m *tritonModel) inputs(rows []Row, width int) []triton.Tensor {
 			ids = append(ids, int64(id))
 		}
 		for range width - len(row.IDs) {
-			ids = append(ids, int64(m.PAD))
+			ids = append(ids, int64(u.pad))
 		}
 		temperature = append(temperature, row.Temperature)
 		noise = append(noise, row.Noise)
@@ -190,13 +202,13 @@ func (m *tritonModel) inputs(rows []Row, width int) []triton.Tensor {
 
 // checkAnswer returns the tokens of a row without the padding of the answer. It fails if the model changed a given
 // token, left a mask or answered an id outside its vocabulary.
-func (m *tritonModel) checkAnswer(row Row, answer []int64) ([]int32, error) {
+func (u *unmasker) checkAnswer(row Row, answer []int64) ([]int32, error) {
 	ids := make([]int32, len(row.IDs))
 	for i, input := range row.IDs {
 		id := answer[i]
-		if id < 0 || id >= int64(m.Size()) || input != m.MASK && id != int64(input) || id == int64(m.MASK) {
+		if id < 0 || id >= int64(u.size) || input != u.mask && id != int64(input) || id == int64(u.mask) {
 			return nil, triton.InvalidTokens("model %s answered token %d for %d at position %d",
-				m.name, id, input, i)
+				u.name, id, input, i)
 		}
 		ids[i] = int32(id)
 	}

@@ -9,7 +9,6 @@ import (
 
 	"retort/chem"
 	"retort/chem/cores"
-	"retort/chem/safe"
 	"retort/orchestrator/fault"
 )
 
@@ -47,38 +46,21 @@ func (g *generation) readWarmStarts(ctx context.Context) error {
 	return err
 }
 
-// text returns the SAFE text of an unmasked row, in bracket form. The given fragments are exact, with stereo.
+// text returns the text of an unmasked row. The given fragments are exact, with stereo.
 func (d *draft) text(model Model, ids []int32) (string, error) {
-	var nested strings.Builder
+	var text strings.Builder
 	for _, p := range d.parts {
 		if p.given != "" {
-			nested.WriteString(p.given)
+			text.WriteString(p.given)
 			continue
 		}
 		added, err := model.Decode(ids[p.from:p.to])
 		if err != nil {
 			return "", err
 		}
-		nested.WriteString(added)
+		text.WriteString(added)
 	}
-	return safe.FromNested(nested.String()), nil
-}
-
-// decodeSAFE returns the SMILES of a SAFE text. A text that is not one molecule as written is repaired as in GenMol:
-// invalid fragments are dropped, open attachments get hydrogen, and the largest molecule is taken. The SMILES is "" if
-// nothing remains.
-func decodeSAFE(text string) (smiles string, asWritten bool) {
-	smiles, err := safe.Decode(text, safe.DecodeOptions{Strict: true})
-	if err == nil && !strings.Contains(smiles, ".") {
-		return smiles, true
-	}
-	if smiles, err = safe.Decode(text, safe.DecodeOptions{Repair: true}); err != nil {
-		return "", false
-	}
-	if smiles, err = chem.LargestFragment(smiles); err != nil {
-		return "", false
-	}
-	return smiles, false
+	return text.String(), nil
 }
 
 // read returns the scored molecules of unmasked rows. Rows that are no molecule or lack a given fragment are dropped.
@@ -92,7 +74,7 @@ func (g *generation) read(ctx context.Context, drafts []*draft, rows [][]int32) 
 		if err != nil {
 			return decoded{}, err
 		}
-		smiles, asWritten := decodeSAFE(text)
+		smiles, asWritten := g.model.sampler().read(text)
 		return decoded{smiles, asWritten}, nil
 	})
 	if err != nil {

@@ -10,32 +10,46 @@ import (
 	"retort/tokenizers/molecules"
 )
 
-// Opener returns a function that opens the model of an entry of the model repository. The entry may set the parameters
-// max_model_len, mask_worth (API tokens per token), vocab and lengths, of which the last two name files.
+// Opener returns a function that opens the model of an entry of the model repository. The parameter sampler of the
+// entry selects how the model is sampled: nested or genmol. The entry may also set max_model_len and lengths, a file;
+// for nested, mask_worth (API tokens per token) and the file vocab; for genmol, the file tokenizer.
 func Opener(client *triton.Client, defaults batching.Options) func(*triton.Model) (Model, error) {
 	return func(entry *triton.Model) (Model, error) {
 		r := entry.Read()
-		m := &tritonModel{
-			SAFE:      triton.ReadFile(r, "vocab", "vocab.txt", loadSAFE),
+		u := &unmasker{
 			id:        versionedID(entry),
 			maxTokens: r.Whole("max_model_len", 256, 8),
-			lengths:   triton.ReadFile(r, "lengths", "lengths.txt", readLengths),
 			name:      entry.Name,
 			client:    client,
 		}
-		apiTokensPerToken := r.Number("mask_worth", 1, 1, 100)
-		if err := r.Done(); err != nil {
+		l := triton.ReadFile(r, "lengths", "lengths.txt", readLengths)
+		open := openNested
+		if r.OneOf("sampler", "nested", "genmol") == "genmol" {
+			open = openGenMol
+		}
+		m, err := open(r, u, l)
+		if err != nil {
 			return nil, err
 		}
-		m.apiTokensPerToken = apiTokensPerToken
-		m.apiTokens = apiTokens(m.SAFE)
 		options := defaults // a copy: models are opened concurrently
 		if entry.Config.MaxBatch > 0 {
 			options.MaxRows = entry.Config.MaxBatch
 		}
-		m.batcher = batching.New(m.cost, m.infer, options)
+		u.batcher = batching.New(u.cost, u.infer, options)
 		return m, nil
 	}
+}
+
+// openNested reads what is left of the entry of a nestedModel.
+func openNested(r *triton.EntryReader, u *unmasker, l *lengths) (Model, error) {
+	vocabulary := triton.ReadFile(r, "vocab", "vocab.txt", loadSAFE)
+	apiTokensPerToken := r.Number("mask_worth", 1, 1, 100)
+	if err := r.Done(); err != nil {
+		return nil, err
+	}
+	l.apiTokensPerToken = apiTokensPerToken
+	u.size, u.mask, u.pad = vocabulary.Size(), vocabulary.MASK, vocabulary.PAD
+	return &nestedModel{SAFE: vocabulary, lengths: l, unmasker: u, apiTokens: apiTokens(vocabulary)}, nil
 }
 
 // version matches the version at the end of an id.

@@ -6,7 +6,8 @@
 // families (BERT, RoBERTa, DistilBERT, MPNet, NomicBERT, ModernBERT, JinaBERT, GTE) or decoder (Qwen2, Qwen3, Gemma 3,
 // Mistral, Llama), with pooling, dense layers and L2 normalization (embedding) or the classification head (ranking) in
 // the graph, so Triton returns one row per text. Weights in ONNX are used as they are; if the graph returns token
-// states, pooling is appended. [Quantize] copies an entry and computes its matrix products in int8.
+// states, pooling is appended. A masked language model of molecules (BertForMaskedLM in safetensors, or a checkpoint of
+// GenMol) becomes the graph of its whole sampler. [Quantize] copies an entry and computes its matrix products in int8.
 //
 // A folder that cannot be served as its authors intended is refused, with an error that names the file and the key: an
 // entry that is nearly right is wrong. The folder is not trusted: impossible sizes, offsets and paths are refused too.

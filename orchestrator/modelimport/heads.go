@@ -57,12 +57,16 @@ func buildGraph(f *folder, r *recipe, tensors *safetensors, o Options) (*onnxpb.
 	if err := cmp.Or(n.err, n.checkUnread()); err != nil {
 		return nil, err
 	}
+	return newModelProto(n.GraphProto), nil
+}
+
+func newModelProto(g *onnxpb.GraphProto) *onnxpb.ModelProto {
 	return &onnxpb.ModelProto{
 		IrVersion:    proto.Int64(irVersion),
 		ProducerName: proto.String("retort model import"),
 		OpsetImport:  []*onnxpb.OperatorSetIdProto{{Domain: proto.String(""), Version: proto.Int64(opset)}},
-		Graph:        n.GraphProto,
-	}, nil
+		Graph:        g,
+	}
 }
 
 // encoderPrefix returns the prefix of the names of the encoder's tensors.

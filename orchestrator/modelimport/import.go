@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 const (
 	apiEmbedding = "embedding"
 	apiRanking   = "ranking"
+	apiMasked    = "masked"
 )
 
 // Precisions: fp16 and fp32 say how weights are stored, and arithmetic is in 32 bits. int8 computes products with
@@ -29,9 +31,9 @@ const (
 // Options are the arguments and flags of retort model import. A flag that is set takes precedence over what the folder
 // says.
 type Options struct {
-	Folder string `arg:"" type:"existingdir" help:"Folder with config.json, tokenizer.json and weights (model.safetensors or model.onnx)."`
+	Folder string `arg:"" type:"existingdir" help:"Folder with config.json, tokenizer.json and weights (model.safetensors or model.onnx), or with a checkpoint of GenMol."`
 
-	API        string `name:"api" aliases:"kind" required:"" enum:"embedding,ranking" env:"-" help:"API of the model: embedding or ranking."`
+	API        string `name:"api" aliases:"kind" required:"" enum:"embedding,ranking,masked" env:"-" help:"API of the model: embedding, ranking or masked."`
 	ID         string `name:"id" required:"" placeholder:"NAME" env:"-" help:"Public id, which clients send as model."`
 	Name       string `placeholder:"ENTRY" env:"-" help:"Name of the entry's folder; by default derived from the id."`
 	Repository string `type:"path" placeholder:"DIR" env:"-" help:"Model repository that receives the entry; by default --model-repository."`
@@ -82,6 +84,9 @@ func Import(o Options) (*Result, error) {
 	if err := d.checkFree(); err != nil {
 		return nil, err
 	}
+	if o.API == apiMasked {
+		return importMasked(o, d)
+	}
 	f, err := openFolder(o.Folder)
 	if err != nil {
 		return nil, err
@@ -111,8 +116,8 @@ var (
 // entryName checks the API and the public id of an entry, and returns its name: name, or by default one derived from
 // the id.
 func entryName(api, id, name string) (string, error) {
-	if api != apiEmbedding && api != apiRanking {
-		return "", fmt.Errorf("api %q: only models of %s and %s can be imported", api, apiEmbedding, apiRanking)
+	if apis := []string{apiEmbedding, apiRanking, apiMasked}; !slices.Contains(apis, api) {
+		return "", fmt.Errorf("api %q: only models of %s can be imported", api, strings.Join(apis, ", "))
 	}
 	if strings.TrimSpace(id) == "" {
 		return "", errors.New("id: the public id is missing")

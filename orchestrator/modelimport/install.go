@@ -104,8 +104,12 @@ func checkGraph(path string, config *triton.ModelConfig) error {
 		if t == nil {
 			return fmt.Errorf("config.pbtxt has an output %s, the graph has %v", want.Name, outputNames(m.Graph))
 		}
+		element := int32(onnxFloat)
+		if want.Datatype == triton.INT64 {
+			element = onnxInt64
+		}
 		last := dims(t)[len(dims(t))-1]
-		if elementType(t) != onnxFloat || (last > 0 && int64(last) != want.Shape[len(want.Shape)-1]) {
+		if elementType(t) != element || (last > 0 && int64(last) != want.Shape[len(want.Shape)-1]) {
 			return fmt.Errorf("output %s has element type %d and shape %v; config.pbtxt has shape %v",
 				want.Name, elementType(t), dims(t), want.Shape)
 		}
