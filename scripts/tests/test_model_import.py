@@ -268,19 +268,22 @@ def test_int8_of_a_family_is_close_and_independent_of_the_batch(imported, family
         np.testing.assert_allclose(embed(imported, model, [text], **more)[0], vector, rtol=0, atol=1e-5)
     model = f"tests/{family}_ranking_int8"
     logits = rank(imported, model, folders.TEXTS)
-    check_int8_logits(logits, np.array(GOLDEN[family]["logits"]))
+    check_int8_logits(logits, np.array(GOLDEN[family]["logits"]), family in decoders.FAMILIES)
     alone = [rank(imported, model, [text])[0] for text in folders.TEXTS]
     np.testing.assert_allclose(alone, logits, rtol=0, atol=1e-5)
 
 
-def check_int8_logits(logits: np.ndarray, exact: np.ndarray) -> None:
+def check_int8_logits(logits: np.ndarray, exact: np.ndarray, is_decoder: bool) -> None:
     """Logits in int8 are close, follow the exact ones, and keep the order of those that differ clearly.
 
-    Measured over all families: differences of at most 0.152 (ModernBERT) or 0.114 (the others), correlations of at
-    least 0.987, and reversed pairs that differ by at most 0.052 of the spread.
+    Measured over all encoders: differences of at most 0.152 (ModernBERT) or 0.114 (the others), correlations of at
+    least 0.987, and reversed pairs that differ by at most 0.052 of the spread. Over all decoders, whose logits spread
+    up to 9.2: differences of at most 0.119 (Qwen3, with a spread of 0.85) or 0.061 of the spread (the others),
+    correlations of at least 0.992, and reversed pairs that differ by at most 0.033 of the spread.
     """
     spread = np.ptp(exact)
-    np.testing.assert_allclose(logits, exact, rtol=0, atol=np.clip(0.1 * spread, 0.1, 0.16))
+    tolerance = max(0.07 * spread, 0.15) if is_decoder else np.clip(0.1 * spread, 0.1, 0.16)
+    np.testing.assert_allclose(logits, exact, rtol=0, atol=tolerance)
     assert np.corrcoef(logits, exact)[0, 1] > 0.98
     differences = exact[:, None] - exact
     is_clear = np.abs(differences) > 0.1 * spread
