@@ -15,6 +15,7 @@ import (
 const (
 	apiEmbedding = "embedding"
 	apiRanking   = "ranking"
+	apiChat      = "chat"
 )
 
 // Precisions: fp16 and fp32 say how weights are stored, and arithmetic is in 32 bits. int8 computes products with
@@ -31,7 +32,7 @@ const (
 type Options struct {
 	Folder string `arg:"" type:"existingdir" help:"Folder with config.json, tokenizer.json and weights (model.safetensors or model.onnx)."`
 
-	API        string `name:"api" aliases:"kind" required:"" enum:"embedding,ranking" env:"-" help:"API of the model: embedding or ranking."`
+	API        string `name:"api" aliases:"kind" required:"" enum:"embedding,ranking,chat" env:"-" help:"API of the model: embedding, ranking or chat."`
 	ID         string `name:"id" required:"" placeholder:"NAME" env:"-" help:"Public id, which clients send as model."`
 	Name       string `placeholder:"ENTRY" env:"-" help:"Name of the entry's folder; by default derived from the id."`
 	Repository string `type:"path" placeholder:"DIR" env:"-" help:"Model repository that receives the entry; by default --model-repository."`
@@ -50,6 +51,7 @@ type Options struct {
 	LeastDimensions int     `placeholder:"N" env:"-" help:"Fewest dimensions that clients may request, for a Matryoshka model, whose vectors can be shortened."`
 
 	PythonOptions `embed:""`
+	ChatOptions   `embed:""`
 
 	Open func(*triton.Model) error `kong:"-"` // opens the entry as the gateway does; may be nil
 	Now  time.Time                 `kong:"-"` // becomes the creation time of the model
@@ -70,6 +72,12 @@ type Parameter struct{ Key, Value string }
 
 // Import creates an entry from a published model.
 func Import(o Options) (*Result, error) {
+	if o.API == apiChat {
+		return importChat(o)
+	}
+	if err := o.refuseChatFlags(); err != nil {
+		return nil, err
+	}
 	name, err := entryName(o.API, o.ID, o.Name)
 	if err != nil {
 		return nil, err
@@ -111,8 +119,13 @@ var (
 // the id.
 func entryName(api, id, name string) (string, error) {
 	if api != apiEmbedding && api != apiRanking {
-		return "", fmt.Errorf("api %q: only models of %s and %s can be imported", api, apiEmbedding, apiRanking)
+		return "", fmt.Errorf("api %q: only models of %s, %s and %s can be imported", api, apiEmbedding, apiRanking, apiChat)
 	}
+	return nameOf(id, name)
+}
+
+// nameOf checks the public id of an entry and returns its name, see entryName.
+func nameOf(id, name string) (string, error) {
 	if strings.TrimSpace(id) == "" {
 		return "", errors.New("id: the public id is missing")
 	}
