@@ -42,7 +42,8 @@ func TestDefaultSampling(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := m.defaults.Fill(engine.Sampling{N: 1, Temperature: new(0.0), TopP: new(0.9)})
-	if *got.Temperature != 0 || *got.TopP != 0.9 || *got.TopK != 20 || *got.RepetitionPenalty != 1.05 || got.MinP != nil {
+	if *got.Temperature != 0 || *got.TopP != 0.9 || *got.TopK != 20 || *got.RepetitionPenalty != 1.05 ||
+		got.MinP != nil {
 		t.Errorf("got %+v", got)
 	}
 	for value, want := range map[string]string{

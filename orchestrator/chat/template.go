@@ -42,8 +42,8 @@ type specialTokens struct {
 }
 
 // readSpecialTokens reads the parameters bos_token, eos_token, unk_token, pad_token, image_token and special_tokens (a
-// JSON list), and the files tokenizer.json and tokenizer_config.json beside the configuration, if they exist. Either file
-// lists the special tokens.
+// JSON list), and the files tokenizer.json and tokenizer_config.json beside the configuration, if they exist. Either
+// file lists special tokens.
 func readSpecialTokens(r *triton.EntryReader) specialTokens {
 	t := specialTokens{named: map[string]string{}}
 	type addedToken struct {

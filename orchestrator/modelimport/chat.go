@@ -116,7 +116,7 @@ const longText = 32768
 // addNotes adds what the operator should know beside the parameters.
 func (m *chatModel) addNotes() {
 	note := func(format string, values ...any) { m.notes = append(m.notes, fmt.Sprintf(format, values...)) }
-	note("the entry is for Triton's vLLM backend, which the local Triton of this project does not have")
+	note("the entry needs a Triton with the vLLM backend, which the local Triton does not have: docs/operate/CHAT.md")
 	note("the entry has no weights: the engine reads them from %s, which Triton must be able to read", m.enginePath)
 	if !m.config.hasVision() {
 		note("config.json names no vision model: the model is served for texts only")

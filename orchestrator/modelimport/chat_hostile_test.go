@@ -130,7 +130,8 @@ func TestChatRefusals(t *testing.T) {
 			var flags Options
 			c.change(folder, &flags)
 			_, _, err := importChatFolder(t, folder.write(t), func(o *Options) {
-				o.MaxLength, o.ChatOptions, o.Pooling, o.Open = flags.MaxLength, flags.ChatOptions, flags.Pooling, flags.Open
+				o.MaxLength, o.ChatOptions = flags.MaxLength, flags.ChatOptions
+				o.Pooling, o.Open = flags.Pooling, flags.Open
 				if flags.ID != "" {
 					o.ID = flags.ID
 				}

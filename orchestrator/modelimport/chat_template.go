@@ -215,7 +215,9 @@ func (m *chatModel) checkFormat() error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
-		markers = slices.DeleteFunc(markers, func(marker string) bool { return strings.Count(rendered, marker) != images })
+		markers = slices.DeleteFunc(markers, func(marker string) bool {
+			return strings.Count(rendered, marker) != images
+		})
 		if m.images > 0 && len(markers) == 0 && !strings.Contains(t.placeholder, "{n}") {
 			return fmt.Errorf("%s: no special token is in the prompt once for each image", s.name)
 		}

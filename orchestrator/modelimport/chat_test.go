@@ -237,10 +237,13 @@ func TestImportChatVariants(t *testing.T) {
 		}, ""},
 		"Qwen3-VL":        {template("qwen3-vl.jinja", "<|image_pad|>"), nil, map[string]string{"content_format": "parts"}, ""},
 		"LLaVA 1.5":       {template("llava-1.5.jinja", "<image>"), nil, map[string]string{"image_token": "<image>"}, ""},
+		"LLaVA-NeXT":      {template("llava-next-mistral.jinja", "<image>"), nil, map[string]string{"image_token": "<image>"}, ""},
 		"LLaVA-OneVision": {template("llava-onevision.jinja", "<image>"), nil, map[string]string{"image_token": "<image>"}, ""},
 		"InternVL 3":      {template("internvl-3.jinja", "<IMG_CONTEXT>"), nil, map[string]string{"image_token": "<IMG_CONTEXT>"}, ""},
-		"Pixtral":         {template("pixtral.jinja", "[IMG]"), nil, map[string]string{"content_format": "mixed", "image_token": "[IMG]"}, ""},
-		"SmolVLM":         {template("smolvlm.jinja", "<image>"), nil, map[string]string{"content_format": "parts"}, ""},
+		"Pixtral": {template("pixtral.jinja", "[IMG]"), nil, map[string]string{
+			"content_format": "mixed", "image_token": "[IMG]",
+		}, ""},
+		"SmolVLM": {template("smolvlm.jinja", "<image>"), nil, map[string]string{"content_format": "parts"}, ""},
 		"a text model": {qwen, func(f chatFolder, _ *Options) {
 			delete(f["config.json"].(object), "vision_config")
 			delete(f, "preprocessor_config.json")

@@ -8,6 +8,9 @@
 // Weights in ONNX are used as they are; if the graph returns token states, pooling is appended. [Quantize] copies an
 // entry and computes its matrix products in int8.
 //
+// The folder of a chat model becomes an entry for Triton's vLLM backend: arguments of the engine, which reads the
+// weights where they are, the chat template, and the parameters of orchestrator/chat (chat.go).
+//
 // A folder that cannot be served as its authors intended is refused, with an error that names the file and the key: an
 // entry that is nearly right is wrong. The folder is not trusted: impossible sizes, offsets and paths are refused too.
 //

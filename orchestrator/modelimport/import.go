@@ -115,11 +115,11 @@ var (
 	notInNames = regexp.MustCompile(`[^a-z0-9]+`)
 )
 
-// entryName checks the API and the public id of an entry, and returns its name: name, or by default one derived from
-// the id.
+// entryName checks the API and the public id of an entry with a graph, and returns its name: name, or by default one
+// derived from the id.
 func entryName(api, id, name string) (string, error) {
 	if api != apiEmbedding && api != apiRanking {
-		return "", fmt.Errorf("api %q: only models of %s, %s and %s can be imported", api, apiEmbedding, apiRanking, apiChat)
+		return "", fmt.Errorf("api %q: only models of %s and %s can be imported", api, apiEmbedding, apiRanking)
 	}
 	return nameOf(id, name)
 }
