@@ -101,6 +101,7 @@ func openChat(r *resources) gateway.API {
 
 // entryOpeners open an entry of the model repository as the gateway does, but without a server, by API.
 var entryOpeners = map[string]func(*triton.Model) error{
+	"chat":      opensWith(chat.Opener(nil)),
 	"embedding": opensWith(embedding.Opener(nil, batching.Options{})),
 	"ranking":   opensWith(ranking.Opener(nil, batching.Options{})),
 	"masked":    opensWith(masked.Opener(nil, batching.Options{})),

@@ -28,6 +28,7 @@
 //	structured_output    the setting of vLLM's backend for guides: "structured_outputs" or, for older backends,
 //	                     "guided_decoding"; "none" if it has no guides
 //	default_max_tokens   maximum tokens of an answer if the request sets none; default: all that fit
+//	default_sampling     JSON object: temperature, top_p, top_k, min_p and repetition_penalty of requests that set none
 //	completion_overflow  "refuse" (400) or "clamp" a max_tokens that does not fit; applies only with a tokenizer
 //	chat_template        file; default chat_template.jinja; "server" if the engine applies the template
 //	content_format       content that the template expects: "text", "parts", "mixed" (prompt.Options); default "auto"

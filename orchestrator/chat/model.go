@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -24,6 +25,7 @@ type Model struct {
 	clamp            bool  // reduces max_tokens to what fits instead of refusing the request
 	completions      bool  // accepts text completions
 	tools            bool  // may be offered tools that it need not call
+	defaults         engine.Defaults
 
 	template    *prompt.Template // nil if the engine applies the template
 	imageMarker string           // appears once for each image in the prompt; "" if that is not checked
@@ -52,6 +54,7 @@ func open(client *triton.Client, r *triton.EntryReader) (*Model, error) {
 		template:         readTemplate(r),
 		engine:           engine.Open(client, r),
 	}
+	m.readDefaults(r)
 	if r.Text("tokenizer", "") != "" {
 		m.tokenizer = triton.ReadFile(r, "tokenizer", "", tokenizers.Load)
 	}
@@ -59,6 +62,21 @@ func open(client *triton.Client, r *triton.EntryReader) (*Model, error) {
 		return nil, err
 	}
 	return m, nil
+}
+
+// readDefaults reads the settings of requests that leave them out, which must be settings that a request may have.
+func (m *Model) readDefaults(r *triton.EntryReader) {
+	m.defaults = engine.ReadDefaults(r)
+	settings := m.defaults.Fill(engine.Sampling{N: 1})
+	problems := CheckSampling(settings)
+	if m.engine != nil {
+		problems = append(problems, fault.As(m.engine.Check(&settings)))
+	}
+	for _, problem := range problems {
+		if problem != nil {
+			r.Check(fmt.Errorf("parameter default_sampling: %s", problem.Message))
+		}
+	}
 }
 
 // render returns the prompt of a conversation.

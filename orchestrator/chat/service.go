@@ -81,6 +81,7 @@ func (s *Service) find(id string) (*Model, error) {
 // request turns a conversation into a request to a model's engine. It loads images last, so that a request that fails
 // for another reason fetches none.
 func (s *Service) request(ctx context.Context, m *Model, c Conversation) (r engine.Request, err error) {
+	c.Sampling = m.defaults.Fill(c.Sampling)
 	if err := s.check(m, c); err != nil {
 		return r, err
 	}

@@ -3,7 +3,9 @@ package chat
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 
 	"retort/orchestrator/chat/prompt"
 	"retort/orchestrator/triton"
@@ -40,19 +42,27 @@ type specialTokens struct {
 }
 
 // readSpecialTokens reads the parameters bos_token, eos_token, unk_token, pad_token, image_token and special_tokens (a
-// JSON list), and the files tokenizer.json and tokenizer_config.json beside the configuration, if they exist.
+// JSON list), and the files tokenizer.json and tokenizer_config.json beside the configuration, if they exist. Either
+// file lists special tokens.
 func readSpecialTokens(r *triton.EntryReader) specialTokens {
 	t := specialTokens{named: map[string]string{}}
+	type addedToken struct {
+		Content string
+		Special bool
+	}
 	var file struct {
-		Added []struct {
-			Content string
-			Special bool
-		} `json:"added_tokens"`
+		Added []addedToken `json:"added_tokens"`
 	}
 	var config map[string]json.RawMessage
 	r.ReadJSON("tokenizer.json", &file)
 	r.ReadJSON("tokenizer_config.json", &config)
-	for _, added := range file.Added {
+	var byID map[string]addedToken
+	if raw := config["added_tokens_decoder"]; raw != nil {
+		if err := json.Unmarshal(raw, &byID); err != nil {
+			r.Check(fmt.Errorf("tokenizer_config.json: added_tokens_decoder: %w", err))
+		}
+	}
+	for _, added := range slices.AppendSeq(file.Added, maps.Values(byID)) {
 		if added.Special {
 			t.all = append(t.all, added.Content)
 		}

@@ -9,6 +9,9 @@
 // states, pooling is appended. A masked language model of molecules (BertForMaskedLM in safetensors, or a checkpoint of
 // GenMol) becomes the graph of its whole sampler. [Quantize] copies an entry and computes its matrix products in int8.
 //
+// The folder of a chat model becomes an entry for Triton's vLLM backend: arguments of the engine, which reads the
+// weights where they are, the chat template, and the parameters of orchestrator/chat (chat.go).
+//
 // A folder that cannot be served as its authors intended is refused, with an error that names the file and the key: an
 // entry that is nearly right is wrong. The folder is not trusted: impossible sizes, offsets and paths are refused too.
 //

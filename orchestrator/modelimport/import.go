@@ -17,6 +17,7 @@ const (
 	apiEmbedding = "embedding"
 	apiRanking   = "ranking"
 	apiMasked    = "masked"
+	apiChat      = "chat"
 )
 
 // Precisions: fp16 and fp32 say how weights are stored, and arithmetic is in 32 bits. int8 computes products with
@@ -33,7 +34,7 @@ const (
 type Options struct {
 	Folder string `arg:"" type:"existingdir" help:"Folder with config.json, tokenizer.json and weights (model.safetensors or model.onnx), or with a checkpoint of GenMol."`
 
-	API        string `name:"api" aliases:"kind" required:"" enum:"embedding,ranking,masked" env:"-" help:"API of the model: embedding, ranking or masked."`
+	API        string `name:"api" aliases:"kind" required:"" enum:"embedding,ranking,masked,chat" env:"-" help:"API of the model: embedding, ranking, masked or chat."`
 	ID         string `name:"id" required:"" placeholder:"NAME" env:"-" help:"Public id, which clients send as model."`
 	Name       string `placeholder:"ENTRY" env:"-" help:"Name of the entry's folder; by default derived from the id."`
 	Repository string `type:"path" placeholder:"DIR" env:"-" help:"Model repository that receives the entry; by default --model-repository."`
@@ -53,6 +54,7 @@ type Options struct {
 	LeastDimensions int     `placeholder:"N" env:"-" help:"Fewest dimensions that clients may request, for a Matryoshka model, whose vectors can be shortened."`
 
 	PythonOptions `embed:""`
+	ChatOptions   `embed:""`
 
 	Open func(*triton.Model) error `kong:"-"` // opens the entry as the gateway does; may be nil
 	Now  time.Time                 `kong:"-"` // becomes the creation time of the model
@@ -73,6 +75,12 @@ type Parameter struct{ Key, Value string }
 
 // Import creates an entry from a published model.
 func Import(o Options) (*Result, error) {
+	if o.API == apiChat {
+		return importChat(o)
+	}
+	if err := o.refuseChatFlags(); err != nil {
+		return nil, err
+	}
 	name, err := entryName(o.API, o.ID, o.Name)
 	if err != nil {
 		return nil, err
@@ -113,12 +121,17 @@ var (
 	notInNames = regexp.MustCompile(`[^a-z0-9]+`)
 )
 
-// entryName checks the API and the public id of an entry, and returns its name: name, or by default one derived from
-// the id.
+// entryName checks the API and the public id of an entry with a graph, and returns its name: name, or by default one
+// derived from the id.
 func entryName(api, id, name string) (string, error) {
 	if apis := []string{apiEmbedding, apiRanking, apiMasked}; !slices.Contains(apis, api) {
 		return "", fmt.Errorf("api %q: only models of %s can be imported", api, strings.Join(apis, ", "))
 	}
+	return nameOf(id, name)
+}
+
+// nameOf checks the public id of an entry and returns its name, see entryName.
+func nameOf(id, name string) (string, error) {
 	if strings.TrimSpace(id) == "" {
 		return "", errors.New("id: the public id is missing")
 	}

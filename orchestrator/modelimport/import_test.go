@@ -170,7 +170,7 @@ func TestImportRefuses(t *testing.T) {
 
 		"negative":     {"", option(func(o *Options) { o.MaxLength = -5 }), "max-length -5 must be positive"},
 		"too long":     {"", option(func(o *Options) { o.MaxLength = 33 }), "max_position_embeddings for 32"},
-		"unknown API":  {"chat", option(func(*Options) {}), `api "chat"`},
+		"unknown API":  {"oracle", option(func(*Options) {}), `api "oracle"`},
 		"invalid name": {"", option(func(o *Options) { o.Name = "../up" }), `name "../up"`},
 		"no graph":     {"", option(func(o *Options) { o.Weights = "onnx" }), "no model.onnx"},
 	} {

@@ -46,9 +46,23 @@ func (d destination) install(write, check func(dir string) error) error {
 	return replaceFolder(dir, d.dir())
 }
 
-// readBack reads an entry as Triton will, and compares its name and parameters with the ones given, and the tensors of
-// its graph with those of config.pbtxt.
+// readBack reads an entry as readConfig does, and compares the tensors of its graph with those of config.pbtxt.
 func readBack(dir, name string, parameters []Parameter) (*triton.Model, error) {
+	model, err := readConfig(dir, name, parameters)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkGraph(filepath.Join(dir, "1", "model.onnx"), model.Config); err != nil {
+		return nil, fmt.Errorf("model.onnx: %w", err)
+	}
+	model.Inputs = withBatch(model.Inputs)
+	model.Outputs = withBatch(model.Outputs)
+	return model, nil
+}
+
+// readConfig reads the config.pbtxt of an entry as Triton will, and compares its name and parameters with the ones
+// given.
+func readConfig(dir, name string, parameters []Parameter) (*triton.Model, error) {
 	text, err := os.ReadFile(filepath.Join(dir, "config.pbtxt"))
 	if err != nil {
 		return nil, err
@@ -66,16 +80,13 @@ func readBack(dir, name string, parameters []Parameter) (*triton.Model, error) {
 			return nil, fmt.Errorf("config.pbtxt: parameter %s is %q, not %q; %s", p.Key, value, p.Value, hint)
 		}
 	}
-	if err := checkGraph(filepath.Join(dir, "1", "model.onnx"), config); err != nil {
-		return nil, fmt.Errorf("model.onnx: %w", err)
-	}
 	return &triton.Model{
 		Name:     name,
 		Versions: []string{"1"},
 		Config:   config,
 		Dir:      dir,
-		Inputs:   withBatch(config.Inputs),
-		Outputs:  withBatch(config.Outputs),
+		Inputs:   config.Inputs,
+		Outputs:  config.Outputs,
 	}, nil
 }
 

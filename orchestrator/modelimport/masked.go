@@ -65,6 +65,8 @@ func checkMaskedOptions(o Options) error {
 	case o.Pooling != "" || o.Normalize != nil || o.QueryPrefix != nil || o.PassagePrefix != nil,
 		o.LeastDimensions != 0:
 		return errors.New("pooling, normalize, prefixes and least-dimensions are for embedding models")
+	case o.PairTemplate != nil || o.Python != "" || o.Device != "":
+		return errors.New("pair-template, python and device are for models of embedding and ranking")
 	}
 	return nil
 }

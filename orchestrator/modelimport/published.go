@@ -20,7 +20,7 @@ import (
 // PythonOptions are the flags of the published code, which runs in a Python environment outside this program.
 type PythonOptions struct {
 	Python          string `placeholder:"FILE" env:"-" help:"Python interpreter with torch, transformers, sentence-transformers, onnxscript and onnxruntime, such as .venv-export/bin/python of a checkout. It exports the graph of an architecture that this program cannot build, and compares the token ids and outputs of every entry with those of the published code."`
-	TrustRemoteCode bool   `env:"-" help:"Let --python run Python code that the folder brings (auto_map in config.json)."`
+	TrustRemoteCode bool   `env:"-" help:"Let --python, or the engine of a chat model, run Python code that the folder brings (auto_map in config.json)."`
 }
 
 // publishedTask is TASK.json of scripts/convert/published/published.py.

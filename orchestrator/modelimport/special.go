@@ -146,7 +146,7 @@ func (f *folder) endsOfTexts() (any, error) {
 		return nil, fmt.Errorf("%s: add_bos_token %t and add_eos_token %t do not fit the post_processor, "+
 			"which adds the tokens %v", name, c.AddBegin, c.AddEnd, empty.IDs)
 	}
-	return postProcessor(begin, end), nil
+	return templateProcessing(begin, end), nil
 }
 
 // addedIDs returns the ids of the added tokens by name.
@@ -165,8 +165,8 @@ func (f *folder) addedIDs() (map[string]int32, error) {
 	return ids, err
 }
 
-// postProcessor returns a TemplateProcessing that puts special tokens around each of one or two texts.
-func postProcessor(begin, end *special) any {
+// templateProcessing returns a TemplateProcessing that puts special tokens around each of one or two texts.
+func templateProcessing(begin, end *special) any {
 	type object = map[string]any
 	tokens := object{}
 	piece := func(s *special, typeID int) []any {

@@ -7,13 +7,13 @@ import struct
 import zlib
 
 
-def png(width: int = 32, height: int = 24, **texts: object) -> bytes:
-    """A white PNG with texts beside its pixels."""
+def png(width: int = 32, height: int = 24, shade: int = 255, **texts: object) -> bytes:
+    """A white PNG, or of another shade of grey, with texts beside its pixels."""
 
     def chunk(kind: bytes, body: bytes) -> bytes:
         return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
 
-    rows = b"".join(b"\0" + b"\xff" * width for _ in range(height))
+    rows = b"".join(b"\0" + bytes([shade]) * width for _ in range(height))
     text_chunks = b"".join(chunk(b"tEXt", f"{name}\0{value}".encode("latin-1")) for name, value in texts.items())
     return (
         b"\x89PNG\r\n\x1a\n"
@@ -28,9 +28,9 @@ def data_url(file: bytes, kind: str = "png") -> str:
     return f"data:image/{kind};base64," + base64.b64encode(file).decode()
 
 
-def drawing(width: int = 32, height: int = 24, **texts: object) -> str:
+def drawing(width: int = 32, height: int = 24, shade: int = 255, **texts: object) -> str:
     """Such a PNG as a data URL."""
-    return data_url(png(width, height, **texts))
+    return data_url(png(width, height, shade, **texts))
 
 
 def content(text: str, *urls: str) -> list[dict]:

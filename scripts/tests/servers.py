@@ -134,6 +134,15 @@ class Triton(Process):
         return {f"{m.name}/{m.version}": m.state for m in index.models}
 
 
+def add_backend(folder: Path, name: str, code: Path) -> Path:
+    """Copies the backends of the local Triton into a folder, and adds one based on Python. Returns the folder."""
+    subprocess.run([sys.executable, ROOT / "scripts/triton/serve.py", "--prepare"], check=True)
+    shutil.copytree(ROOT / ".cache/triton/backends", folder, dirs_exist_ok=True)
+    (folder / name).mkdir()
+    shutil.copy(code, folder / name / "model.py")
+    return folder
+
+
 def parents() -> dict[int, int]:
     """The parent of every process of this machine, by process id."""
     parent_of = {}

@@ -35,6 +35,7 @@ environment:
   RETORT_TRITON_THREADS           threads of each instance; default: an equal share of the cores
   RETORT_TRITON_SPIN_MICROSECONDS how long such a thread spins for its next work; default 50; 0: not
   RETORT_TRITON_READY_SECONDS     upper bound of the start; default 120
+  RETORT_TRITON_BACKENDS          folder of backends; default .cache/triton/backends of the checkout
   RETORT_PYTHON                   Python 3.11 or 3.12 with venv and libpython
 """
 

@@ -80,7 +80,7 @@ class Server:
         command = [
             str(self.environment.server),
             f"--model-repository={o.repository}",
-            f"--backend-directory={BACKENDS}",
+            f"--backend-directory={os.environ.get('RETORT_TRITON_BACKENDS') or BACKENDS}",
             f"--grpc-address={o.host}",
             f"--http-address={o.host}",
             f"--metrics-address={o.host}",

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,13 +16,13 @@ import pytest
 import requests
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
+sys.path[:0] = [str(HERE), str(HERE.parent)]
 
+import engines  # noqa: E402
 from pictures import content, drawing  # noqa: E402
-from servers import ROOT, Gateway, Triton  # noqa: E402
+from servers import Gateway  # noqa: E402
 from waiting import PATIENCE, at_once, wait_for  # noqa: E402
 
-ENVIRONMENT = Path(os.environ.get("RETORT_ENGINE_VENV") or ROOT / ".venv-engine")
 PICTURE_TOKENS = 4
 LENGTH = 1024
 
@@ -32,25 +30,17 @@ LENGTH = 1024
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     weights, folder = tmp_path_factory.mktemp("weights"), tmp_path_factory.mktemp("models")
-    subprocess.run(
-        [ENVIRONMENT / "bin/python", HERE / "tiny.py", weights], check=True, env={**os.environ, "HF_HUB_OFFLINE": "1"}
-    )
+    engines.run("tiny.py", weights)
     engine = {
         "model": str(weights),
         "max_model_len": LENGTH,
-        "dtype": "float32",
-        "enforce_eager": True,
-        "max_num_seqs": 8,
-        "disable_log_stats": True,
         "limit_mm_per_prompt": {"image": 2},
-        "skip_mm_profiling": True,
         "max_logprobs": 5,
     }
     entry = shutil.copytree(HERE / "entry", folder / "engine")
-    with (entry / "config.pbtxt").open("a") as config:
-        for name, value in {"environment": str(ENVIRONMENT), "engine": json.dumps(engine)}.items():
-            config.write(f"parameters {{ key: {json.dumps(name)} value {{ string_value: {json.dumps(value)} }} }}\n")
-    with Triton(folder, control="explicit", RETORT_TRITON_READY_SECONDS=str(2 * PATIENCE)) as triton:
+    (entry / "1").mkdir()
+    (entry / "1/model.json").write_text(json.dumps(engine))
+    with engines.triton(folder, tmp_path_factory.mktemp("backends")) as triton:
         yield triton
 
 

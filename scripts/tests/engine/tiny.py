@@ -28,24 +28,24 @@ IMAGE, PATCH = 28, 14  # pixels of a side
 LENGTH = 1024  # tokens of prompt and answer
 
 
-def tokenizer() -> PreTrainedTokenizerFast:
-    """Every byte is a token, and the marks."""
+def tokenizer(marks: list[str], **names: object) -> PreTrainedTokenizerFast:
+    """Every byte is a token, and the marks. names are arguments of PreTrainedTokenizerFast, such as eos_token."""
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     tokenizer = Tokenizer(models.BPE(vocab={c: i for i, c in enumerate(alphabet)}, merges=[]))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
-    tokenizer.add_special_tokens(MARKS)
-    return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
+    tokenizer.add_special_tokens(marks)
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names)
+
+
+def make(folder: Path) -> None:
+    words = tokenizer(
+        MARKS,
         pad_token="<pad>",
         bos_token="<s>",
         eos_token="<|end|>",
         extra_special_tokens={"image_token": "<image>"},
     )
-
-
-def make(folder: Path) -> None:
-    words = tokenizer()
     torch.manual_seed(1)
     vision = CLIPVisionConfig(
         hidden_size=64,
@@ -89,7 +89,7 @@ def make(folder: Path) -> None:
 
 
 def rename(file: Path) -> None:
-    """Gives the weights of the vision tower the names that published LLaVA models have, which vLLM knows."""
+    """Gives the weights of the vision tower the names that published models have, which vLLM knows."""
     weights = load_file(file)
     save_file(
         {name.replace("vision_tower.", "vision_tower.vision_model."): value for name, value in weights.items()},

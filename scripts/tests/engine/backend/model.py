@@ -1,5 +1,8 @@
-"""vLLM's AsyncLLM behind the tensors of Triton's vLLM backend, as documented at
-https://github.com/triton-inference-server/vllm_backend. ended.log, beside this file, has the outcome of each request.
+"""A stand-in for Triton's vLLM backend, with its tensors, on the CPU: vLLM's AsyncLLM as in
+https://github.com/triton-inference-server/vllm_backend. It reads the engine's arguments from the entry's model.json.
+
+RETORT_ENGINE_VENV names the environment with vLLM. Beside model.json, ended.log has the outcome of each request, and
+prompts.jsonl the text and the token ids of each prompt, as the engine has them.
 """
 
 from __future__ import annotations
@@ -19,6 +22,15 @@ from pathlib import Path
 import numpy as np
 import triton_python_backend_utils as pb_utils
 
+# Arguments of small models on a CPU, which model.json replaces.
+ARGUMENTS = {
+    "dtype": "float32",
+    "enforce_eager": True,
+    "max_num_seqs": 8,
+    "disable_log_stats": True,
+    "skip_mm_profiling": True,
+}
+
 SETTINGS = {
     "VLLM_CPU_KVCACHE_SPACE": "1",  # GiB
     "VLLM_CPU_OMP_THREADS_BIND": "nobind",  # no pinned cores
@@ -31,10 +43,9 @@ SETTINGS = {
 
 class TritonPythonModel:
     def initialize(self, args: dict) -> None:
-        parameters = {
-            name: value["string_value"] for name, value in json.loads(args["model_config"])["parameters"].items()
-        }
-        environment = Path(parameters["environment"])
+        self.folder = Path(pb_utils.get_model_dir())
+        arguments = ARGUMENTS | json.loads((self.folder / "model.json").read_text())
+        environment = Path(os.environ["RETORT_ENGINE_VENV"])
         os.environ.update(SETTINGS)
         locale.setlocale(locale.LC_CTYPE, "C.UTF-8")  # torch reads its files in the locale's encoding, here ASCII
         os.environ.pop("PYTHONPATH", None)  # vLLM's processes must use only the packages of the environment
@@ -43,7 +54,7 @@ class TritonPythonModel:
         sys.path.extend(str(folder) for folder in environment.glob("lib/python3*/site-packages"))
         self.loop = asyncio.new_event_loop()
         threading.Thread(target=self.loop.run_forever, daemon=True).start()
-        self.engine = asyncio.run_coroutine_threadsafe(self.start(json.loads(parameters["engine"])), self.loop).result()
+        self.engine = asyncio.run_coroutine_threadsafe(self.start(arguments), self.loop).result()
 
     async def start(self, options: dict):
         from vllm import AsyncEngineArgs
@@ -68,9 +79,12 @@ class TritonPythonModel:
                 "failed",
                 pb_utils.InferenceResponse(error=pb_utils.TritonError(f"Error generating stream: {error}")),
             )
-        with Path(__file__).with_name("ended.log").open("a") as log:
-            log.write(f"{end}\n")
+        self.log("ended.log", end)
         sender.send(response, flags=last)
+
+    def log(self, name: str, line: str) -> None:
+        with (self.folder / name).open("a") as log:
+            log.write(f"{line}\n")
 
     async def write(self, request, sender) -> tuple:
         """Sends all responses but the last, which it returns with how the request ended."""
@@ -99,6 +113,7 @@ class TritonPythonModel:
                     sent_text, sent_tokens = len(output.outputs[0].text), len(output.outputs[0].token_ids)
         finally:
             await answers.aclose()  # which ends it in the engine too
+        self.log("prompts.jsonl", json.dumps({"text": output.prompt, "ids": output.prompt_token_ids}))
         return f"finished after {sent_tokens}", waiting
 
 
