@@ -15,7 +15,8 @@ import (
 )
 
 // tasksExtension is the identifier of the Tasks extension:
-// https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/draft/tasks.md
+// https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/draft/tasks.md. The library (go-sdk 1.8.0)
+// has no extensions of its own, so the methods and results of this one are defined here.
 const tasksExtension = "io.modelcontextprotocol/tasks"
 
 // Status is the state of a task.

@@ -35,12 +35,14 @@ func (c *clients) mcp(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	drawn, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "draw_molecule", Arguments: map[string]any{"smiles": "CCO"}})
+	drawing := &mcp.CallToolParams{Name: "draw_molecule", Arguments: map[string]any{"smiles": "CCO"}}
+	drawn, err := session.CallTool(ctx, drawing)
 	if err != nil {
 		return nil, err
 	}
 	image := drawn.Content[0].(*mcp.ImageContent)
 	mu.Lock()
 	defer mu.Unlock()
-	return []any{session.InitializeResult().ProtocolVersion, len(listed.Tools), steps, found.IsError, image.MIMEType}, nil
+	version := session.InitializeResult().ProtocolVersion
+	return []any{version, len(listed.Tools), steps, found.IsError, image.MIMEType}, nil
 }
