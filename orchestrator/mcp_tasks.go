@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"retort/orchestrator/gateway"
 	"retort/orchestrator/jobs/optimization"
 	"retort/orchestrator/mcp"
 )
@@ -15,20 +16,20 @@ type searchTasks struct{ jobs *optimization.Service }
 
 // Start implements mcp.Tasks.
 func (t searchTasks) Start(ctx context.Context, api string, body []byte) (mcp.Task, error) {
-	job, err := t.jobs.Create(ctx, api, body)
+	job, err := t.jobs.Create(ctx, api, gateway.Caller(ctx), body)
 	return newTask(job), err
 }
 
 // Get implements mcp.Tasks.
 func (t searchTasks) Get(ctx context.Context, id string) (mcp.Task, error) {
-	job, err := t.jobs.Get(ctx, id)
+	job, err := t.jobs.Get(ctx, gateway.Caller(ctx), id)
 	if err != nil {
 		return mcp.Task{}, err
 	}
 	task := newTask(job)
 	switch {
 	case task.Status == mcp.Completed && job.HasResult:
-		task.Answer, err = t.jobs.Result(ctx, job)
+		task.Answer, err = t.jobs.Result(ctx, gateway.Caller(ctx), job)
 	case task.Status == mcp.Completed:
 		task.Refusal = string(job.Error)
 	case task.Status == mcp.Failed:
@@ -39,7 +40,7 @@ func (t searchTasks) Get(ctx context.Context, id string) (mcp.Task, error) {
 
 // Cancel implements mcp.Tasks.
 func (t searchTasks) Cancel(ctx context.Context, id string) error {
-	_, err := t.jobs.Cancel(ctx, id)
+	_, err := t.jobs.Cancel(ctx, gateway.Caller(ctx), id)
 	return err
 }
 

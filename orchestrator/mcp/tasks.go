@@ -11,7 +11,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"retort/orchestrator/fault"
-	"retort/orchestrator/gateway"
 )
 
 // tasksExtension is the identifier of the Tasks extension:
@@ -46,7 +45,7 @@ type Task struct {
 
 // Tasks runs searches as tasks. ctx names the caller, whose tasks alone are found.
 type Tasks interface {
-	// Start starts a search of an API with the body of /generate. A *gateway.Refusal is the API's error.
+	// Start starts a search of an API with the body of /generate. After an error the call is answered directly.
 	Start(ctx context.Context, api string, body []byte) (Task, error)
 	// Get returns a task, or a fault.NotFound.
 	Get(ctx context.Context, id string) (Task, error)
@@ -241,12 +240,9 @@ func missingCapability() *jsonrpc.Error {
 // rpcError returns an error of Tasks in the form of JSON-RPC.
 func (s *Service) rpcError(err error) error {
 	var known *jsonrpc.Error
-	var refused *gateway.Refusal
 	switch {
 	case err == nil || errors.As(err, &known):
 		return err
-	case errors.As(err, &refused):
-		return invalidParams("%s", refused.Body)
 	case fault.KindOf(err) == fault.NotFound:
 		return invalidParams("taskId: there is no such task")
 	}
