@@ -9,6 +9,7 @@ import (
 
 	"retort/orchestrator/chat"
 	"retort/orchestrator/gateway"
+	"retort/orchestrator/jobs/optimization"
 )
 
 // application has the gateways of all APIs, and of the endpoints that belong to no API.
@@ -19,6 +20,7 @@ type application struct {
 	page          *gateway.Gateway            // of the web page
 	batches       *gateway.Gateway            // of files and batches
 	optimizations map[string]*gateway.Gateway // of searches as jobs, by API; nil if jobs are switched off
+	searches      *optimization.Service       // behind these gateways; nil if jobs are switched off
 	jobs          jobs
 }
 
@@ -45,7 +47,7 @@ func (a *application) openGateways() error {
 		}
 		a.gateways = append(a.gateways, g)
 	}
-	for _, open := range []func() error{a.openMCP, a.openPage, a.openBatches, a.openOptimizations, a.openJobs} {
+	for _, open := range []func() error{a.openOptimizations, a.openMCP, a.openPage, a.openBatches, a.openJobs} {
 		if err := open(); err != nil {
 			return err
 		}
@@ -76,6 +78,17 @@ func (a *application) callAPI(ctx context.Context, api, method, path string, bod
 	}
 	result := g.Call(ctx, gateway.Call{Method: method, Path: path, Body: body})
 	return result.Status, result.Body
+}
+
+// followAPI is callAPI for an answer that may be a stream of server-sent events, of which onEvent gets the data.
+func (a *application) followAPI(
+	ctx context.Context, api, path string, body []byte, onEvent func(data []byte) error,
+) (status int, answer []byte, err error) {
+	g, ok := a.gateway(api)
+	if !ok {
+		return http.StatusNotFound, nil, nil
+	}
+	return g.Follow(ctx, gateway.Call{Path: path, Body: body}, onEvent)
 }
 
 // imageModels returns the public ids of the chat models that take images.

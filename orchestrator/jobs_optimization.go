@@ -27,6 +27,7 @@ func (a *application) openOptimizations() error {
 	}
 	service := optimization.New(a.config.Optimization, a.followRequest, a.logger)
 	a.jobs.kinds = append(a.jobs.kinds, service)
+	a.searches = service
 	a.optimizations = map[string]*gateway.Gateway{}
 	for i, s := range services {
 		if !s.searches {

@@ -19,7 +19,14 @@ func (a *application) openMCP() error {
 	if !a.config.MCP {
 		return nil
 	}
-	service, err := mcp.New(a.ctx, version, a.callAPI, a.imageModels, a.logger)
+	options := mcp.Options{
+		CallAPI: a.callAPI, FollowAPI: a.followAPI, ImageModels: a.imageModels, Version: version,
+		Origins: a.config.CORSOrigins, Logger: a.logger,
+	}
+	if a.searches != nil {
+		options.Tasks = searchTasks{a.searches}
+	}
+	service, err := mcp.New(a.ctx, options)
 	if err != nil {
 		return err
 	}

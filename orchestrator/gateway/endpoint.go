@@ -3,7 +3,6 @@ package gateway
 import (
 	"bytes"
 	"context"
-	"net/http"
 	"net/url"
 	"reflect"
 
@@ -119,55 +118,6 @@ func Raw[Res any](use func(ctx context.Context, body []byte) (status int, res Re
 		c.Status(status)
 		return send(c, res)
 	}
-}
-
-// HTTPHandler is an endpoint that a net/http handler answers. The answer is not streamed.
-func HTTPHandler(handler http.Handler) fiber.Handler {
-	return func(c *fiber.Ctx) error {
-		body, err := receiveRaw(c)
-		if err != nil {
-			return err
-		}
-		request, err := http.NewRequestWithContext(c.UserContext(), c.Method(), c.OriginalURL(), bytes.NewReader(body))
-		if err != nil {
-			return err
-		}
-		request.Host = c.Hostname()
-		for name, values := range c.GetReqHeaders() {
-			for _, value := range values {
-				request.Header.Add(name, value)
-			}
-		}
-		handler.ServeHTTP(&responseWriter{header: http.Header{}, c: c}, request)
-		return nil
-	}
-}
-
-// responseWriter is an http.ResponseWriter that writes to Fiber.
-type responseWriter struct {
-	header      http.Header
-	c           *fiber.Ctx
-	wroteHeader bool
-}
-
-func (w *responseWriter) Header() http.Header { return w.header }
-
-func (w *responseWriter) WriteHeader(status int) {
-	if w.wroteHeader {
-		return
-	}
-	w.wroteHeader = true
-	w.c.Status(status)
-	for name, values := range w.header {
-		for _, value := range values {
-			w.c.Response().Header.Add(name, value)
-		}
-	}
-}
-
-func (w *responseWriter) Write(p []byte) (int, error) {
-	w.WriteHeader(http.StatusOK)
-	return w.c.Write(p)
 }
 
 // receive returns a request's decoded and validated body with a permit. The permit comes last, since only then is it

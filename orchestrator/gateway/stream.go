@@ -140,35 +140,60 @@ func network(ip []byte) string {
 	return address.String()
 }
 
-// sendEvents answers with the events of produce, which runs in its own goroutine. fasthttp writes the body after this
-// handler has returned, so the exchange stays open until then.
+// sendEvents answers with the events of produce.
 func sendEvents(c *fiber.Ctx, produce func(context.Context, *Events) error) error {
-	x := exchangeOf(c)
-	ctx, stop := context.WithCancel(c.UserContext())
-	x.atEnd(stop)
-	e := &Events{exchange: x, ctx: ctx, queue: make(chan []byte, 16)}
-	result := make(chan error, 1)
-	go func() {
-		err := x.catchPanic(func() error { return produce(ctx, e) })
-		close(e.queue)
-		result <- err
-	}()
-	first, hasEvents := <-e.queue
-	if !hasEvents {
-		if err := <-result; err != nil {
+	p := startProduction(c, produce)
+	if !p.hasEvents {
+		if err := <-p.result; err != nil {
 			return err
 		}
 	}
 	c.Set(fiber.HeaderContentType, "text/event-stream; charset=utf-8")
 	c.Set(fiber.HeaderCacheControl, "no-cache")
+	p.send(c)
+	return nil
+}
+
+// production is a goroutine that produces the events of an answer.
+type production struct {
+	events    *Events
+	first     []byte
+	hasEvents bool       // false: it has ended without an event
+	result    chan error // receives its error when it ends
+	stop      context.CancelFunc
+}
+
+// startProduction runs produce in its own goroutine, and returns when it has produced its first event or has ended.
+func startProduction(c *fiber.Ctx, produce func(context.Context, *Events) error) *production {
+	x := exchangeOf(c)
+	ctx, stop := context.WithCancel(c.UserContext())
+	x.atEnd(stop)
+	p := &production{
+		events: &Events{exchange: x, ctx: ctx, queue: make(chan []byte, 16)},
+		result: make(chan error, 1),
+		stop:   stop,
+	}
+	go func() {
+		err := x.catchPanic(func() error { return produce(ctx, p.events) })
+		close(p.events.queue)
+		p.result <- err
+	}()
+	p.first, p.hasEvents = <-p.events.queue
+	return p
+}
+
+// send answers with the events. fasthttp writes the body after the handler has returned, so the exchange stays open
+// until then.
+func (p *production) send(c *fiber.Ctx) {
+	x := p.events.exchange
 	c.Set("X-Accel-Buffering", "no")
 	x.isStream = true
 	c.Context().SetBodyStreamWriter(func(w *bufio.Writer) {
 		written := 0
 		err := x.catchPanic(func() error { // fasthttp runs this in a goroutine of its own
-			written = writeEvents(w, first, e.queue, stop)
-			if hasEvents {
-				written += x.writeFailure(w, <-result)
+			written = writeEvents(w, p.first, p.events.queue, p.stop)
+			if p.hasEvents {
+				written += x.writeFailure(w, <-p.result)
 			}
 			return nil
 		})
@@ -177,7 +202,6 @@ func sendEvents(c *fiber.Ctx, produce func(context.Context, *Events) error) erro
 		}
 		x.end(fiber.StatusOK, written)
 	})
-	return nil
 }
 
 // keepAlive is how often an idle stream sends a comment, so that proxies keep the connection and a departed client is

@@ -6,6 +6,8 @@
 // The arguments of most tools are the body of an API's endpoint, and their schema comes from that API's description. A
 // call goes through the API's gateway, with the same bounds, permits and deadline as a client's request.
 //
+// A search can report its progress, and can become a task: see [Tasks].
+//
 // Terms:
 //
 //	forwarded tool   a tool whose arguments are the body of an endpoint

@@ -1,6 +1,8 @@
 package mcp
 
 import (
+	"encoding/json"
+
 	"github.com/gofiber/fiber/v2"
 
 	"retort/orchestrator/fault"
@@ -18,9 +20,9 @@ func (s *Service) Routes(r fiber.Router) { r.All(Path, gateway.HTTPHandler(s.htt
 
 // failure is the JSON-RPC error of a request that did not reach the library.
 type failure struct {
-	Version string  `json:"jsonrpc"` // "2.0"
-	ID      *string `json:"id"`      // null: the request was not read
-	Error   problem `json:"error"`
+	Version string          `json:"jsonrpc"` // "2.0"
+	ID      json.RawMessage `json:"id"`      // null if the request was not read
+	Error   problem         `json:"error"`
 }
 
 // problem is the error object of JSON-RPC.
@@ -32,6 +34,7 @@ type problem struct {
 // Error codes of JSON-RPC.
 const (
 	invalidRequest = -32600
+	methodNotFound = -32601
 	internalError  = -32603
 )
 

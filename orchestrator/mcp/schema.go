@@ -80,3 +80,11 @@ func (d *apiDescription) collect(part any, referenced map[string]any) {
 		}
 	}
 }
+
+// defaultOf returns the default of a number in a schema, or 0.
+func defaultOf(schema map[string]any, name string) float64 {
+	properties, _ := schema["properties"].(map[string]any)
+	property, _ := properties[name].(map[string]any)
+	value, _ := property["default"].(float64)
+	return value
+}

@@ -1,15 +1,16 @@
 package mcp
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"strings"
+	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/rs/zerolog"
 )
@@ -18,10 +19,26 @@ import (
 // with ctx.
 type CallAPI func(ctx context.Context, api, method, path string, body []byte) (status int, answer []byte)
 
+// Options are what the service needs of the program.
+type Options struct {
+	CallAPI   CallAPI
+	FollowAPI FollowAPI
+	// ImageModels returns the public ids of the chat models that accept images now.
+	ImageModels func() []string
+	Tasks       Tasks  // nil: no searches as tasks
+	Version     string // of the program
+	// Origins are the origins of web pages whose scripts may call the tools, comma-separated, or "*" for all. Pages of
+	// this machine always may.
+	Origins string
+	Logger  zerolog.Logger
+}
+
 // Service serves the APIs as tools.
 type Service struct {
 	callAPI     CallAPI
+	followAPI   FollowAPI
 	imageModels func() []string
+	tasks       Tasks
 	version     string
 	logger      zerolog.Logger
 	tools       []tool
@@ -32,19 +49,26 @@ type Service struct {
 type tool struct {
 	definition *mcp.Tool
 	answer     func(ctx context.Context, arguments json.RawMessage) *mcp.CallToolResult
+	search     *search // nil if it is none
 }
 
-// New reads the descriptions of the APIs through callAPI and returns the service. imageModels returns the public ids of
-// the chat models that accept images now. version is the program's.
-func New(
-	ctx context.Context, version string, callAPI CallAPI, imageModels func() []string, logger zerolog.Logger,
-) (*Service, error) {
-	s := &Service{callAPI: callAPI, imageModels: imageModels, version: version, logger: logger}
+// search is what a tool needs to report its progress.
+type search struct {
+	forwardedTool
+	iterations float64 // the default of the member, or 0
+}
+
+// New reads the descriptions of the APIs through CallAPI and returns the service.
+func New(ctx context.Context, opts Options) (*Service, error) {
+	s := &Service{
+		callAPI: opts.CallAPI, followAPI: opts.FollowAPI, imageModels: opts.ImageModels, tasks: opts.Tasks,
+		version: opts.Version, logger: opts.Logger,
+	}
 	descriptions := map[string]*apiDescription{} // by API
 	for _, t := range forwardedTools {
 		if descriptions[t.api] == nil {
 			descriptions[t.api] = &apiDescription{}
-			if err := descriptions[t.api].read(ctx, callAPI, t.api); err != nil {
+			if err := descriptions[t.api].read(ctx, s.callAPI, t.api); err != nil {
 				return nil, err
 			}
 		}
@@ -52,37 +76,93 @@ func New(
 		if err != nil {
 			return nil, fmt.Errorf("tool %s: %w", t.name, err)
 		}
-		s.addTool(t.name, t.title, t.description, schema,
+		added := s.addTool(t.name, t.title, t.description, schema,
 			func(ctx context.Context, arguments json.RawMessage) *mcp.CallToolResult {
 				return s.forward(ctx, t.api, t.path, arguments, t.omit)
 			})
+		if t.isSearch {
+			added.search = &search{forwardedTool: t, iterations: defaultOf(schema, "iterations")}
+		}
 	}
 	s.addTypedTools()
-	// Without sessions any replica can answer any request. The gateway has already bounded the body.
-	options := &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true, MaxRequestBodyBytes: -1}
-	s.http = rejectBatches(mcp.NewStreamableHTTPHandler(s.server, options))
+	s.http = newHandler(s.server, opts.Origins)
 	return s, nil
 }
 
 func (s *Service) addTool(
 	name, title, text string, schema any, answer func(context.Context, json.RawMessage) *mcp.CallToolResult,
-) {
+) *tool {
 	s.tools = append(s.tools, tool{answer: answer, definition: &mcp.Tool{
 		Name: name, Title: title, Description: text, InputSchema: schema,
 		Annotations: &mcp.ToolAnnotations{Title: title, ReadOnlyHint: true},
 	}})
+	return &s.tools[len(s.tools)-1]
 }
 
-// server returns a server for one request. Calls of its tools end with the context of the request, which the library
-// does not pass to them.
-func (s *Service) server(r *http.Request) *mcp.Server {
-	server := mcp.NewServer(&mcp.Implementation{Name: "retort", Title: "Retort", Version: s.version}, nil)
+// search returns the search that a tool is, or nil.
+func (s *Service) search(name string) *search {
 	for _, t := range s.tools {
-		server.AddTool(t.definition, func(_ context.Context, call *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			return s.answer(r.Context(), t, call.Params.Arguments), nil
+		if t.definition.Name == name {
+			return t.search
+		}
+	}
+	return nil
+}
+
+// listLifetime is how long a client may reuse the list of tools, which changes with the program only.
+const listLifetime = 5 * time.Minute
+
+// server returns a server for one request. Calls of its tools end with the context of the request, which the library
+// does not pass to them in older versions of the protocol.
+func (s *Service) server(r *http.Request) *mcp.Server {
+	capabilities := &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}
+	if s.tasks != nil {
+		capabilities.AddExtension(tasksExtension, nil)
+	}
+	server := mcp.NewServer(&mcp.Implementation{Name: "retort", Title: "Retort", Version: s.version}, &mcp.ServerOptions{
+		Capabilities: capabilities,
+		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) {
+			c.TTLMs = int(listLifetime.Milliseconds())
+			c.CacheScope = "private" // where keys are required, also for the list
+		},
+	})
+	for _, t := range s.tools {
+		server.AddTool(t.definition, func(ctx context.Context, call *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			called := t
+			if token := call.Params.GetProgressToken(); token != nil && t.search != nil {
+				called.answer = func(request context.Context, arguments json.RawMessage) *mcp.CallToolResult {
+					return s.followSearch(request, ctx, call.Session, t.search, arguments, token)
+				}
+			}
+			return s.answer(r.Context(), called, call.Params.Arguments), nil
 		})
 	}
+	server.AddReceivingMiddleware(rejectUndeclared)
+	if s.tasks != nil {
+		if err := s.addTaskMethods(r.Context(), server); err != nil {
+			panic(err) // the methods are not those of the protocol
+		}
+	}
 	return server
+}
+
+// rejectUndeclared rejects methods of capabilities that the server does not have, as the protocol demands. For clients
+// of older versions, which may call them unasked, the library answers with empty lists.
+func rejectUndeclared(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		kind, _, _ := strings.Cut(method, "/")
+		session, ok := req.GetSession().(*mcp.ServerSession)
+		if ok && slices.Contains([]string{"prompts", "resources", "completion"}, kind) && isStateless(session) {
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: method + ": the server has no " + kind}
+		}
+		return next(ctx, method, req)
+	}
+}
+
+// isStateless reports whether a request has a version of the protocol without sessions.
+func isStateless(session *mcp.ServerSession) bool {
+	client := session.InitializeParams()
+	return client != nil && client.ProtocolVersion >= firstStateless
 }
 
 // answer calls a tool and recovers its panics: the library calls tools in a new goroutine, where a panic would end the
@@ -97,52 +177,36 @@ func (s *Service) answer(ctx context.Context, t tool, arguments json.RawMessage)
 	return t.answer(ctx, arguments)
 }
 
-// rejectBatches rejects requests that are not one call. A batch, in older versions of the protocol, would run all of
-// its calls at once with the permit of one request; a subscription would hold its permit for nothing, as no tool
-// changes.
-func rejectBatches(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body) // in memory already
-		if err != nil {
-			http.Error(w, "the body cannot be read", http.StatusBadRequest)
-			return
-		}
-		var call struct {
-			Method string `json:"method"`
-		}
-		if trimmed := bytes.TrimSpace(body); len(trimmed) > 0 && trimmed[0] == '[' {
-			http.Error(w, "batches are not accepted: send one call per request", http.StatusBadRequest)
-			return
-		} else if json.Unmarshal(trimmed, &call) == nil && call.Method == "subscriptions/listen" {
-			http.Error(w, "there is nothing to subscribe to", http.StatusBadRequest)
-			return
-		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
-		next.ServeHTTP(w, r)
-	})
-}
-
 // forward sends arguments to an endpoint and returns its answer. It refuses the members in omit.
 func (s *Service) forward(
 	ctx context.Context, api, path string, arguments []byte, omit []string,
 ) *mcp.CallToolResult {
-	if len(arguments) == 0 {
-		arguments = []byte("{}")
-	}
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(arguments, &members); err != nil {
-		return refusal("the arguments are not an object: %v", err)
-	}
-	for _, name := range omit {
-		if _, ok := members[name]; ok {
-			return refusal("%s: this tool does not accept it", name)
-		}
+	arguments, refused := checkArguments(arguments, omit)
+	if refused != nil {
+		return refused
 	}
 	answer, refused := s.post(ctx, api, path, arguments)
 	if refused != nil {
 		return refused
 	}
 	return result(answer)
+}
+
+// checkArguments returns the arguments of a forwarded tool, which must be an object without the members in omit.
+func checkArguments(arguments []byte, omit []string) (checked []byte, refused *mcp.CallToolResult) {
+	if len(arguments) == 0 {
+		arguments = []byte("{}")
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(arguments, &members); err != nil {
+		return nil, refusal("the arguments are not an object: %v", err)
+	}
+	for _, name := range omit {
+		if _, ok := members[name]; ok {
+			return nil, refusal("%s: this tool does not accept it", name)
+		}
+	}
+	return arguments, nil
 }
 
 // post sends a body to an endpoint. If the API refuses it, the answer becomes a refusal.

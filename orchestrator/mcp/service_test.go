@@ -4,34 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/rs/zerolog"
 )
-
-// TestRejectBatches sends batches and subscriptions, which are refused, and a single call, which is passed on.
-func TestRejectBatches(t *testing.T) {
-	for body, status := range map[string]int{
-		`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`:           http.StatusOK,
-		` [{"jsonrpc":"2.0","id":1,"method":"tools/list"}]`:        http.StatusBadRequest,
-		`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen"}`: http.StatusBadRequest,
-	} {
-		passed := ""
-		next := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-			text := make([]byte, len(body)+1)
-			n, _ := r.Body.Read(text)
-			passed = string(text[:n])
-		})
-		answer := httptest.NewRecorder()
-		rejectBatches(next).ServeHTTP(answer, httptest.NewRequest(http.MethodPost, "/mcp", strings.NewReader(body)))
-		if answer.Code != status || (passed == body) != (status == http.StatusOK) {
-			t.Errorf("%s: %d, and %q was passed on", body, answer.Code, passed)
-		}
-	}
-}
 
 // TestOmittedMembersAreRefused sends a member that the schema of the tool lacks: the endpoint is not called.
 func TestOmittedMembersAreRefused(t *testing.T) {

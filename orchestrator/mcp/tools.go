@@ -8,6 +8,7 @@ type forwardedTool struct {
 	api         string
 	path        string
 	omit        []string // members of the body that make no sense in a tool
+	isSearch    bool     // the endpoint is /generate: it can report progress, and can be a task
 }
 
 // forwardedTools are listed here, typed tools in addTypedTools.
@@ -17,7 +18,7 @@ var forwardedTools = []forwardedTool{
 		title: "Optimise a molecule",
 		description: "New molecules like a given one (SMILES) with a better property such as QED (drug-likeness) or plogP, " +
 			"at least min_similarity similar to it, best first.",
-		api: "latent", path: "/generate", omit: []string{"stream", "generated"},
+		api: "latent", path: "/generate", omit: []string{"stream", "generated"}, isSearch: true,
 	},
 	{
 		name:        "sample_molecules",
@@ -30,7 +31,7 @@ var forwardedTools = []forwardedTool{
 		title: "Fill a molecule template",
 		description: "Molecules that contain given fragments: a SAFE or SMILES template in which masks such as [*{10-20}] " +
 			"say how much is to be added. Best first by QED or LogP. Without a template: drug-like molecules from nothing.",
-		api: "masked", path: "/generate", omit: []string{"stream"},
+		api: "masked", path: "/generate", omit: []string{"stream"}, isSearch: true,
 	},
 	{
 		name:        "embed_texts",

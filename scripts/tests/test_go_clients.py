@@ -34,3 +34,7 @@ def test_openai_go(results: dict) -> None:
 
 def test_go_openai(results: dict) -> None:
     assert results["go-openai"] == [384, READ, 404, "model_not_found"]
+
+
+def test_mcp(results: dict) -> None:
+    assert results["mcp"] == ["2026-07-28", 9, 3, False, "image/png"]

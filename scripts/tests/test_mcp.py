@@ -1,4 +1,5 @@
-"""The Model Context Protocol's own client against the whole stack."""
+"""The Model Context Protocol's own clients for Python and TypeScript against the whole stack, and requests that they do
+not send: those about tasks, and wrong ones. The Go client is in test_go_clients.py."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ import pytest
 import requests
 from rdkit import Chem
 from servers import ROOT, Gateway
+from test_javascript_clients import run_node
 from waiting import PATIENCE, wait_for
 
 PYTHON = ROOT / ".venv-rerank" / "bin" / "python"
@@ -146,3 +148,86 @@ def test_keys_are_required_and_mcp_can_be_switched_off(stack, tmp_path: Path) ->
         wait_for("the request is logged", lambda: '"api":"embedding"' in locked.output(), locked.output)
     with Gateway(stack.triton, stack.repository, RETORT_MCP="false") as without:
         assert requests.post(f"{without.url}/mcp", json=body, headers=headers, timeout=PATIENCE).status_code == 404
+
+
+TASKS = "io.modelcontextprotocol/tasks"
+
+
+def ask(url: str, method: str, name: str, params: dict, extensions: dict | None = None, **headers: str):
+    """A request of version 2026-07-28: its status and answer."""
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {"extensions": {TASKS: {}} if extensions is None else extensions},
+    }
+    answer = requests.post(
+        f"{url}/mcp",
+        json={"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": meta}},
+        headers={
+            "Accept": "application/json, text/event-stream",
+            "Mcp-Protocol-Version": "2026-07-28",
+            "Mcp-Method": method,
+            "Mcp-Name": name,
+            **headers,
+        },
+        timeout=PATIENCE,
+    )
+    return answer.status_code, answer.json()
+
+
+def test_typescript_clients(gateway_url: str, tmp_path: Path) -> None:
+    expected = {"tools": 9, "formula": "C2H6O", "picture": "image/png", "refused": True, "found": True}
+    expected["steps"] = [[1, 3], [2, 3], [3, 3]]
+    assert run_node("mcp.mjs", tmp_path, gateway_url) == {"client": expected, "sdk": expected}
+
+
+def test_other_origins_are_refused(gateway_url: str) -> None:
+    for origin, status in {"https://evil.example": 403, "http://localhost:3000": 200}.items():
+        got, answer = ask(gateway_url, "tools/list", "", {}, Origin=origin)
+        assert got == status, answer
+        assert status == 200 or "Origin" in answer["error"]["message"]
+
+
+def test_searches_as_tasks(stack, tmp_path: Path) -> None:
+    keys = tmp_path / "keys"
+    keys.write_text("mine\nother\n")
+    mine = {"Authorization": "Bearer mine"}
+    short = {"smi": IBUPROFEN, "min_similarity": 0.3, "iterations": 2, "particles": 8, "seed": 1}
+    variables = {"RETORT_JOBS": "true", "RETORT_JOBS_DATA": str(tmp_path / "jobs"), "RETORT_KEYS_FILE": str(keys)}
+    with Gateway(stack.triton, stack.repository, **variables) as gateway:
+        gateway.wait_ready("latent", "masked")
+
+        def start(arguments: dict) -> str:
+            call = {"name": "optimize_molecule", "arguments": arguments}
+            status, answer = ask(gateway.url, "tools/call", "optimize_molecule", call, **mine)
+            assert status == 200 and answer["result"]["resultType"] == "task", answer
+            return answer["result"]["taskId"]
+
+        def get(task: str) -> dict:
+            return ask(gateway.url, "tasks/get", task, {"taskId": task}, **mine)[1]["result"]
+
+        done = start(short)
+        wait_for("the task is completed", lambda: get(done)["status"] == "completed", gateway.output)
+        assert get(done)["result"]["structuredContent"]["generated"]
+        wrong = start(short | {"smi": "not a molecule"})
+        wait_for("the wrong task is completed", lambda: get(wrong)["status"] == "completed", gateway.output)
+        assert get(wrong)["result"]["isError"] and "smi" in get(wrong)["result"]["content"][0]["text"]
+        long = start(short | {"iterations": 1000, "particles": 100})
+        assert ask(gateway.url, "tasks/cancel", long, {"taskId": long}, **mine)[1]["result"]["resultType"] == "complete"
+        wait_for("the task is cancelled", lambda: get(long)["status"] == "cancelled", gateway.output)
+        # A client without the extension gets the answer itself.
+        call = {"name": "optimize_molecule", "arguments": short}
+        direct = ask(gateway.url, "tools/call", "optimize_molecule", call, {}, **mine)[1]["result"]
+        assert direct["structuredContent"]["generated"]
+
+        for method, task, params, key, code, says in (
+            ("tasks/get", done, {"taskId": done}, "other", -32602, "taskId"),
+            ("tasks/get", "1", {"taskId": 1}, "mine", -32602, "taskId"),
+            ("tasks/get", "none", {"taskId": "none"}, "mine", -32602, "taskId"),
+            ("tasks/cancel", "none", {}, "mine", -32602, "taskId"),
+            ("tasks/update", done, {"taskId": done, "inputResponses": []}, "mine", -32602, "inputResponses"),
+            ("tasks/get", "else", {"taskId": done}, "mine", -32020, "Mcp-Name"),
+            ("tasks/list", "", {}, "mine", -32601, "tasks/list"),
+        ):
+            error = ask(gateway.url, method, task, params, Authorization=f"Bearer {key}")[1]["error"]
+            assert error["code"] == code and says in error["message"], (method, params, error)
+        assert ask(gateway.url, "tasks/get", done, {"taskId": done}, {}, **mine)[1]["error"]["code"] == -32021

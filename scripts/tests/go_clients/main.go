@@ -32,6 +32,7 @@ type clients struct {
 	openai openai.Client
 	other  *other.Client
 	image  string
+	tools  string // address of the Model Context Protocol
 }
 
 func main() {
@@ -42,11 +43,12 @@ func main() {
 		openai: openai.NewClient(option.WithBaseURL(base), option.WithAPIKey("not-needed"), option.WithMaxRetries(0)),
 		other:  other.NewClientWithConfig(config),
 		image:  os.Args[2],
+		tools:  os.Args[1] + "/mcp",
 	}
 	results := map[string]any{}
 	for name, call := range map[string]func(context.Context) (any, error){
 		"models": c.models, "embeddings": c.embeddings, "errors": c.errors, "chat": c.chat,
-		"responses": c.responses, "go-openai": c.goOpenAI,
+		"responses": c.responses, "go-openai": c.goOpenAI, "mcp": c.mcp,
 	} {
 		answer, err := call(context.Background())
 		if err != nil {
