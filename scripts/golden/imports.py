@@ -1,8 +1,8 @@
 """Writes the vectors and logits that transformers and sentence-transformers compute with the small models of
 scripts/tests/folders.py.
 
-    make .venv-golden/stamp
-    PYTHONPATH=.venv-golden .venv-train/bin/python scripts/golden/imports.py scripts/tests/testdata/imports.json \
+    make .venv-export/stamp
+    .venv-export/bin/python scripts/golden/imports.py scripts/tests/testdata/imports.json \
         --jina .../jinaBert_model.py [--only FAMILY ...]
 
 --jina names the file of public code that computes JinaBERT: see jinabert.py. With --only, the other families keep

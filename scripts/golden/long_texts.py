@@ -1,7 +1,7 @@
 """Writes the vectors of a text of 8,192 tokens that transformers computes with small models of scripts/tests/folders.py.
 
-    make .venv-golden/stamp
-    PYTHONPATH=.venv-golden .venv-train/bin/python scripts/golden/long_texts.py scripts/tests/testdata/long_texts.json
+    make .venv-export/stamp
+    .venv-export/bin/python scripts/golden/long_texts.py scripts/tests/testdata/long_texts.json
 """
 
 from __future__ import annotations
