@@ -32,8 +32,9 @@ func (f *family) hiddenScore() float32 {
 	return -1e4
 }
 
-// attend is softmax(QKᵀ + bias)V: [batch, heads, tokens, size of a head]. query is [batch, heads, tokens, size], scaled;
-// key [batch, groups, size, tokens]; value [batch, groups, tokens, size]. Heads share the key and value of their group.
+// attend is softmax(QKᵀ + bias)V: [batch, heads, tokens, size], for heads of that size. query is [batch, heads, tokens,
+// size], scaled; key [batch, groups, size, tokens]; value [batch, groups, tokens, size]. Heads share the key and value
+// of their group.
 func (n *network) attend(query, key, value string, layer int) string {
 	if !n.hasLongRows {
 		return n.attendAtOnce(query, key, value, n.wholeBias(layer))
@@ -92,7 +93,8 @@ func (n *network) attendInBlocks(query, key, value string, layer int) string {
 				keys:    n.op("Range", from, to, n.int64Scalar(1)),
 				padding: slice(n.paddingBias, from, to, 3),
 			})
-			mixed := n.attendAtOnce(slice(padded, first, end, 2), slice(key, from, to, 3), slice(value, from, to, 2), bias)
+			queries := slice(padded, first, end, 2)
+			mixed := n.attendAtOnce(queries, slice(key, from, to, 3), slice(value, from, to, 2), bias)
 			return []string{inputs[1], mixed}
 		}, onnxBool, onnxFloat)
 	mixed := n.node("Loop", []string{blocks, n.boolScalar(true)}, graphAttribute("body", body))

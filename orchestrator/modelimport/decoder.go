@@ -174,7 +174,8 @@ func (f *folder) checkDecoder() error {
 		return err
 	}
 	for layer := range c.Layers {
-		if layer < len(c.LayerTypes) && c.LayerTypes[layer] != slidingAttention && c.LayerTypes[layer] != fullAttention {
+		known := []string{slidingAttention, fullAttention}
+		if layer < len(c.LayerTypes) && !slices.Contains(known, c.LayerTypes[layer]) {
 			return fmt.Errorf("config.json: layer_types %q is not supported, only %s and %s",
 				c.LayerTypes[layer], fullAttention, slidingAttention)
 		}
@@ -368,7 +369,7 @@ func (n *network) decoderAttention(x, prefix string, layer int) string {
 }
 
 // decoderLogit returns the logit of a ranker: a projection of the pooled states (score.weight), or, for a causal
-// language model, logit(yes) - logit(no) after the last token. The softmax of the two, which the published code returns,
+// language model, logit(yes) - logit(no) after the last token. The softmax of both, which the published code returns,
 // is the sigmoid of their difference.
 func (n *network) decoderLogit(states string) string {
 	size := n.folder.HiddenSize

@@ -125,7 +125,8 @@ func (n *network) layerNorm(x, name string) string {
 		intAttribute("axis", -1), floatAttribute("epsilon", n.folder.LayerNormEps))
 }
 
-// findCells sets cells and paddingBias. The first cell of a row counts as a token whatever the mask says, so no batch is empty.
+// findCells sets cells and paddingBias. The first cell of a row counts as a token whatever the mask says, so no batch
+// is empty.
 func (n *network) findCells() {
 	shape := n.op("Shape", n.mask)
 	n.cells.length = n.gather(shape, n.int64Scalar(1), 0)

@@ -1,4 +1,5 @@
-"""Writes the vectors of a text of 8,192 tokens that transformers computes with small models of scripts/tests/folders.py.
+"""Writes the vectors of a text of 8,192 tokens that transformers computes with small models of
+scripts/tests/folders.py.
 
     make .venv-export/stamp
     .venv-export/bin/python scripts/golden/long_texts.py scripts/tests/testdata/long_texts.json

@@ -25,6 +25,7 @@ import sys
 import tempfile
 import types
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -42,8 +43,9 @@ def stub_wandb() -> None:
     sys.modules["safe"] = package
     from safe import converter, utils
 
-    package.encode, package.decode, package.utils = converter.encode, converter.decode, utils
-    package.SAFEConverter = converter.SAFEConverter
+    vars(package).update(
+        encode=converter.encode, decode=converter.decode, utils=utils, SAFEConverter=converter.SAFEConverter
+    )
 
 
 stub_wandb()
@@ -196,7 +198,7 @@ class RandomNumbers:
         return sorted(positions, key=lambda at: u[at])[:count]
 
 
-def steps(sampler, row: list[int], settings: dict) -> list[list[list[int]]]:
+def steps(sampler, row: list[int], settings: dict) -> tuple[list, str | None]:
     """Returns the positions and tokens that each step of Sampler.generate fills in."""
     numbers, states = RandomNumbers(settings["seed"]), []
     public, rand, choose = sampler.mdlm.step_confidence, torch.rand, random.sample
@@ -212,7 +214,7 @@ def steps(sampler, row: list[int], settings: dict) -> list[list[list[int]]]:
     try:
         sampler.mdlm.step_confidence, torch.rand = step, numbers.rand
         torch.distributions.Categorical.sample = lambda distribution: numbers.sample(distribution)
-        random.sample = numbers.choose
+        vars(random)["sample"] = numbers.choose
         if settings["step_size"] > 1:  # Sampler.generate always unmasks one token
             count = sampler.mdlm.get_num_steps_confidence
             sampler.mdlm.get_num_steps_confidence = lambda x: -(-count(x) // settings["step_size"])
@@ -234,7 +236,8 @@ def decoded(sampler, count: int = 120) -> list[dict]:
     """Returns SAFE strings that the sampler makes, many of them damaged, and the molecules it reads from them."""
     torch.manual_seed(3)
     random.seed(3)
-    rows, tokenizer = [], sampler.model.tokenizer
+    rows: list = []
+    tokenizer = sampler.model.tokenizer
     start = torch.full((count, 26), sampler.model.mask_index)
     start[:, 0], start[:, -1] = tokenizer.bos_token_id, tokenizer.eos_token_id
     step = sampler.mdlm.step_confidence
@@ -294,7 +297,8 @@ def record(version: str) -> dict:
     torch.set_num_threads(1)
     sampler = genmol.sampler.Sampler(str(folder / "model.ckpt"))
     tokenizer = sampler.model.tokenizer
-    fragments, cases = [], []
+    fragments: list[dict[str, Any]] = []
+    cases = []
     for fragment in FRAGMENTS:
         ids = draw_row(sampler, fragment, masks=20)
         fragments.append({"fragment": fragment, "ids": ids})

@@ -10,6 +10,7 @@ import json
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import folders
 import numpy as np
@@ -178,7 +179,7 @@ def generate(gateway: Gateway, model: str, **body: object) -> list[dict]:
     return answer.json()["molecules"]
 
 
-TASKS = {
+TASKS: dict[str, tuple[dict[str, Any], str | None]] = {
     "de novo": ({}, None),
     "de novo with a mask": ({"smiles": "[*{15-25}]"}, None),
     "motif": ({"smiles": "[*]c1ccccc1.[*{8-14}]"}, "c1ccccc1"),

@@ -7,6 +7,7 @@ import base64
 import json
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 import requests
@@ -190,7 +191,7 @@ def test_other_origins_are_refused(gateway_url: str) -> None:
 def test_searches_as_tasks(stack, tmp_path: Path) -> None:
     keys = tmp_path / "keys"
     keys.write_text("mine\nother\n")
-    mine = {"Authorization": "Bearer mine"}
+    mine: dict[str, Any] = {"Authorization": "Bearer mine"}
     short = {"smi": IBUPROFEN, "min_similarity": 0.3, "iterations": 2, "particles": 8, "seed": 1}
     variables = {"RETORT_JOBS": "true", "RETORT_JOBS_DATA": str(tmp_path / "jobs"), "RETORT_KEYS_FILE": str(keys)}
     with Gateway(stack.triton, stack.repository, **variables) as gateway:
