@@ -9,8 +9,6 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"google.golang.org/grpc/status"
-
 	"retort/orchestrator/modelimport"
 	"retort/orchestrator/triton"
 )
@@ -75,7 +73,7 @@ func (r Repository) withStates(ctx context.Context, entries []modelimport.Entry)
 	for _, replica := range replicas {
 		list, err := states(ctx, replica)
 		if err != nil {
-			return models, fmt.Errorf("Triton at %s: %s", replica.Address(), status.Convert(err).Message())
+			return models, fmt.Errorf("Triton at %s: %s", replica.Address(), triton.Message(err))
 		}
 		for i, m := range models {
 			state := stateOf(list, m.Name)

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"google.golang.org/grpc/status"
-
 	"retort/orchestrator/modelimport"
 	"retort/orchestrator/triton"
 )
@@ -99,7 +97,7 @@ func (r Repository) dial(ctx context.Context) (*triton.Client, []*triton.Replica
 	for _, replica := range replicas {
 		if _, err := states(ctx, replica); err != nil {
 			client.Close()
-			return nil, nil, fmt.Errorf("Triton at %s does not answer (%s)", replica.Address(), status.Convert(err).Message())
+			return nil, nil, fmt.Errorf("Triton at %s does not answer (%s)", replica.Address(), triton.Message(err))
 		}
 	}
 	return client, replicas, nil
@@ -122,7 +120,7 @@ func load(ctx context.Context, replica *triton.Replica, name string, replaced bo
 		return nil
 	}
 	if !triton.IsPolling(err) {
-		return errors.New(status.Convert(err).Message())
+		return errors.New(triton.Message(err))
 	}
 	if replaced {
 		return errPolls
@@ -130,7 +128,7 @@ func load(ctx context.Context, replica *triton.Replica, name string, replaced bo
 	for deadline := time.Now().Add(pollTime); ; {
 		list, err := states(ctx, replica)
 		if err != nil {
-			return errors.New(status.Convert(err).Message())
+			return errors.New(triton.Message(err))
 		}
 		list = slices.DeleteFunc(list, func(s triton.ModelState) bool { return s.Name != name })
 		switch {

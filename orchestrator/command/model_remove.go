@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"fmt"
 
-	"google.golang.org/grpc/status"
-
 	"retort/orchestrator/modelimport"
 	"retort/orchestrator/triton"
 )
@@ -38,7 +36,7 @@ func (c removeModel) Run(p *Process, repository Repository) error {
 		for _, e := range entries {
 			if err := replica.Unload(p.Context, e.Name); err != nil && !triton.IsPolling(err) {
 				return fmt.Errorf("%s was removed, but Triton at %s did not unload it: %s",
-					e.Name, replica.Address(), status.Convert(err).Message())
+					e.Name, replica.Address(), triton.Message(err))
 			}
 		}
 	}

@@ -123,3 +123,6 @@ func findMessage(message string) *messageKind {
 	}
 	return nil
 }
+
+// Message returns the message of a failed call of Triton, without gRPC's code.
+func Message(err error) string { return status.Convert(err).Message() }
