@@ -250,7 +250,7 @@ func (n *network) feedForward(x, prefix string) string {
 	return n.layerLinear(inner, prefix+names.down, size, c.HiddenSize)
 }
 
-// attention is softmax(QKᵀ/√d + bias)V of several heads (arXiv:1706.03762), before the output projection.
+// attention is attend with the layer's projections to queries, keys and values, before the output projection.
 func (n *network) attention(x, prefix string, layer int) string {
 	names := n.family.names
 	heads := int64(n.folder.Heads)
@@ -274,10 +274,7 @@ func (n *network) attention(x, prefix string, layer int) string {
 		r := n.rotation(n.family.ropeBase(&n.folder.modelConfig, layer))
 		query, key = n.rotate(query, r), n.rotate(key, r)
 	}
-	scale := float32(1 / math.Sqrt(float64(headSize)))
-	query = n.op("Mul", n.transpose(query, 0, 2, 1, 3), n.float32Scalar(scale))
-	mixed := n.attend(query, n.transpose(key, 0, 2, 3, 1), n.transpose(value, 0, 2, 1, 3), layer)
-	return n.unpad(n.transpose(mixed, 0, 2, 1, 3), size)
+	return n.attend(query, key, value, 1/math.Sqrt(float64(headSize)), layer)
 }
 
 // activations are the supported values of hidden_act.

@@ -91,7 +91,7 @@ func missingWeights(f *folder) error {
 
 // open adds the tensors of a file.
 func (s *safetensors) open(path, name string) error {
-	file, err := os.Open(path)
+	file, err := openRegular(path)
 	if err != nil {
 		return err
 	}
