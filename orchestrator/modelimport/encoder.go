@@ -53,7 +53,7 @@ func (n *network) tensor(name string, shape ...int64) []float32 {
 // param adds weights to the graph, and returns them in 32 bits.
 func (n *network) param(name string, shape ...int64) string {
 	values := n.tensor(name, shape...)
-	return n.widen(n.weight(name, shape, values))
+	return n.wideWeight(name, shape, values)
 }
 
 // embed looks up rows of a table [rows, hidden]. Only the rows are widened to 32 bits, not the table.
@@ -90,7 +90,7 @@ func (n *network) stackedLinear(x, name string, in, out, index, matrices int) st
 		return ""
 	}
 	stored := fmt.Sprintf("%s.bias.%d", name, index)
-	return n.op("Add", x, n.widen(n.weight(stored, []int64{int64(out)}, values[index*out:(index+1)*out])))
+	return n.op("Add", x, n.wideWeight(stored, []int64{int64(out)}, values[index*out:(index+1)*out]))
 }
 
 // product is x·Wᵀ, where W is number index of the matrices [out, in] that are stacked in one tensor.
@@ -104,7 +104,7 @@ func (n *network) product(x, name string, in, out, index, matrices int) string {
 		stored = fmt.Sprintf("%s.%d", stored, index)
 	}
 	values = transposed(values[index*out*in:(index+1)*out*in], out, in)
-	return n.op("MatMul", x, n.widen(n.weight(stored, []int64{int64(in), int64(out)}, values)))
+	return n.op("MatMul", x, n.wideWeight(stored, []int64{int64(in), int64(out)}, values))
 }
 
 // refuseBias sets err if the weights have a bias for a linear map of a family that has none.
