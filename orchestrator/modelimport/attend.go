@@ -16,8 +16,8 @@ const (
 	blockSize = 256
 )
 
-// scored are the pairs of queries and keys whose scores are computed together.
-type scored struct {
+// scorePairs are the queries and keys of a block of scores.
+type scorePairs struct {
 	queries string // int64 [queries]: positions
 	keys    string // int64 [keys]: positions
 	padding string // float [batch, 1, 1, keys]: hiddenScore for padding, else 0
@@ -95,7 +95,7 @@ func (n *network) attendInBlocks(query, key, value string, layer int) string {
 			slice := func(x, from, to string, axis int64) string {
 				return n.op("Slice", x, n.reshape(from, 1), n.reshape(to, 1), n.int64Vector(axis))
 			}
-			bias := n.scoreBias(layer, scored{
+			bias := n.scoreBias(layer, scorePairs{
 				queries: n.op("Range", first, end, n.int64Scalar(1)),
 				keys:    n.op("Range", from, to, n.int64Scalar(1)),
 				padding: slice(n.paddingBias, from, to, 3),
@@ -133,7 +133,7 @@ func (n *network) wholeBias(layer int) string {
 		return bias
 	}
 	whole := func() string {
-		return n.scoreBias(layer, scored{n.cells.positions, n.cells.positions, n.paddingBias})
+		return n.scoreBias(layer, scorePairs{n.cells.positions, n.cells.positions, n.paddingBias})
 	}
 	var bias string
 	if n.hasLongRows {
@@ -149,7 +149,7 @@ func (n *network) wholeBias(layer int) string {
 }
 
 // scoreBias returns what is added to the scores of a layer: [batch, 1 or heads, queries, keys].
-func (n *network) scoreBias(layer int, s scored) string {
+func (n *network) scoreBias(layer int, s scorePairs) string {
 	bias := s.padding
 	if n.family.relativeBias {
 		bias = n.op("Add", bias, n.relativeBias())

@@ -19,7 +19,7 @@ type network struct {
 	ids, mask   string // inputs
 	cells       cells
 	hasLongRows bool                // see attend
-	paddingBias string              // see scored
+	paddingBias string              // see scorePairs
 	wholeBiases map[int]string      // see wholeBias; by reach
 	rotations   map[string]rotation // by frequencies
 }

@@ -152,7 +152,8 @@ func (g *graph) weight(name string, shape []int64, values []float32) (stored str
 	return g.float32s(name, shape, values), false
 }
 
-// wideWeight adds weights and returns them in 32 bits. The cast is in the root graph, so that a loop does not repeat it.
+// wideWeight adds weights and returns them in 32 bits. The cast is in the root graph, so that a loop does not repeat
+// it.
 func (g *graph) wideWeight(name string, shape []int64, values []float32) string {
 	inner := g.GraphProto
 	defer func() { g.GraphProto = inner }()

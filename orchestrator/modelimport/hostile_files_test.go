@@ -121,7 +121,7 @@ func TestPickleBombs(t *testing.T) {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
-	// The values of tuples, memo and numbers are bounded by the bytes of the pickle.
+	// Operations that lack their bytes or their values on the stack.
 	for _, text := range []string{
 		"(", "t.", "q", "\x8a\xff", "\x95", "j\xff\xff\xff\xff.", "X\xff\xff\xff\xff", "cx", "R.", "N\x85R.", "b.", "s.", "}(Nu.", "Q.",
 	} {
