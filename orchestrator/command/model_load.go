@@ -35,7 +35,7 @@ func (f loadFlags) run(
 		return fmt.Errorf("%w: nothing was created", err)
 	}
 	defer client.Close()
-	backup, err := modelimport.Back(folder, name)
+	backup, err := modelimport.NewBackup(folder, name)
 	if err != nil {
 		return err
 	}

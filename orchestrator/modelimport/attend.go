@@ -16,8 +16,8 @@ const (
 	blockSize = 256
 )
 
-// scored are the pairs of queries and keys whose scores are computed together.
-type scored struct {
+// scorePairs are the queries and keys of a block of scores.
+type scorePairs struct {
 	queries string // int64 [queries]: positions
 	keys    string // int64 [keys]: positions
 	padding string // float [batch, 1, 1, keys]: hiddenScore for padding, else 0
@@ -32,22 +32,29 @@ func (f *family) hiddenScore() float32 {
 	return -1e4
 }
 
-// attend is softmax(QKᵀ + bias)V: [batch, heads, tokens, size], for heads of that size. query is [batch, heads, tokens,
-// size], scaled; key [batch, groups, size, tokens]; value [batch, groups, tokens, size]. Heads share the key and value
-// of their group.
-func (n *network) attend(query, key, value string, layer int) string {
-	if !n.hasLongRows {
-		return n.attendAtOnce(query, key, value, n.wholeBias(layer))
-	}
+// attend is softmax(scale·QKᵀ + bias)V of several heads (arXiv:1706.03762): [cells with a token, heads·size], for heads
+// of that size. query is [batch, tokens, heads, size], key and value are [batch, tokens, groups, size]. Heads share the
+// key and value of their group.
+func (n *network) attend(query, key, value string, scale float64, layer int) string {
+	query = n.op("Mul", n.transpose(query, 0, 2, 1, 3), n.float32Scalar(float32(scale)))
+	key = n.transpose(key, 0, 2, 3, 1)
+	value = n.transpose(value, 0, 2, 1, 3)
 	bias := n.wholeBias(layer)
-	return n.branch(n.isLong(),
-		func() string { return n.attendInBlocks(query, key, value, layer) },
-		func() string { return n.attendAtOnce(query, key, value, bias) })
+	atOnce := func() string { return n.attendAtOnce(query, key, value, bias) }
+	var mixed string
+	if n.hasLongRows {
+		mixed = n.branch(n.isLong(), func() string { return n.attendInBlocks(query, key, value, layer) }, atOnce)
+	} else {
+		mixed = atOnce()
+	}
+	return n.unpad(n.transpose(mixed, 0, 2, 1, 3), n.folder.Heads*n.folder.headSize())
 }
 
 // isLong reports whether the rows of a batch have more than longRow tokens: bool [].
 func (n *network) isLong() string { return n.op("Less", n.int64Scalar(longRow), n.cells.length) }
 
+// attendAtOnce returns [batch, heads, tokens, size] for query [batch, heads, tokens, size], scaled, key [batch, groups,
+// size, tokens] and value [batch, groups, tokens, size].
 func (n *network) attendAtOnce(query, key, value, bias string) string {
 	heads := int64(n.folder.Heads)
 	groups := int64(n.folder.groups())
@@ -80,7 +87,7 @@ func (n *network) attendInBlocks(query, key, value string, layer int) string {
 	pads := n.node("Concat", []string{zeros, n.reshape(missing, 1), n.int64Vector(0)}, intAttribute("axis", 0))
 	padded := n.op("Pad", query, pads)
 
-	body := n.subgraph([]*onnxpb.ValueInfoProto{scalarInfo("block", onnxInt64), scalarInfo("again", onnxBool)},
+	body := n.subgraph([]*onnxpb.ValueInfoProto{scalarInfo("block", onnxInt64), scalarInfo("proceed", onnxBool)},
 		func(inputs []string) []string {
 			first := n.op("Mul", inputs[0], size)
 			end := n.op("Add", first, size)
@@ -88,7 +95,7 @@ func (n *network) attendInBlocks(query, key, value string, layer int) string {
 			slice := func(x, from, to string, axis int64) string {
 				return n.op("Slice", x, n.reshape(from, 1), n.reshape(to, 1), n.int64Vector(axis))
 			}
-			bias := n.scoreBias(layer, scored{
+			bias := n.scoreBias(layer, scorePairs{
 				queries: n.op("Range", first, end, n.int64Scalar(1)),
 				keys:    n.op("Range", from, to, n.int64Scalar(1)),
 				padding: slice(n.paddingBias, from, to, 3),
@@ -126,7 +133,7 @@ func (n *network) wholeBias(layer int) string {
 		return bias
 	}
 	whole := func() string {
-		return n.scoreBias(layer, scored{n.cells.positions, n.cells.positions, n.paddingBias})
+		return n.scoreBias(layer, scorePairs{n.cells.positions, n.cells.positions, n.paddingBias})
 	}
 	var bias string
 	if n.hasLongRows {
@@ -142,7 +149,7 @@ func (n *network) wholeBias(layer int) string {
 }
 
 // scoreBias returns what is added to the scores of a layer: [batch, 1 or heads, queries, keys].
-func (n *network) scoreBias(layer int, s scored) string {
+func (n *network) scoreBias(layer int, s scorePairs) string {
 	bias := s.padding
 	if n.family.relativeBias {
 		bias = n.op("Add", bias, n.relativeBias())

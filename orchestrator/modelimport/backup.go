@@ -12,8 +12,8 @@ type Backup struct {
 	release      func()
 }
 
-// Back makes a backup of an entry that is about to be replaced.
-func Back(repository, name string) (*Backup, error) {
+// NewBackup makes a backup of an entry that is about to be replaced.
+func NewBackup(repository, name string) (*Backup, error) {
 	b := &Backup{target: filepath.Join(repository, name), release: func() {}}
 	if !validName.MatchString(name) || !exists(b.target) { // Import refuses the name
 		return b, nil

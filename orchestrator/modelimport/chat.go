@@ -1,7 +1,6 @@
 package modelimport
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 )
@@ -19,10 +18,7 @@ const defaultMaxImages = 4
 
 // importChat creates an entry for Triton's vLLM backend. The weights stay in their folder.
 func importChat(o Options) (*Result, error) {
-	if err := o.refuseEncoderFlags(); err != nil {
-		return nil, err
-	}
-	name, err := nameOf(o.ID, o.Name)
+	name, err := checkName(o.ID, o.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -39,33 +35,6 @@ func importChat(o Options) (*Result, error) {
 		return nil, err
 	}
 	return &Result{Dir: d.dir(), ID: o.ID, Parameters: e.parameters(), Notes: m.notes}, nil
-}
-
-// refuseEncoderFlags refuses flags that mean nothing for a chat model.
-func (o Options) refuseEncoderFlags() error {
-	for _, flag := range []struct {
-		name string
-		set  bool
-	}{
-		{"--weights", o.Weights != ""}, {"--precision", o.Precision != ""}, {"--pooling", o.Pooling != ""},
-		{"--normalize", o.Normalize != nil}, {"--query-prefix", o.QueryPrefix != nil},
-		{"--passage-prefix", o.PassagePrefix != nil}, {"--least-dimensions", o.LeastDimensions != 0},
-		{"--pair-template", o.PairTemplate != nil},
-		{"--device", o.Device != ""}, {"--python", o.Python != ""},
-	} {
-		if flag.set {
-			return fmt.Errorf("%s is not for models of chat: the engine reads the weights as they are", flag.name)
-		}
-	}
-	return nil
-}
-
-// refuseChatFlags refuses flags that mean nothing for another model.
-func (o Options) refuseChatFlags() error {
-	if o.ChatOptions != (ChatOptions{}) {
-		return errors.New("--engine-path, --tensor-parallel, --max-images and --chat-template are for models of chat only")
-	}
-	return nil
 }
 
 // chatModel is a published chat model, as its files describe it.

@@ -12,12 +12,6 @@ import (
 	"strings"
 )
 
-// Largest files of a chat model's folder that are read, in bytes. Published tokenizers have up to 40 MB.
-const (
-	maxTextFile      = 16 << 20
-	maxTokenizerFile = 256 << 20
-)
-
 // chatConfig is the config.json of a chat model.
 type chatConfig struct {
 	ModelType      string          `json:"model_type"`
@@ -44,7 +38,7 @@ var encoderArchitectures = []string{
 }
 
 func (m *chatModel) readConfig(Options) error {
-	data, err := m.read("config.json", maxTextFile)
+	data, err := m.folder.read("config.json")
 	if err != nil {
 		return err
 	}
@@ -139,7 +133,7 @@ func (m *chatModel) checkWeights(Options) error {
 		var index struct {
 			Map map[string]string `json:"weight_map"`
 		}
-		if ok, err := m.readJSON(name, maxTextFile, &index); err != nil {
+		if ok, err := m.folder.readJSON(name, &index); err != nil {
 			return err
 		} else if !ok || len(files) > 0 {
 			continue
@@ -186,53 +180,4 @@ func (m *chatModel) isPointer(name string) (bool, error) {
 	head := make([]byte, len(start))
 	_, err = io.ReadFull(file, head)
 	return err == nil && string(head) == start, nil
-}
-
-// read returns the content of a file, nil if there is none. It refuses a file of more than limit bytes.
-func (m *chatModel) read(name string, limit int64) ([]byte, error) {
-	return readBounded(m.folder.path(name), name, limit)
-}
-
-// readBounded returns the content of a file, nil if there is none. Errors call it name.
-func readBounded(path, name string, limit int64) ([]byte, error) {
-	file, err := openRegular(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, limit+1))
-	if err == nil && int64(len(data)) > limit {
-		err = fmt.Errorf("the file has more than %d bytes", limit)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return data, nil
-}
-
-// openRegular opens a regular file, or a link to one. Opening a pipe would wait for a writer.
-func openRegular(path string) (*os.File, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.New("it is not a regular file")
-	}
-	return os.Open(path)
-}
-
-// readJSON decodes a file of at most limit bytes into v. ok is false if there is none.
-func (m *chatModel) readJSON(name string, limit int64, v any) (ok bool, err error) {
-	data, err := m.read(name, limit)
-	if data == nil || err != nil {
-		return false, err
-	}
-	if err := json.Unmarshal(data, v); err != nil {
-		return false, fmt.Errorf("%s: %w", name, err)
-	}
-	return true, nil
 }

@@ -200,7 +200,7 @@ func TestChatOverwrite(t *testing.T) {
 		t.Errorf("with --force: %v", err)
 	}
 	o.API, o.EnginePath = apiEmbedding, "/models/q"
-	if _, err := Import(o); err == nil || !strings.Contains(err.Error(), "are for models of chat only") {
+	if _, err := Import(o); err == nil || !strings.Contains(err.Error(), "--engine-path is not for models of embedding, only of chat") {
 		t.Errorf("an embedding model with --engine-path: got %v", err)
 	}
 }

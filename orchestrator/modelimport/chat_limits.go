@@ -90,7 +90,7 @@ type generationConfig struct {
 func (m *chatModel) readGeneration(Options) error {
 	const name = "generation_config.json"
 	g := &m.generation
-	if _, err := m.readJSON(name, maxTextFile, g); err != nil {
+	if _, err := m.folder.readJSON(name, g); err != nil {
 		return err
 	}
 	if g.DoSample != nil && !*g.DoSample {

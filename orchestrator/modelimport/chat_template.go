@@ -63,7 +63,7 @@ func (m *chatModel) findTemplate(o Options) (text, file string, err error) {
 		return string(data), file, err
 	}
 	const jinja = "chat_template.jinja"
-	data, err := m.read(jinja, maxTemplateFile)
+	data, err := readBounded(m.folder.path(jinja), jinja, maxTemplateFile)
 	if data != nil || err != nil {
 		return string(data), jinja, err
 	}
@@ -71,7 +71,7 @@ func (m *chatModel) findTemplate(o Options) (text, file string, err error) {
 		var config struct {
 			Template json.RawMessage `json:"chat_template"`
 		}
-		if _, err := m.readJSON(file, maxTextFile, &config); err != nil {
+		if _, err := m.folder.readJSON(file, &config); err != nil {
 			return "", "", err
 		}
 		if config.Template == nil || string(config.Template) == "null" {
@@ -126,7 +126,7 @@ func (m *chatModel) chooseFormat() error {
 			}
 		}
 		t.format, t.placeholder = format, placeholder
-		err := m.checkFormat()
+		err := m.checkFormat(m.markers()...)
 		if err == nil {
 			return nil
 		}
@@ -192,15 +192,14 @@ func samples(maxImages int) []sample {
 	return list
 }
 
-// checkFormat renders the samples and finds the marker of an image.
-func (m *chatModel) checkFormat() error {
+// checkFormat renders the samples and finds the marker of an image among the given ones.
+func (m *chatModel) checkFormat(markers ...string) error {
 	t := &m.template
 	parsed, err := prompt.Parse(t.text, m.options())
 	if err != nil {
 		return err
 	}
 	t.note = ""
-	markers := m.markers()
 	for _, s := range samples(m.images) {
 		rendered, err := parsed.Render(s.messages, true)
 		var refusal *prompt.Refusal
@@ -230,8 +229,14 @@ func (m *chatModel) checkFormat() error {
 	if m.tokens.named["image_token"] == t.marker {
 		return nil
 	}
-	m.tokens.named["image_token"] = t.marker // as the gateway passes it to the template: check that it fits
-	return m.checkFormat()
+	// The gateway passes the marker to the template, which may change what it renders.
+	before := m.tokens.named["image_token"]
+	m.tokens.named["image_token"] = t.marker
+	if err := m.checkFormat(t.marker); err != nil {
+		m.tokens.named["image_token"] = before
+		return fmt.Errorf("with image_token %q: %w", t.marker, err)
+	}
+	return nil
 }
 
 // markers are the texts that may appear once for each image.

@@ -47,11 +47,11 @@ func (m *chatModel) readTokens(Options) error {
 		Added         []addedToken  `json:"added_tokens"`
 		PostProcessor postProcessor `json:"post_processor"`
 	}
-	hasConfig, err := m.readJSON("tokenizer_config.json", maxTextFile, &config)
+	hasConfig, err := m.folder.readJSON("tokenizer_config.json", &config)
 	if err != nil {
 		return err
 	}
-	hasFile, err := m.readJSON("tokenizer.json", maxTokenizerFile, &file)
+	hasFile, err := m.folder.readJSON("tokenizer.json", &file)
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (m *chatModel) readTokens(Options) error {
 func (m *chatModel) readNamedTokens() error {
 	for _, name := range []string{"tokenizer_config.json", "special_tokens_map.json", "processor_config.json"} {
 		var config, extra map[string]json.RawMessage
-		if _, err := m.readJSON(name, maxTextFile, &config); err != nil {
+		if _, err := m.folder.readJSON(name, &config); err != nil {
 			return err
 		}
 		_ = json.Unmarshal(config["extra_special_tokens"], &extra) // a list in some versions of transformers

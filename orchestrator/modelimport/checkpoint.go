@@ -48,9 +48,9 @@ var elementSizes = map[string]int64{"F32": 4, "F16": 2, "BF16": 2, "F64": 8}
 // openCheckpoint reads the pickle of a checkpoint.
 func openCheckpoint(path string) (c *checkpoint, err error) {
 	name := filepath.Base(path)
-	file, err := os.Open(path)
+	file, err := openRegular(path)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	defer func() {
 		if err != nil {
@@ -142,7 +142,7 @@ func (c *checkpoint) storage(id any) (any, error) {
 		s.dtype = class.String()
 	}
 	info, err := c.file.Stat()
-	if err != nil || s.size < 0 || start+s.size > info.Size() {
+	if err != nil || s.size < 0 || s.size > info.Size()-start {
 		return nil, errors.Join(err, fmt.Errorf("data/%s of %d bytes is outside the file", key, s.size))
 	}
 	return s, nil

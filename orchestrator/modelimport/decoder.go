@@ -140,9 +140,8 @@ func (f *folder) checkDecoder() error {
 	c := &f.modelConfig
 	d := f.family().decoder
 	switch {
-	case c.Layers < 1 || c.IntermediateSize < 1 || c.Heads < 1:
-		return fmt.Errorf("config.json: num_hidden_layers %d, intermediate_size %d and num_attention_heads %d "+
-			"must be positive", c.Layers, c.IntermediateSize, c.Heads)
+	case c.Heads < 1:
+		return fmt.Errorf("config.json: num_attention_heads %d must be positive", c.Heads)
 	case c.KeyValueHeads < 0 || c.Heads%c.keyValueHeads() != 0:
 		return fmt.Errorf("config.json: num_attention_heads %d is not a multiple of num_key_value_heads %d",
 			c.Heads, c.KeyValueHeads)
@@ -156,9 +155,6 @@ func (f *folder) checkDecoder() error {
 		return fmt.Errorf("config.json: heads have the odd size %d, which rotary embeddings do not have", c.headSize())
 	case c.NormEps <= 0:
 		return fmt.Errorf("config.json: rms_norm_eps %g must be positive", c.NormEps)
-	case activations[c.HiddenAct] == nil:
-		return fmt.Errorf("config.json: %s %q is not supported, only gelu, gelu_new, gelu_pytorch_tanh, relu and silu",
-			f.key("hidden_act"), c.HiddenAct)
 	case d.gemma && c.QueryScalar <= 0:
 		return fmt.Errorf("config.json: query_pre_attn_scalar %g must be positive", c.QueryScalar)
 	case d.isLocal != nil && len(c.LayerTypes) > 0 && len(c.LayerTypes) != c.Layers:
@@ -185,9 +181,6 @@ func (f *folder) checkDecoder() error {
 		}
 		if err := f.ropeOf(layer).checkScaling(); err != nil {
 			return err
-		}
-		if layer >= 2*max(c.SlidingPattern, len(c.LayerTypes)) { // num_hidden_layers may be any number
-			break
 		}
 	}
 	return nil
@@ -240,7 +233,7 @@ func (r rope) frequencies(headSize int) []float32 {
 	frequencies := make([]float32, headSize/2)
 	for i := range frequencies {
 		exponent := float32(2*i) / float32(headSize)
-		f := 1 / float64(float32(math.Pow(r.Theta, float64(exponent))))
+		f := 1 / float64(float32(math.Pow(r.Theta, float64(exponent)))) // rounded to 32 bits, as in transformers
 		switch r.kind() {
 		case "linear":
 			f /= r.Factor
@@ -361,11 +354,8 @@ func (n *network) decoderAttention(x, prefix string, layer int) string {
 	if n.family.decoder.gemma {
 		scale = 1 / math.Sqrt(c.QueryScalar)
 	}
-	query = n.op("Mul", n.transpose(query, 0, 2, 1, 3), n.float32Scalar(float32(scale)))
-	mixed := n.attend(query, n.transpose(key, 0, 2, 3, 1), n.transpose(value, 0, 2, 1, 3), layer)
-	mixed = n.transpose(mixed, 0, 2, 1, 3)
-	width := c.Heads * size
-	return n.project(n.unpad(mixed, width), prefix+names.attentionOut, width, c.HiddenSize, c.AttentionBias)
+	mixed := n.attend(query, key, value, scale, layer)
+	return n.project(mixed, prefix+names.attentionOut, c.Heads*size, c.HiddenSize, c.AttentionBias)
 }
 
 // decoderLogit returns the logit of a ranker: a projection of the pooled states (score.weight), or, for a causal

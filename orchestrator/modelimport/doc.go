@@ -21,5 +21,6 @@
 //	entry   a folder of the model repository, see orchestrator/docs/operate/MODELS.md
 //	recipe  what turns the encoder's states into the model's answer: pooling, dense layers, prefixes, longest row
 //	states  the hidden states of tokens: [batch, tokens, hidden]
+//	turn    a step of the loop that samples a masked row, and replaces step_size masks
 //	cell    an element of the padded batch [batch, tokens]: a token or padding
 package modelimport

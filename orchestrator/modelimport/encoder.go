@@ -19,7 +19,7 @@ type network struct {
 	ids, mask   string // inputs
 	cells       cells
 	hasLongRows bool                // see attend
-	paddingBias string              // see scored
+	paddingBias string              // see scorePairs
 	wholeBiases map[int]string      // see wholeBias; by reach
 	rotations   map[string]rotation // by frequencies
 }
@@ -53,7 +53,7 @@ func (n *network) tensor(name string, shape ...int64) []float32 {
 // param adds weights to the graph, and returns them in 32 bits.
 func (n *network) param(name string, shape ...int64) string {
 	values := n.tensor(name, shape...)
-	return n.widen(n.weight(name, shape, values))
+	return n.wideWeight(name, shape, values)
 }
 
 // embed looks up rows of a table [rows, hidden]. Only the rows are widened to 32 bits, not the table.
@@ -90,7 +90,7 @@ func (n *network) stackedLinear(x, name string, in, out, index, matrices int) st
 		return ""
 	}
 	stored := fmt.Sprintf("%s.bias.%d", name, index)
-	return n.op("Add", x, n.widen(n.weight(stored, []int64{int64(out)}, values[index*out:(index+1)*out])))
+	return n.op("Add", x, n.wideWeight(stored, []int64{int64(out)}, values[index*out:(index+1)*out]))
 }
 
 // product is x·Wᵀ, where W is number index of the matrices [out, in] that are stacked in one tensor.
@@ -104,7 +104,7 @@ func (n *network) product(x, name string, in, out, index, matrices int) string {
 		stored = fmt.Sprintf("%s.%d", stored, index)
 	}
 	values = transposed(values[index*out*in:(index+1)*out*in], out, in)
-	return n.op("MatMul", x, n.widen(n.weight(stored, []int64{int64(in), int64(out)}, values)))
+	return n.op("MatMul", x, n.wideWeight(stored, []int64{int64(in), int64(out)}, values))
 }
 
 // refuseBias sets err if the weights have a bias for a linear map of a family that has none.
@@ -250,7 +250,7 @@ func (n *network) feedForward(x, prefix string) string {
 	return n.layerLinear(inner, prefix+names.down, size, c.HiddenSize)
 }
 
-// attention is softmax(QKᵀ/√d + bias)V of several heads (arXiv:1706.03762), before the output projection.
+// attention is attend with the layer's projections to queries, keys and values, before the output projection.
 func (n *network) attention(x, prefix string, layer int) string {
 	names := n.family.names
 	heads := int64(n.folder.Heads)
@@ -274,10 +274,7 @@ func (n *network) attention(x, prefix string, layer int) string {
 		r := n.rotation(n.family.ropeBase(&n.folder.modelConfig, layer))
 		query, key = n.rotate(query, r), n.rotate(key, r)
 	}
-	scale := float32(1 / math.Sqrt(float64(headSize)))
-	query = n.op("Mul", n.transpose(query, 0, 2, 1, 3), n.float32Scalar(scale))
-	mixed := n.attend(query, n.transpose(key, 0, 2, 3, 1), n.transpose(value, 0, 2, 1, 3), layer)
-	return n.unpad(n.transpose(mixed, 0, 2, 1, 3), size)
+	return n.attend(query, key, value, 1/math.Sqrt(float64(headSize)), layer)
 }
 
 // activations are the supported values of hidden_act.

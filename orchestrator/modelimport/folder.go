@@ -4,11 +4,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // folder is the folder of a published model, with its config.json.
@@ -97,13 +102,25 @@ func (f *folder) has(name string) bool {
 	return err == nil && !info.IsDir()
 }
 
+// Largest files of a folder that are read as a whole, in bytes. Published tokenizers have up to 40 MB.
+const (
+	maxTextFile      = 16 << 20
+	maxTokenizerFile = 256 << 20
+)
+
+// read returns the content of a file, nil if there is none.
+func (f *folder) read(name string) ([]byte, error) {
+	limit := int64(maxTextFile)
+	if name == "tokenizer.json" {
+		limit = maxTokenizerFile
+	}
+	return readBounded(f.path(name), name, limit)
+}
+
 // readJSON decodes a file into v. It returns false if there is no such file.
 func (f *folder) readJSON(name string, v any) (ok bool, err error) {
-	text, err := os.ReadFile(f.path(name))
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil {
+	text, err := f.read(name)
+	if text == nil || err != nil {
 		return false, err
 	}
 	if err := json.Unmarshal(text, v); err != nil {
@@ -112,16 +129,63 @@ func (f *folder) readJSON(name string, v any) (ok bool, err error) {
 	return true, nil
 }
 
-// checkEncoder refuses a config.json that buildGraph does not support.
-func (f *folder) checkEncoder() error {
+// readBounded returns the content of a file, nil if there is none. It refuses a file of more than limit bytes. Errors
+// call the file name.
+func readBounded(path, name string, limit int64) ([]byte, error) {
+	file, err := openRegular(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		err = fmt.Errorf("the file has more than %d bytes", limit)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return data, nil
+}
+
+// openRegular opens a regular file, or a link to one. Without O_NONBLOCK, opening a pipe would wait for a writer.
+func openRegular(path string) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("it is not a regular file")
+	}
+	if err != nil {
+		_ = file.Close()
+		return nil, err
+	}
+	return file, nil
+}
+
+// maxLayers bounds the number of layers. Large published models have about a hundred.
+const maxLayers = 1 << 12
+
+// checkNetwork refuses a config.json that buildGraph does not support.
+func (f *folder) checkNetwork() error {
 	if err := f.checkFamily(); err != nil {
 		return err
 	}
-	if f.family().decoder != nil {
-		return f.checkDecoder()
-	}
 	c := &f.modelConfig
 	switch {
+	case c.Layers < 1 || c.Layers > maxLayers:
+		return fmt.Errorf("config.json: %s %d must be from 1 to %d", f.key("num_hidden_layers"), c.Layers, maxLayers)
+	case c.IntermediateSize < 1:
+		return fmt.Errorf("config.json: %s %d must be positive", f.key("intermediate_size"), c.IntermediateSize)
+	case activations[c.HiddenAct] == nil:
+		return fmt.Errorf("config.json: %s %q is not supported, only %s",
+			f.key("hidden_act"), c.HiddenAct, strings.Join(slices.Sorted(maps.Keys(activations)), ", "))
+	case f.family().decoder != nil:
+		return f.checkDecoder()
 	case c.IsDecoder || c.CrossAttention:
 		return errors.New("config.json: is_decoder or add_cross_attention is set: only encoders are supported")
 	case c.Heads < 1 || c.HiddenSize%c.Heads != 0:
@@ -140,16 +204,10 @@ func (f *folder) checkEncoder() error {
 			c.MaxPositions, f.padID())
 	case c.checkModern() != nil:
 		return c.checkModern()
-	case c.Layers < 1 || c.IntermediateSize < 1:
-		return fmt.Errorf("config.json: %s %d and %s %d must be positive",
-			f.key("num_hidden_layers"), c.Layers, f.key("intermediate_size"), c.IntermediateSize)
 	case f.family().tokenTypes && c.TypeVocabSize < 1 && !(f.family().noTypes && c.TypeVocabSize == 0):
 		return fmt.Errorf("config.json: type_vocab_size %d must be positive", c.TypeVocabSize)
 	case c.LayerNormEps <= 0:
 		return fmt.Errorf("config.json: %s %g must be positive", f.key("layer_norm_eps"), c.LayerNormEps)
-	case activations[c.HiddenAct] == nil:
-		return fmt.Errorf("config.json: %s %q is not supported, only gelu, gelu_new, gelu_pytorch_tanh, relu and silu",
-			f.key("hidden_act"), c.HiddenAct)
 	}
 	return nil
 }
@@ -174,10 +232,7 @@ var licence = regexp.MustCompile(`(?m)^license:\s*["']?([^"'\s]+)`)
 
 // licence returns the licence in the header of README.md, or "".
 func (f *folder) licence() string {
-	text, err := os.ReadFile(f.path("README.md"))
-	if err != nil {
-		return ""
-	}
+	text, _ := f.read("README.md") // the licence is optional
 	header, _, _ := strings.Cut(strings.TrimPrefix(string(text), "---"), "\n---")
 	if match := licence.FindStringSubmatch(header); match != nil {
 		return match[1]

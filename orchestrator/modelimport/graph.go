@@ -152,6 +152,15 @@ func (g *graph) weight(name string, shape []int64, values []float32) (stored str
 	return g.float32s(name, shape, values), false
 }
 
+// wideWeight adds weights and returns them in 32 bits. The cast is in the root graph, so that a loop does not repeat
+// it.
+func (g *graph) wideWeight(name string, shape []int64, values []float32) string {
+	inner := g.GraphProto
+	defer func() { g.GraphProto = inner }()
+	g.GraphProto = g.root
+	return g.widen(g.weight(name, shape, values))
+}
+
 // widen casts a value in 16 bits to 32.
 func (g *graph) widen(value string, half bool) string {
 	if half {

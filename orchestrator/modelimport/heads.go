@@ -27,7 +27,7 @@ const (
 
 // buildGraph builds the graph of a model with weights in safetensors.
 func buildGraph(f *folder, r *recipe, tensors *safetensors, o Options) (*onnxpb.ModelProto, error) {
-	if err := f.checkEncoder(); err != nil {
+	if err := f.checkNetwork(); err != nil {
 		return nil, err
 	}
 	prefix, err := encoderPrefix(tensors, f.family().wordTable)

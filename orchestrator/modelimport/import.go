@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -75,13 +74,13 @@ type Parameter struct{ Key, Value string }
 
 // Import creates an entry from a published model.
 func Import(o Options) (*Result, error) {
+	if err := o.checkFlags(); err != nil {
+		return nil, err
+	}
 	if o.API == apiChat {
 		return importChat(o)
 	}
-	if err := o.refuseChatFlags(); err != nil {
-		return nil, err
-	}
-	name, err := entryName(o.API, o.ID, o.Name)
+	name, err := checkName(o.ID, o.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -121,17 +120,8 @@ var (
 	notInNames = regexp.MustCompile(`[^a-z0-9]+`)
 )
 
-// entryName checks the API and the public id of an entry with a graph, and returns its name: name, or by default one
-// derived from the id.
-func entryName(api, id, name string) (string, error) {
-	if apis := []string{apiEmbedding, apiRanking, apiMasked}; !slices.Contains(apis, api) {
-		return "", fmt.Errorf("api %q: only models of %s can be imported", api, strings.Join(apis, ", "))
-	}
-	return nameOf(id, name)
-}
-
-// nameOf checks the public id of an entry and returns its name, see entryName.
-func nameOf(id, name string) (string, error) {
+// checkName returns the name of an entry, see EntryName, or refuses it or the public id.
+func checkName(id, name string) (string, error) {
 	if strings.TrimSpace(id) == "" {
 		return "", errors.New("id: the public id is missing")
 	}

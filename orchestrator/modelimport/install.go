@@ -63,13 +63,9 @@ func readBack(dir, name string, parameters []Parameter) (*triton.Model, error) {
 // readConfig reads the config.pbtxt of an entry as Triton will, and compares its name and parameters with the ones
 // given.
 func readConfig(dir, name string, parameters []Parameter) (*triton.Model, error) {
-	text, err := os.ReadFile(filepath.Join(dir, "config.pbtxt"))
+	config, err := parseConfig(dir)
 	if err != nil {
 		return nil, err
-	}
-	config, err := triton.ParseConfig(text)
-	if err != nil {
-		return nil, fmt.Errorf("config.pbtxt: %w", err)
 	}
 	const hint = "write the name and each parameter on a line of its own, as in the shipped entries"
 	if config.Name != name {
@@ -88,6 +84,20 @@ func readConfig(dir, name string, parameters []Parameter) (*triton.Model, error)
 		Inputs:   config.Inputs,
 		Outputs:  config.Outputs,
 	}, nil
+}
+
+// parseConfig reads the config.pbtxt of an entry.
+func parseConfig(dir string) (*triton.ModelConfig, error) {
+	const name = "config.pbtxt"
+	text, err := readBounded(filepath.Join(dir, name), name, maxTextFile)
+	if err != nil {
+		return nil, err
+	}
+	config, err := triton.ParseConfig(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return config, nil
 }
 
 // withBatch adds the batch dimension to the shapes of tensors.
@@ -129,9 +139,9 @@ func checkGraph(path string, config *triton.ModelConfig) error {
 }
 
 func copyFile(from, to string) (err error) {
-	in, err := os.Open(from)
+	in, err := openRegular(from)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", filepath.Base(from), err)
 	}
 	defer in.Close()
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
@@ -147,9 +157,9 @@ func copyFile(from, to string) (err error) {
 }
 
 func sha256Of(path string) (string, error) {
-	file, err := os.Open(path)
+	file, err := openRegular(path)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("%s: %w", filepath.Base(path), err)
 	}
 	defer file.Close()
 	sum := sha256.New()

@@ -61,7 +61,7 @@ func (f *family) variantOf(s *safetensors) *family {
 
 // alibiBias returns -slope·|distance| for each head and pair of tokens (the symmetric form of ALiBi, arXiv:2108.12409):
 // [heads, queries, keys].
-func (n *network) alibiBias(s scored) string {
+func (n *network) alibiBias(s scorePairs) string {
 	slopes := alibiSlopes(n.folder.Heads)
 	for i := range slopes {
 		slopes[i] = -slopes[i]

@@ -12,8 +12,6 @@ import (
 
 	"golang.org/x/sys/unix"
 	"google.golang.org/protobuf/encoding/protowire"
-
-	"retort/orchestrator/triton"
 )
 
 // Entry describes an entry of a model repository.
@@ -39,15 +37,9 @@ func List(repository string) ([]Entry, error) {
 			continue
 		}
 		e := Entry{ID: file.Name(), Name: file.Name(), Precision: storedPrecision(dir)}
-		if e.Bytes, err = folderSize(dir); err != nil {
-			return nil, err
-		}
-		text, err := os.ReadFile(filepath.Join(dir, "config.pbtxt"))
-		if err != nil {
-			return nil, err
-		}
-		if config, err := triton.ParseConfig(text); err != nil {
-			e.Problem = fmt.Sprintf("config.pbtxt: %v", err)
+		e.Bytes = folderSize(dir)
+		if config, err := parseConfig(dir); err != nil {
+			e.Problem = err.Error()
 		} else {
 			e.API = config.Parameters["retort_api"]
 			e.ID = cmp.Or(config.Parameters["model_id"], e.Name)
@@ -60,18 +52,17 @@ func List(repository string) ([]Entry, error) {
 	return entries, nil
 }
 
-func folderSize(dir string) (bytes int64, err error) {
-	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
+// folderSize returns the bytes of the files of a folder that can be read.
+func folderSize(dir string) (bytes int64) {
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			if info, err := os.Stat(path); err == nil {
+				bytes += info.Size()
+			}
 		}
-		info, err := os.Stat(path)
-		if err == nil {
-			bytes += info.Size()
-		}
-		return err
+		return nil
 	})
-	return bytes, err
+	return bytes
 }
 
 // storedPrecision returns the precision of the weights in the newest graph of an entry, or "" if it has none.
@@ -80,7 +71,7 @@ func storedPrecision(dir string) string {
 	if err != nil {
 		return ""
 	}
-	file, err := os.Open(filepath.Join(dir, version, "model.onnx"))
+	file, err := openRegular(filepath.Join(dir, version, "model.onnx"))
 	if err != nil {
 		return ""
 	}

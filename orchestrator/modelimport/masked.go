@@ -37,7 +37,7 @@ type maskedSource struct {
 
 // importMasked creates an entry of the masked API.
 func importMasked(o Options, d destination) (*Result, error) {
-	if err := checkMaskedOptions(o); err != nil {
+	if err := checkMaskedFlags(o); err != nil {
 		return nil, err
 	}
 	s, err := openMaskedSource(o)
@@ -55,18 +55,13 @@ func importMasked(o Options, d destination) (*Result, error) {
 	return &Result{Dir: d.dir(), ID: o.ID, Parameters: e.parameters()}, nil
 }
 
-// checkMaskedOptions refuses options that have no meaning for masked models.
-func checkMaskedOptions(o Options) error {
+// checkMaskedFlags refuses values of flags that masked models do not have.
+func checkMaskedFlags(o Options) error {
 	switch {
 	case o.Precision == precisionInt8:
 		return errors.New("precision int8 is not supported for masked models, only fp16 and fp32")
 	case o.Weights == "onnx":
 		return errors.New("weights onnx: masked models are imported from a checkpoint or safetensors")
-	case o.Pooling != "" || o.Normalize != nil || o.QueryPrefix != nil || o.PassagePrefix != nil,
-		o.LeastDimensions != 0:
-		return errors.New("pooling, normalize, prefixes and least-dimensions are for embedding models")
-	case o.PairTemplate != nil || o.Python != "" || o.Device != "":
-		return errors.New("pair-template, python and device are for models of embedding and ranking")
 	}
 	return nil
 }
@@ -101,7 +96,7 @@ func (s *maskedSource) open(o Options) error {
 		return s.explain(fmt.Errorf("config.json: model_type %q is not supported for masked models, only bert",
 			s.folder.ModelType))
 	}
-	if err := s.folder.checkEncoder(); err != nil {
+	if err := s.folder.checkNetwork(); err != nil {
 		return s.explain(err)
 	}
 	if limit := s.folder.maxPositions(); o.MaxLength > limit {
@@ -233,20 +228,16 @@ const maxLength = 100_000
 // readLengths returns the contents of lengths.txt, in which each line has a length in tokens of the model, the same
 // length in API tokens, and the number of strings (orchestrator/masked). They are the lengths of len.pk.
 func readLengths(f *folder) ([]byte, error) {
-	if text, err := os.ReadFile(f.path(lengthsFile)); err == nil {
-		return text, nil
+	if text, err := f.read(lengthsFile); text != nil || err != nil {
+		return text, err
 	}
-	info, err := os.Stat(f.path(lengthsPickle))
-	if err != nil {
-		return nil, fmt.Errorf("%s has no %s: copy data/len.pk of the public repository of GenMol there; "+
-			"the lengths of new molecules are drawn from it", f.dir, lengthsPickle)
-	}
-	if info.Size() > maxPickle {
-		return nil, fmt.Errorf("%s has %d bytes, at most %d are read", lengthsPickle, info.Size(), maxPickle)
-	}
-	data, err := os.ReadFile(f.path(lengthsPickle))
+	data, err := readBounded(f.path(lengthsPickle), lengthsPickle, maxPickle)
 	if err != nil {
 		return nil, err
+	}
+	if data == nil {
+		return nil, fmt.Errorf("%s has no %s: copy data/len.pk of the public repository of GenMol there; "+
+			"the lengths of new molecules are drawn from it", f.dir, lengthsPickle)
 	}
 	value, err := (&unpickler{data: data, persistent: func(any) (any, error) {
 		return nil, errors.New("it has tensors")

@@ -137,7 +137,7 @@ func TestWrongGenMolFolders(t *testing.T) {
 			`tokenizer.json: model.type "BPE", custom_pre_tokenizer false`,
 		},
 		"a tokenizer of another size": {
-			map[string]func(string) []byte{"tokenizer.json": replaced(t, `"I": `, `"Xe": 999, "I": `)},
+			map[string]func(string) []byte{"tokenizer.json": replaced(t, `"I": `, `"Xe": 55, "I": `)},
 			"2 of them angle brackets to add, but model.ckpt: hyper_parameters.config.model has vocab_size",
 		},
 		"a missing tensor": {
@@ -189,8 +189,8 @@ func TestMaskedOptionsAreChecked(t *testing.T) {
 	yes := true
 	for want, change := range map[string]func(*Options){
 		"precision int8 is not supported for masked models": func(o *Options) { o.Precision = precisionInt8 },
-		"weights onnx":             func(o *Options) { o.Weights = "onnx" },
-		"are for embedding models": func(o *Options) { o.Normalize = &yes },
+		"weights onnx": func(o *Options) { o.Weights = "onnx" },
+		"--normalize is not for models of masked, only of embedding": func(o *Options) { o.Normalize = &yes },
 		"max-length 129: model.ckpt: hyper_parameters.config.model has max_position_embeddings for 128 tokens": func(
 			o *Options) {
 			o.MaxLength = 129

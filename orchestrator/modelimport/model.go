@@ -57,7 +57,7 @@ func readOrBuild(f *folder, r *recipe, o Options) (*model, error) {
 	case o.Weights == "onnx" || (o.Weights == "" && !hasTensors && graph != ""):
 		return readONNX(f, r, graph, o)
 	}
-	if err := f.checkEncoder(); err != nil && o.Python != "" {
+	if err := f.checkNetwork(); err != nil && o.Python != "" {
 		return exportGraph(f, r, o, err)
 	}
 	tensors, err := openSafetensors(f)
@@ -70,7 +70,7 @@ func readOrBuild(f *folder, r *recipe, o Options) (*model, error) {
 		switch {
 		case graph != "":
 			return nil, fmt.Errorf("%w (--weights onnx uses %s instead)", err, graph)
-		case f.checkEncoder() != nil:
+		case f.checkNetwork() != nil:
 			return nil, fmt.Errorf("%w (--python FILE exports a graph with the model's own code)", err)
 		}
 		return nil, err

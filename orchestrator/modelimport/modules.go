@@ -12,6 +12,9 @@ import (
 // poolingModes are the supported values of pooling_mode of Sentence Transformers: how token states become one vector.
 var poolingModes = []string{"cls", "mean", "max", "weightedmean", "lasttoken"}
 
+// maxModules bounds the modules of Sentence Transformers. Published models have up to 4.
+const maxModules = 16
+
 // dense is a linear layer after pooling, with its activation: Identity or Tanh.
 type dense struct {
 	name       string // prefix of the tensors in the graph
@@ -30,6 +33,9 @@ func (r *recipe) readModules(f *folder, o Options) error {
 	ok, err := f.readJSON("modules.json", &modules)
 	if err != nil {
 		return err
+	}
+	if len(modules) > maxModules {
+		return fmt.Errorf("modules.json: it has %d modules, more than %d", len(modules), maxModules)
 	}
 	r.normalize = !ok // by default
 	width := f.HiddenSize

@@ -18,6 +18,11 @@ import (
 var stateOutputs = []string{"last_hidden_state", "token_embeddings"}
 
 func readProto(path string) (*onnxpb.ModelProto, error) {
+	file, err := openRegular(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err

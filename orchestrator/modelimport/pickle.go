@@ -78,8 +78,9 @@ func (u *unpickler) global(module, name string) (any, error) {
 		module = renamed
 	}
 	g := global{module, name}
+	full := g.String()
 	for _, known := range dataClasses {
-		if g.String() == known || strings.HasSuffix(known, ".") && strings.HasPrefix(g.String(), known) {
+		if full == known || strings.HasSuffix(known, ".") && strings.HasPrefix(full, known) {
 			return g, nil
 		}
 	}
@@ -88,6 +89,10 @@ func (u *unpickler) global(module, name string) (any, error) {
 
 // maxPickle bounds a pickle, in bytes. That of a checkpoint with a thousand tensors has less than one million.
 const maxPickle = 64 << 20
+
+// maxOperations bounds the values of a pickle, which take more memory than their bytes. A list of lengths has one for
+// each number.
+const maxOperations = 1 << 22
 
 // Operations of pickles (Lib/pickletools.py of Python).
 const (
@@ -115,7 +120,7 @@ func (u *unpickler) load() (value any, err error) {
 	}()
 	u.data = slices.Clip(u.data) // so that take cannot reach behind its end
 	u.memo = map[int]any{}
-	for {
+	for range maxOperations {
 		op := u.take(1)[0]
 		if op == opStop {
 			return u.pop(), nil
@@ -124,6 +129,7 @@ func (u *unpickler) load() (value any, err error) {
 			return nil, err
 		}
 	}
+	return nil, fmt.Errorf("the pickle has more than %d operations", maxOperations)
 }
 
 func (u *unpickler) execute(op byte) error {

@@ -55,10 +55,10 @@ func (g *graph) poolTokens(states, mask, mode string) string {
 
 // dense applies a Dense module: activation(x·W + b).
 func (g *graph) dense(x string, d *dense) string {
-	w := g.widen(g.weight(d.name+".weight", []int64{int64(d.in), int64(d.out)}, d.weight))
+	w := g.wideWeight(d.name+".weight", []int64{int64(d.in), int64(d.out)}, d.weight)
 	x = g.op("MatMul", x, w)
 	if d.bias != nil {
-		x = g.op("Add", x, g.widen(g.weight(d.name+".bias", []int64{int64(d.out)}, d.bias)))
+		x = g.op("Add", x, g.wideWeight(d.name+".bias", []int64{int64(d.out)}, d.bias))
 	}
 	if d.activation == "Tanh" {
 		x = g.op("Tanh", x)

@@ -149,7 +149,7 @@ func TestBackup(t *testing.T) {
 		if want != "" {
 			write(want)
 		}
-		b, err := Back(repository, "e")
+		b, err := NewBackup(repository, "e")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -168,7 +168,7 @@ func TestBackup(t *testing.T) {
 	if left, _ := os.ReadDir(repository); len(left) != 1 {
 		t.Errorf("the repository has %v", left)
 	}
-	if b, err := Back(repository, ""); err != nil || b.Exists() {
+	if b, err := NewBackup(repository, ""); err != nil || b.Exists() {
 		t.Errorf("an entry without a name has a backup: %v", err)
 	}
 }

@@ -44,8 +44,11 @@ func Quantize(o QuantizeOptions) (*Result, error) {
 		return nil, fmt.Errorf("%s: %w", o.Source, err)
 	}
 	api := config.Parameters["retort_api"]
-	if _, err := entryName(api, o.ID, o.Name); err != nil {
-		return nil, fmt.Errorf("%s: %w", o.Source, err)
+	if api != apiEmbedding && api != apiRanking {
+		return nil, fmt.Errorf("%s: api %q: only models of embedding and ranking can be quantized", o.Source, api)
+	}
+	if _, err := checkName(o.ID, o.Name); err != nil {
+		return nil, err
 	}
 	if config.OnGPU {
 		return nil, fmt.Errorf("%s: its instance_group has KIND_GPU, but products in int8 are for CPUs", o.Source)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strings"
 )
@@ -32,9 +31,6 @@ func readRecipe(f *folder, o Options) (*recipe, error) {
 	}
 	if o.API == apiRanking {
 		return r, r.readTemplate(f, o)
-	}
-	if o.PairTemplate != nil {
-		return nil, fmt.Errorf("pair-template %q: only models of %s have one", *o.PairTemplate, apiRanking)
 	}
 	return r, errors.Join(r.readModules(f, o), r.readPrompts(f, o))
 }
@@ -108,10 +104,7 @@ func (r *recipe) readLength(f *folder, o Options) error {
 
 // lowercases reports whether the tokenizer lowercases texts.
 func lowercases(f *folder) bool {
-	text, err := os.ReadFile(f.path("tokenizer.json"))
-	if err != nil {
-		return false
-	}
+	text, _ := f.read("tokenizer.json") // checkTokenizer reports an error
 	compact := strings.ReplaceAll(string(text), " ", "")
 	return strings.Contains(compact, `"lowercase":true`) || strings.Contains(compact, `"type":"Lowercase"`)
 }

@@ -23,7 +23,7 @@ func (n *network) relativeBias() string {
 		bucket := relativeBucket(distance)
 		values = append(values, table[bucket*heads:(bucket+1)*heads]...)
 	}
-	byDistance := n.widen(n.weight("relative_bias", []int64{int64(2*last + 1), int64(heads)}, values))
+	byDistance := n.wideWeight("relative_bias", []int64{int64(2*last + 1), int64(heads)}, values)
 	keys := n.reshape(n.cells.positions, 1, -1)
 	queries := n.reshape(n.cells.positions, -1, 1)
 	distances := n.op("Add", n.op("Sub", keys, queries), n.int64Scalar(int64(last)))

@@ -3,7 +3,6 @@ package modelimport
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 )
 
@@ -68,11 +67,8 @@ type rotation struct{ cos, sin string }
 
 // rotation returns the rotation with a base: position p rotates pair i of a head of size d by p·base^(-2i/d) radians.
 func (n *network) rotation(base float64) rotation {
-	headSize := n.folder.HiddenSize / n.folder.Heads
-	frequencies := make([]float32, headSize/2)
+	frequencies := rope{Theta: base}.frequencies(n.folder.headSize())
 	for i := range frequencies {
-		exponent := float32(2*i) / float32(headSize)
-		frequencies[i] = 1 / float32(math.Pow(base, float64(exponent))) // rounded to 32 bits, as in transformers
 		frequencies[i] /= n.folder.ntkDivisor()
 	}
 	return n.rotationOf(frequencies)

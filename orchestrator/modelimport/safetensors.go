@@ -91,7 +91,7 @@ func missingWeights(f *folder) error {
 
 // open adds the tensors of a file.
 func (s *safetensors) open(path, name string) error {
-	file, err := os.Open(path)
+	file, err := openRegular(path)
 	if err != nil {
 		return err
 	}
@@ -111,6 +111,7 @@ func (s *safetensors) open(path, name string) error {
 		return fmt.Errorf("header: %w", err)
 	}
 	data := 8 + int64(length)
+	remaining := info.Size() - data
 	for tensor, text := range header {
 		if tensor == "__metadata__" {
 			continue
@@ -122,6 +123,9 @@ func (s *safetensors) open(path, name string) error {
 		t.start = data + t.Offset[0]
 		if t.Offset[0] < 0 || t.Offset[1] < t.Offset[0] || t.Offset[1] > info.Size()-data {
 			return fmt.Errorf("header: %s: data_offsets %v are outside the file", tensor, t.Offset)
+		}
+		if remaining -= t.Offset[1] - t.Offset[0]; remaining < 0 {
+			return fmt.Errorf("header: the tensors have more bytes than the %d of the file", info.Size()-data)
 		}
 		if _, ok := s.tensors[tensor]; ok {
 			return fmt.Errorf("header: %s is in two files", tensor)

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 
 	"retort/tokenizers"
 )
@@ -24,7 +23,7 @@ type safeTokenizer struct {
 
 // readSAFETokenizer reads and checks tokenizer.json.
 func readSAFETokenizer(f *folder) (*safeTokenizer, error) {
-	data, err := os.ReadFile(f.path("tokenizer.json"))
+	data, err := f.read("tokenizer.json")
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +48,13 @@ func (t *safeTokenizer) parse(data []byte) error {
 		return fmt.Errorf("model.type %q, custom_pre_tokenizer %t: only a tokenizer of safe-mol (BPE, true) is supported",
 			kind, custom)
 	}
+	if t.ids == nil {
+		return errors.New("it has no model.vocab")
+	}
 	for _, token := range t.added {
+		if token == nil {
+			return errors.New("added_tokens has null")
+		}
 		content, _ := token["content"].(string)
 		if _, ok := t.ids[content]; !ok {
 			t.ids[content] = int64(len(t.ids))
@@ -57,6 +62,12 @@ func (t *safeTokenizer) parse(data []byte) error {
 		token["id"] = t.ids[content]
 	}
 	t.baseSize = len(t.ids)
+	for token, id := range t.ids {
+		if id < 0 || id >= int64(t.baseSize) {
+			return fmt.Errorf("the vocabulary has id %d for %q: the ids of %d tokens are 0 to %d",
+				id, token, t.baseSize, t.baseSize-1)
+		}
+	}
 	for name, id := range map[string]*int64{
 		"[CLS]": &t.special.bos, "[SEP]": &t.special.eos, "[PAD]": &t.special.pad, "[MASK]": &t.special.mask,
 	} {

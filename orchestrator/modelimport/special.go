@@ -37,7 +37,7 @@ func (f *folder) tokenizerChanges() (changes map[string]any, notes []string, err
 				strings.Join(dropped, ", "), f.VocabSize))
 		}
 	}
-	processor, err := f.endsOfTexts()
+	processor, err := f.specialsProcessor()
 	if processor != nil {
 		changes["post_processor"] = processor
 	}
@@ -93,9 +93,9 @@ type special struct {
 	exists bool // the post-processor of tokenizer.json has it
 }
 
-// endsOfTexts returns the post-processor that adds the special tokens of tokenizer_config.json, or nil if that of
+// specialsProcessor returns the post-processor that adds the special tokens of tokenizer_config.json, or nil if that of
 // tokenizer.json does.
-func (f *folder) endsOfTexts() (any, error) {
+func (f *folder) specialsProcessor() (any, error) {
 	const name = "tokenizer_config.json"
 	var c struct {
 		AddBegin bool        `json:"add_bos_token"`
@@ -122,7 +122,7 @@ func (f *folder) endsOfTexts() (any, error) {
 	begin := &special{key: "add_bos_token", add: c.AddBegin, name: c.Begin}
 	end := &special{key: "add_eos_token", add: c.AddEnd, name: c.End}
 	missing := false
-	known := 0
+	existing := 0 // tokens that the post-processor adds
 	for _, s := range []*special{begin, end} {
 		id, ok := ids[string(s.name)]
 		if s.add && !ok {
@@ -135,14 +135,14 @@ func (f *folder) endsOfTexts() (any, error) {
 		}
 		s.exists = ok && len(word.IDs) > 0 && word.IDs[at] == id
 		if s.exists {
-			known++
+			existing++
 		}
 		missing = missing || (s.add && !s.exists)
 	}
 	if !missing {
 		return nil, nil
 	}
-	if len(empty.IDs) != known {
+	if len(empty.IDs) != existing {
 		return nil, fmt.Errorf("%s: add_bos_token %t and add_eos_token %t do not fit the post_processor, "+
 			"which adds the tokens %v", name, c.AddBegin, c.AddEnd, empty.IDs)
 	}

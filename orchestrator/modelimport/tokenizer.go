@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -19,7 +18,7 @@ import (
 // tokenizer returns the folder's tokenizer.json with the given new members, and without truncation and padding. These
 // two record how the author last called the library; the gateway sets lengths itself.
 func (f *folder) tokenizer(changes map[string]any) ([]byte, error) {
-	data, err := os.ReadFile(f.path("tokenizer.json"))
+	data, err := f.read("tokenizer.json")
 	if err != nil {
 		return nil, err
 	}

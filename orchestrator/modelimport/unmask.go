@@ -2,7 +2,9 @@ package modelimport
 
 import (
 	"cmp"
+	"maps"
 	"math"
+	"slices"
 
 	"google.golang.org/protobuf/proto"
 
@@ -18,6 +20,9 @@ const (
 	inputSeed        = "seed"
 	outputTokens     = "token_ids"
 )
+
+// turnsOfRow is the key of a row's number of turns among its settings.
+const turnsOfRow = "turns"
 
 // Purposes of random numbers.
 const (
@@ -39,14 +44,14 @@ type specialTokens struct{ bos, eos, pad, mask int64 }
 // bionemo-moco). Each turn computes only rows that still have masks. Random numbers are those of
 // scripts/train/graph.py, a hash of the seed, the turn and the position, so a row does not depend on the batch.
 type unmasking struct {
-	*graph                   // of one turn
-	special    specialTokens //
-	vocabulary int
+	*graph
+	special    specialTokens
+	vocabulary int // number of tokens
 	network    *network
-	rows       string            // int64 [rows, tokens], with masks
-	settings   map[string]string // [rows, 1] by input
-	turn       string            // int64
-	places     string            // int64 [1, tokens]: 0, 1, …
+	rows       string            // int64 [rows, tokens]: those that still have masks
+	settings   map[string]string // [rows, 1], by input or turnsOfRow
+	turn       string            // int64 []: 0, 1, …
+	positions  string            // int64 [1, tokens]: 0, 1, …
 }
 
 // buildUnmasking builds the graph of a masked entry from a BertForMaskedLM.
@@ -57,71 +62,67 @@ func buildUnmasking(f *folder, tensors *safetensors, special specialTokens, o Op
 	}
 	root := newGraph(&onnxpb.GraphProto{Name: proto.String("unmasking")}, o.Precision == precisionFP32)
 	ids := root.input(inputIDs)
-	given := map[string]string{}
+	inputs := map[string]string{}
 	for _, name := range []string{inputTemperature, inputNoise, inputGamma} {
 		root.Input = append(root.Input, tensorInfo(name, onnxFloat, "batch", int64(1)))
-		given[name] = name
+		inputs[name] = name
 	}
 	for _, name := range []string{inputStepSize, inputSeed} {
 		root.Input = append(root.Input, tensorInfo(name, onnxInt64, "batch", int64(1)))
-		given[name] = name
+		inputs[name] = name
 	}
-	given[inputStepSize] = root.op("Max", inputStepSize, root.int64Scalar(1))
+	inputs[inputStepSize] = root.op("Max", inputStepSize, root.int64Scalar(1))
 	masks := root.sum(root.cast(root.op("Equal", ids, root.int64Scalar(special.mask)), onnxInt64))
-	turns := root.op("Sub", root.op("Add", masks, given[inputStepSize]), root.int64Scalar(1))
-	given["turns"] = root.op("Div", turns, given[inputStepSize])
+	dividend := root.op("Sub", root.op("Add", masks, inputs[inputStepSize]), root.int64Scalar(1)) // to round up
+	inputs[turnsOfRow] = root.op("Div", dividend, inputs[inputStepSize])
 	length := root.gather(root.op("Shape", ids), root.int64Scalar(1), 0)
-	places := root.reshape(root.op("Range", root.int64Scalar(0), length, root.int64Scalar(1)), 1, -1)
+	positions := root.reshape(root.op("Range", root.int64Scalar(0), length, root.int64Scalar(1)), 1, -1)
 
-	body := newGraph(&onnxpb.GraphProto{Name: proto.String("turn")}, root.fp32)
-	body.prefix = "turn"
 	family := *f.family()
 	family.typesFromInput = false
 	u := &unmasking{
-		graph: body, special: special, vocabulary: f.VocabSize, turn: "turn", places: places,
+		graph: root, special: special, vocabulary: f.VocabSize, positions: positions,
 		network: &network{
-			graph: body, folder: f, family: &family, source: tensors, prefix: prefix, read: map[string]bool{},
+			graph: root, folder: f, family: &family, source: tensors, prefix: prefix, read: map[string]bool{},
 		},
 	}
-	u.build(given)
+	body := u.body(inputs)
 	if err := cmp.Or(u.network.err, u.network.checkUnread()); err != nil {
 		return nil, err
 	}
-	hoist(body.GraphProto, root.GraphProto)
-	most := root.node("ReduceMax", []string{given["turns"]}, intAttribute("keepdims", 0))
+	turns := root.node("ReduceMax", []string{inputs[turnsOfRow]}, intAttribute("keepdims", 0))
 	loop := &onnxpb.NodeProto{
 		Name: proto.String("loop"), OpType: proto.String("Loop"), Output: []string{outputTokens},
-		Input: []string{most, "", ids}, Attribute: []*onnxpb.AttributeProto{graphAttribute("body", body.GraphProto)},
+		Input: []string{turns, "", ids}, Attribute: []*onnxpb.AttributeProto{graphAttribute("body", body)},
 	}
 	root.Node = append(root.Node, loop)
 	root.Output = append(root.Output, tensorInfo(outputTokens, onnxInt64, "batch", "tokens"))
 	return newModelProto(root.GraphProto), nil
 }
 
-// build adds one turn: the rows before and after it are current and the output.
-func (u *unmasking) build(given map[string]string) {
-	const current, proceed = "current", "proceed"
-	u.Input = []*onnxpb.ValueInfoProto{
-		tensorInfo(u.turn, onnxInt64), tensorInfo(proceed, onnxBool), tensorInfo(current, onnxInt64, "batch", "tokens"),
-	}
-	active := u.indices(u.op("Greater", given["turns"], u.turn))
-	u.settings = map[string]string{}
-	for name, value := range given {
-		u.settings[name] = u.gather(value, active, 0)
-	}
-	u.rows = u.gather(current, active, 0)
-	after := u.op("ScatterND", current, u.unsqueeze(active, 1), u.step())
-	u.Output = []*onnxpb.ValueInfoProto{
-		tensorInfo(u.op("Identity", proceed), onnxBool), tensorInfo(after, onnxInt64, "batch", "tokens"),
-	}
+// body returns the body of the loop: one turn.
+func (u *unmasking) body(inputs map[string]string) *onnxpb.GraphProto {
+	return u.subgraph([]*onnxpb.ValueInfoProto{
+		scalarInfo("turn", onnxInt64), scalarInfo("proceed", onnxBool), tensorInfo("rows", onnxInt64, "batch", "tokens"),
+	}, func(names []string) []string {
+		u.turn = names[0]
+		all := names[2]
+		active := u.indices(u.op("Greater", inputs[turnsOfRow], u.turn))
+		u.settings = map[string]string{}
+		for _, name := range slices.Sorted(maps.Keys(inputs)) {
+			u.settings[name] = u.gather(inputs[name], active, 0)
+		}
+		u.rows = u.gather(all, active, 0)
+		return []string{names[1], u.op("ScatterND", all, u.unsqueeze(active, 1), u.step())}
+	}, onnxBool, onnxInt64)
 }
 
 // step returns the rows after a turn.
 func (u *unmasking) step() string {
 	// The sampler draws no masks. It may draw other special tokens, which the text does not show.
-	noMask := make([]float32, u.vocabulary)
-	noMask[u.special.mask] = -1e6
-	logits := u.op("Add", u.guidedLogits(), u.float32Vector(noMask))
+	maskBias := make([]float32, u.vocabulary)
+	maskBias[u.special.mask] = -1e6
+	logits := u.op("Add", u.guidedLogits(), u.float32Vector(maskBias))
 	scaled := u.op("Div", logits, u.unsqueeze(u.settings[inputTemperature], 2))
 	logP := u.node("LogSoftmax", []string{scaled}, intAttribute("axis", -1))
 
@@ -136,19 +137,19 @@ func (u *unmasking) step() string {
 	confidence := u.op("Add", u.op("Squeeze", chosen, u.int64Vector(2)), u.op("Mul", u.noise(), gumbel))
 	masked := u.op("Equal", u.rows, u.int64Scalar(u.special.mask))
 	confidence = u.op("Where", masked, confidence, u.float32Scalar(float32(math.Inf(-1))))
-	kept := u.op("And", masked, u.first(confidence, u.settings[inputStepSize], true))
+	kept := u.op("And", masked, u.markTop(confidence, u.settings[inputStepSize], true))
 	return u.op("Where", kept, drawn, u.rows)
 }
 
 // noise returns the scale of the Gumbel noise [rows, 1], which falls to 0 in the last turn of a row.
 func (u *unmasking) noise() string {
-	last := u.op("Max", u.op("Sub", u.settings["turns"], u.int64Scalar(1)), u.int64Scalar(1))
+	last := u.op("Max", u.op("Sub", u.settings[turnsOfRow], u.int64Scalar(1)), u.int64Scalar(1))
 	done := u.op("Div", u.cast(u.turn, onnxFloat), u.cast(last, onnxFloat))
 	return u.op("Mul", u.settings[inputNoise], u.op("Sub", u.float32Scalar(1), done))
 }
 
-// first marks the count [rows, 1] positions of each row that have the largest or smallest values [rows, tokens].
-func (u *unmasking) first(values, count string, largest bool) string {
+// markTop marks the count [rows, 1] positions of each row that have the largest or smallest values [rows, tokens].
+func (u *unmasking) markTop(values, count string, largest bool) string {
 	order := int64(0)
 	if largest {
 		order = 1
@@ -158,31 +159,30 @@ func (u *unmasking) first(values, count string, largest bool) string {
 	indices := sorted + "_indices"
 	topK := u.Node[len(u.Node)-1]
 	topK.Output = append(topK.Output, indices)
-	isFirst := u.cast(u.op("Less", u.places, count), onnxInt64)
-	nowhere := u.op("Sub", u.rows, u.rows)
-	marked := u.node("ScatterElements", []string{nowhere, indices, isFirst}, intAttribute("axis", 1))
+	isTop := u.cast(u.op("Less", u.positions, count), onnxInt64)
+	none := u.op("Sub", u.rows, u.rows)
+	marked := u.node("ScatterElements", []string{none, indices, isTop}, intAttribute("axis", 1))
 	return u.cast(marked, onnxBool)
 }
 
 // guidedLogits returns the logits of the rows [rows, tokens, vocabulary]. Rows with gamma above 0 pass through the
-// network a second time, with that share of their context hidden. The context is every token that is neither a mask nor
+// network a second time, with that share of their context masked. The context is every token that is neither a mask nor
 // special, those of earlier turns included.
 func (u *unmasking) guidedLogits() string {
 	guided := u.indices(u.op("Greater", u.settings[inputGamma], u.float32Scalar(0)))
-	again := u.gather(u.op("Where", u.hidden(), u.int64Scalar(u.special.mask), u.rows), guided, 0)
-	both := u.node("Concat", []string{u.rows, again}, intAttribute("axis", 0))
-	logits := u.logits(both)
-	count := u.op("Shape", u.settings[inputGamma]) // [rows, 1]
-	count = u.gather(count, u.int64Vector(0), 0)
-	plain := u.op("Slice", logits, u.int64Vector(0), count)
-	poor := u.op("Slice", logits, count, u.int64Vector(math.MaxInt64))
-	rich := u.op("Mul", u.gather(plain, guided, 0), u.float32Scalar(guidance))
-	sum := u.op("Add", rich, u.op("Mul", poor, u.float32Scalar(1-guidance)))
-	return u.op("ScatterND", plain, u.unsqueeze(guided, 1), sum)
+	partial := u.gather(u.op("Where", u.droppedContext(), u.int64Scalar(u.special.mask), u.rows), guided, 0)
+	both := u.logits(u.node("Concat", []string{u.rows, partial}, intAttribute("axis", 0)))
+	count := u.gather(u.op("Shape", u.rows), u.int64Vector(0), 0)
+	full := u.op("Slice", both, u.int64Vector(0), count)
+	weak := u.op("Slice", both, count, u.int64Vector(math.MaxInt64))
+	strong := u.op("Mul", u.gather(full, guided, 0), u.float32Scalar(guidance))
+	mixed := u.op("Add", strong, u.op("Mul", weak, u.float32Scalar(1-guidance)))
+	return u.op("ScatterND", full, u.unsqueeze(guided, 1), mixed)
 }
 
-// hidden marks the context that the second pass does not see: of n tokens, the integer part of gamma·n, at random.
-func (u *unmasking) hidden() string {
+// droppedContext marks the context that the second pass does not see: of n tokens, the integer part of gamma·n, at
+// random.
+func (u *unmasking) droppedContext() string {
 	isContext := u.op("GreaterOrEqual", u.rows, u.int64Scalar(0))
 	for _, id := range []int64{u.special.bos, u.special.eos, u.special.pad, u.special.mask} {
 		isContext = u.op("And", isContext, u.op("Not", u.op("Equal", u.rows, u.int64Scalar(id))))
@@ -190,7 +190,7 @@ func (u *unmasking) hidden() string {
 	size := u.cast(u.sum(u.cast(isContext, onnxInt64)), onnxFloat)
 	count := u.cast(u.op("Floor", u.op("Mul", size, u.settings[inputGamma])), onnxInt64)
 	order := u.op("Where", isContext, u.uniform(drawContext), u.float32Scalar(2))
-	return u.op("And", isContext, u.first(order, count, false))
+	return u.op("And", isContext, u.markTop(order, count, false))
 }
 
 // logits returns the output of the network for rows: the masked-LM head of BERT (BertLMPredictionHead of transformers)
@@ -215,7 +215,7 @@ func (u *unmasking) logits(rows string) string {
 	if n.err != nil {
 		return ""
 	}
-	x = u.op("MatMul", x, n.widen(n.weight(decoder, []int64{int64(size), int64(u.vocabulary)}, weights)))
+	x = u.op("MatMul", x, n.wideWeight(decoder, []int64{int64(size), int64(u.vocabulary)}, weights))
 	return u.op("Add", x, n.param("cls.predictions.bias", int64(u.vocabulary)))
 }
 
@@ -244,7 +244,7 @@ func (u *unmasking) uniform(purpose int64) string {
 	prime := u.int64Scalar(hashPrime)
 	code := u.op("Add", u.op("Mul", u.turn, u.int64Scalar(drawPurposes)), u.int64Scalar(purpose))
 	state := ""
-	for i, part := range []string{u.settings[inputSeed], code, u.places} {
+	for i, part := range []string{u.settings[inputSeed], code, u.positions} {
 		low := u.op("Mod", part, prime)
 		high := u.op("Mod", u.op("Div", u.op("Sub", part, low), prime), prime)
 		for _, value := range []string{low, high} {
@@ -264,24 +264,4 @@ func (u *unmasking) hashRound(x string, constant int64) string {
 	square := u.op("Mod", u.op("Mul", x, x), prime)
 	fourth := u.op("Mod", u.op("Mul", square, square), prime)
 	return u.op("Mod", u.op("Mul", fourth, x), prime)
-}
-
-// hoist moves the constants of the body of a loop, and their casts, to the graph around it, where they are computed
-// once.
-func hoist(body, root *onnxpb.GraphProto) {
-	constant := map[string]bool{}
-	for _, t := range body.Initializer {
-		constant[t.GetName()] = true
-	}
-	root.Initializer = append(root.Initializer, body.Initializer...)
-	body.Initializer = nil
-	var kept []*onnxpb.NodeProto
-	for _, node := range body.Node {
-		if node.GetOpType() == "Cast" && constant[node.Input[0]] {
-			root.Node = append(root.Node, node)
-		} else {
-			kept = append(kept, node)
-		}
-	}
-	body.Node = kept
 }
