@@ -5,9 +5,10 @@ scripts/tests/folders.py.
     .venv-export/bin/python scripts/golden/imports.py scripts/tests/testdata/imports.json \
         --jina .../jinaBert_model.py [--only NAME ...]
 
---jina names the file of public code that computes JinaBERT: see jinabert.py. With --only, only those families,
-modules and sharded are computed, and the others keep their numbers. Each text is a batch of its own, in fp32. The Hugging Face tokenizers library makes its token ids, of
-which at most folders.LONGEST are used. This script puts the prompts before the texts.
+--jina names the file of public code that computes JinaBERT: see jinabert.py. With --only, the others of the
+families, `modules` and `sharded` keep their numbers. Each text is a batch of its own, in fp32. The Hugging Face
+tokenizers library makes its token ids, of which at most folders.LONGEST are used. This script puts the prompts before
+the texts. sentence-transformers does all this itself for the modules with prompts (EmbeddingGemma).
 """
 
 from __future__ import annotations

@@ -296,7 +296,8 @@ def check_int8_logits(logits: np.ndarray, exact: np.ndarray, is_decoder: bool) -
 
     Measured over all encoders: differences of at most 0.152 (ModernBERT) or 0.114 (the others), correlations of at
     least 0.987, and reversed pairs that differ by at most 0.052 of the spread. Over all decoders, whose logits spread
-    up to 9.2: differences of at most 0.061 of the spread, correlations of at least 0.992, and reversed pairs that differ by at most 0.033 of the spread.
+    up to 9.2: differences of at most 0.061 of the spread, correlations of at least 0.992, and reversed pairs that
+    differ by at most 0.033 of the spread.
     """
     spread = np.ptp(exact)
     tolerance = 0.07 * spread if is_decoder else np.clip(0.1 * spread, 0.1, 0.16)
