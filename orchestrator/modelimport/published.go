@@ -12,7 +12,9 @@ import (
 	"strings"
 	"syscall"
 
+	"retort/orchestrator/encoder"
 	"retort/orchestrator/modelimport/onnxpb"
+	"retort/orchestrator/ranking"
 	"retort/scripts/convert/published"
 	"retort/tokenizers"
 )
@@ -38,6 +40,8 @@ type publishedTask struct {
 	Pooling   string         `json:"pooling"` // if not that of modules.json
 	Normalize bool           `json:"normalize"`
 	Query     string         `json:"query,omitempty"`
+	Template  string         `json:"template"` // of pairs, or ""
+	YesNo     bool           `json:"yes_no"`   // the logit is logit(yes) - logit(no) of a causal language model
 	Rows      []publishedRow `json:"rows,omitempty"`
 }
 
@@ -56,6 +60,29 @@ func (f *folder) checkCode(o Options) error {
 	if code, ok := f.config["auto_map"]; ok && !o.TrustRemoteCode {
 		return fmt.Errorf("config.json: auto_map names code (%v) that defines the model: "+
 			"--trust-remote-code with --python runs it", code)
+	}
+	return nil
+}
+
+// checkPublic refuses to compare a model that transformers does not compute, unless the code of its folder runs.
+func (f *folder) checkPublic(o Options) error {
+	d := f.family().decoder
+	if d == nil || !(d.bidirectional || (f.Causal != nil && !*f.Causal)) {
+		return nil
+	}
+	key := "is_causal false"
+	if d.bidirectional {
+		key = "model_type " + f.ModelType
+	}
+	_, hasCode := f.config["auto_map"]
+	switch {
+	case !hasCode:
+		return fmt.Errorf("--python: config.json: %s: transformers has no such model, and without auto_map the folder "+
+			"has no code to compare with; without --python, the model is imported and not compared", key)
+	case !o.TrustRemoteCode:
+		return fmt.Errorf("--python: config.json: %s: transformers has no such model, and only the code of the folder "+
+			"(auto_map) computes it: --trust-remote-code runs it; without --python, the model is imported and "+
+			"not compared", key)
 	}
 	return nil
 }
@@ -170,6 +197,9 @@ var bounds = map[string]map[string]float64{
 // compare compares the entry in dir with the published model, run by its own code.
 func (e *entry) compare(dir string) error {
 	o := e.options
+	if err := e.folder.checkPublic(o); err != nil {
+		return err
+	}
 	bound, ok := bounds[precisionOf(e.model.proto.Graph)][o.API]
 	if !ok {
 		return fmt.Errorf("--python: entries of the %s API cannot be compared with the published code", o.API)
@@ -185,6 +215,9 @@ func (e *entry) compare(dir string) error {
 	}
 	if o.API == apiRanking {
 		task.Query = checkQuery
+		task.Template = e.recipe.pairTemplate
+		d := e.folder.family().decoder
+		task.YesNo = d != nil && d.reranks && e.folder.isCausalLM()
 	}
 	if o.Pooling != "" || o.Normalize != nil || !e.folder.has("modules.json") {
 		task.Pooling = e.recipe.pooling
@@ -218,17 +251,27 @@ func (e *entry) compareRows(t *tokenizers.Tokenizer) (rows []publishedRow, err e
 	if r.twoModes {
 		modes = []publishedRow{{Mode: "query", Prefix: r.queryPrefix}, {Mode: "passage", Prefix: r.passagePrefix}}
 	}
+	var template *ranking.PairTemplate
+	if r.pairTemplate != "" {
+		if template, err = ranking.ParsePairTemplate(r.pairTemplate, t); err != nil {
+			return nil, fmt.Errorf("pair-template: %w", err)
+		}
+	}
 	cut := strings.Repeat("retort ", 4*r.maxLength/3)
 	for _, row := range modes {
 		for _, text := range append([]string{cut}, compareTexts...) {
 			row.Text = text
 			var encoding *tokenizers.Encoding
 			options := tokenizers.Options{MaxLength: r.maxLength, Strategy: tokenizers.OnlyFirst}
-			if e.options.API == apiRanking {
+			switch {
+			case e.options.API != apiRanking:
+				encoding, err = t.Encode(row.Prefix+text, options)
+			case template != nil:
+				options.Strategy = tokenizers.OnlySecond
+				encoding, err = template.Encode(&encoder.Encoder{Tokenizer: t}, checkQuery, text, options)
+			default:
 				options.Strategy = tokenizers.OnlySecond
 				encoding, err = t.EncodePair(checkQuery, text, options)
-			} else {
-				encoding, err = t.Encode(row.Prefix+text, options)
 			}
 			if err != nil {
 				return nil, err

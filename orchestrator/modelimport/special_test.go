@@ -1,8 +1,12 @@
 package modelimport
 
 import (
+	"compress/gzip"
+	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -130,6 +134,79 @@ func TestEndsOfTexts(t *testing.T) {
 			t.Errorf("%s: pair has ids %v, want %v, %v", name, row, c.pair, err)
 		}
 	}
+}
+
+// With the tokenizers of decoders, the ids are those of the Hugging Face tokenizers library with the TemplateProcessing
+// of LlamaTokenizerFast. scripts/golden/decoder_tokens.py writes them.
+func TestEndsEqualTokenizersLibrary(t *testing.T) {
+	file, err := os.ReadFile("testdata/ends.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	type flags struct {
+		Begin    string `json:"bos_token"`
+		End      string `json:"eos_token"`
+		AddBegin bool   `json:"add_bos_token"`
+		AddEnd   bool   `json:"add_eos_token"`
+	}
+	var rows []struct {
+		flags
+		Tokenizer string  `json:"tokenizer"`
+		Text      string  `json:"text"`
+		MaxLength int     `json:"max_length"`
+		IDs       []int32 `json:"ids"`
+	}
+	if err := json.Unmarshal(file, &rows); err != nil || len(rows) == 0 {
+		t.Fatalf("%d rows, %v", len(rows), err)
+	}
+	type source struct {
+		name  string
+		flags flags
+	}
+	known := map[source]*tokenizers.Tokenizer{}
+	for _, row := range rows {
+		from := source{row.Tokenizer, row.flags}
+		tokenizer := known[from]
+		if tokenizer == nil {
+			tokenizer = importTokenizer(t, row.Tokenizer, row.flags)
+			known[from] = tokenizer
+		}
+		options := tokenizers.Options{MaxLength: row.MaxLength, Strategy: tokenizers.OnlyFirst}
+		got, err := tokenizer.Encode(row.Text, options)
+		if err != nil || !slices.Equal(got.IDs, row.IDs) {
+			t.Errorf("%v, %q: %v, %v, want %v", from, row.Text, got, err, row.IDs)
+		}
+	}
+}
+
+// importTokenizer imports a model with a tokenizer of the test data of package tokenizers, and returns that of the
+// entry. flags are members of tokenizer_config.json.
+func importTokenizer(t *testing.T, name string, flags any) *tokenizers.Tokenizer {
+	t.Helper()
+	packed, err := os.Open(filepath.Join("..", "..", "tokenizers", "testdata", name, "tokenizer.json.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer packed.Close()
+	unpacked, err := gzip.NewReader(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(unpacked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const vocabulary = 2600 // more than any of the tokenizers has
+	f := newTinyLlama("mistral", apiEmbedding)
+	f.tokenizer = string(text)
+	f.config["vocab_size"] = vocabulary
+	f.tensors["embed_tokens.weight"] = []int64{vocabulary, 4}
+	f.files["tokenizer_config.json"] = flags
+	result, err := importTiny(t, f.write(t), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return loadTokenizer(t, result)
 }
 
 // Flags that do not fit the tokenizer are refused with the key.

@@ -40,7 +40,7 @@ const outputLogits = "logits"
 // tritonModel is a Model served by Triton.
 type tritonModel struct {
 	*encoder.Encoder
-	template *pairTemplate // nil for models that read a pair as two texts
+	template *PairTemplate // nil for models that read a pair as two texts
 }
 
 // Opener returns a function that opens the ranker of an entry of the model repository.
@@ -62,11 +62,11 @@ func Opener(client *triton.Client, options batching.Options) func(*triton.Model)
 
 // useTemplate sets the template, which must leave room for a query and a passage.
 func (m *tritonModel) useTemplate(text string) error {
-	template, err := parseTemplate(text, m.Tokenizer)
+	template, err := ParsePairTemplate(text, m.Tokenizer)
 	if err != nil {
 		return err
 	}
-	row, err := template.encode(m.Encoder, "", "", tokenizers.Options{MaxLength: math.MaxInt32})
+	row, err := template.Encode(m.Encoder, "", "", tokenizers.Options{MaxLength: math.MaxInt32})
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (m *tritonModel) Score(ctx context.Context, p Pairs) ([]float32, int, error
 // EncodePair tokenizes a query and a passage.
 func (m *tritonModel) EncodePair(query, passage string, o tokenizers.Options) (*tokenizers.Encoding, error) {
 	if m.template != nil {
-		return m.template.encode(m.Encoder, query, passage, o)
+		return m.template.Encode(m.Encoder, query, passage, o)
 	}
 	return m.Encoder.EncodePair(query, passage, o)
 }

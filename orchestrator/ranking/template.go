@@ -16,17 +16,17 @@ const (
 	passageMark = "{passage}"
 )
 
-// pairTemplate is the text of a query and a passage for models that read a pair as one text: rankers made of language
+// PairTemplate is the text of a query and a passage for models that read a pair as one text: rankers made of language
 // models. Special tokens in the template are recognized, and so are those in the texts of clients, as in the published
 // code.
-type pairTemplate struct {
+type PairTemplate struct {
 	start, middle string // before the query, and between query and passage
 	// end are the tokens after the passage. They are tokenized by themselves, so that they are never truncated.
 	end []int32
 }
 
-// parseTemplate reads the parameter pair_template.
-func parseTemplate(text string, t *tokenizers.Tokenizer) (*pairTemplate, error) {
+// ParsePairTemplate reads the parameter pair_template.
+func ParsePairTemplate(text string, t *tokenizers.Tokenizer) (*PairTemplate, error) {
 	if strings.Count(text, queryMark) != 1 || strings.Count(text, passageMark) != 1 {
 		return nil, fmt.Errorf("it must have %s and %s once each, not %q", queryMark, passageMark, text)
 	}
@@ -35,7 +35,7 @@ func parseTemplate(text string, t *tokenizers.Tokenizer) (*pairTemplate, error) 
 	if !ok {
 		return nil, fmt.Errorf("%s must be before %s", queryMark, passageMark)
 	}
-	p := &pairTemplate{start: start, middle: middle}
+	p := &PairTemplate{start: start, middle: middle}
 	if end == "" {
 		return p, nil
 	}
@@ -56,8 +56,8 @@ func parseTemplate(text string, t *tokenizers.Tokenizer) (*pairTemplate, error) 
 	return p, nil
 }
 
-// encode tokenizes a pair. Only the passage is truncated.
-func (p *pairTemplate) encode(
+// Encode tokenizes a pair. Only the passage is truncated.
+func (p *PairTemplate) Encode(
 	e *encoder.Encoder, query, passage string, o tokenizers.Options,
 ) (*tokenizers.Encoding, error) {
 	limit := o.MaxLength
@@ -84,7 +84,7 @@ func (p *pairTemplate) encode(
 }
 
 // withEnd counts the tokens after the passage in a LengthError.
-func (p *pairTemplate) withEnd(err error, limit int) error {
+func (p *PairTemplate) withEnd(err error, limit int) error {
 	if long, ok := errors.AsType[*tokenizers.LengthError](err); ok {
 		return &tokenizers.LengthError{Length: long.Length + len(p.end), Max: limit}
 	}

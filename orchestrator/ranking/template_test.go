@@ -2,6 +2,7 @@ package ranking
 
 import (
 	"compress/gzip"
+	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -17,6 +18,12 @@ import (
 // loadTokenizer reads a tokenizer of the test data of package tokenizers.
 func loadTokenizer(t *testing.T, name string) *tokenizers.Tokenizer {
 	t.Helper()
+	return parseTokenizer(t, readTokenizer(t, name))
+}
+
+// readTokenizer returns the tokenizer.json of a tokenizer.
+func readTokenizer(t *testing.T, name string) []byte {
+	t.Helper()
 	file, err := os.Open(filepath.Join("..", "..", "tokenizers", "testdata", name, "tokenizer.json.gz"))
 	if err != nil {
 		t.Fatal(err)
@@ -30,6 +37,11 @@ func loadTokenizer(t *testing.T, name string) *tokenizers.Tokenizer {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return text
+}
+
+func parseTokenizer(t *testing.T, text []byte) *tokenizers.Tokenizer {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "tokenizer.json")
 	if err := os.WriteFile(path, text, 0o600); err != nil {
 		t.Fatal(err)
@@ -54,7 +66,7 @@ func TestWrongTemplates(t *testing.T) {
 		"{passage} for {query}":               {plain, "{query} must be before {passage}"},
 		"{query} {passage} end":               {withEnd, "must end with {passage}"},
 	} {
-		if _, err := parseTemplate(text, c.tokenizer); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := ParsePairTemplate(text, c.tokenizer); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: error %v, want %q in it", text, err, c.want)
 		}
 	}
@@ -65,7 +77,7 @@ func TestTemplateTokens(t *testing.T) {
 	const text = "<|im_start|>user\n<Query>: {query}\n<Document>: {passage}<|im_end|>\n<|im_start|>assistant\n"
 	tokenizer := loadTokenizer(t, "bpe-qwen2")
 	e := &encoder.Encoder{Tokenizer: tokenizer}
-	template, err := parseTemplate(text, tokenizer)
+	template, err := ParsePairTemplate(text, tokenizer)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +89,7 @@ func TestTemplateTokens(t *testing.T) {
 	// Placeholders in the texts of clients are text. Special tokens are recognized, as in the published code.
 	passages := []string{"", "a", "In a retort, of glass.", "{query} {passage}", "two\n\n", "<|im_end|>"}
 	for _, passage := range passages {
-		row, err := template.encode(e, query, passage, cut(512))
+		row, err := template.Encode(e, query, passage, cut(512))
 		want := whole(query, passage)
 		if err != nil || !slices.Equal(row.IDs, want) || len(row.TypeIDs) != len(want) {
 			t.Errorf("%q: %v, %v, want %v", passage, row, err, want)
@@ -87,7 +99,7 @@ func TestTemplateTokens(t *testing.T) {
 	long := strings.Repeat("retort ", 500)
 	empty := len(whole(query, ""))
 	limit := empty + 10
-	row, err := template.encode(e, query, long, cut(limit))
+	row, err := template.Encode(e, query, long, cut(limit))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,12 +116,70 @@ func TestTemplateTokens(t *testing.T) {
 		"long query": {long, "a", cut(100), len(whole(long, ""))},
 		"long pair":  {query, long, tokenizers.Options{MaxLength: 100, Strategy: tokenizers.Refuse}, len(all)},
 	} {
-		_, err := template.encode(e, c.query, c.passage, c.options)
+		_, err := template.Encode(e, c.query, c.passage, c.options)
 		tooLong, ok := errors.AsType[*tokenizers.LengthError](err)
 		if !ok || tooLong.Length != c.length || tooLong.Max != 100 {
 			t.Errorf("%s: error %v, want length %d of at most 100", name, err, c.length)
 		}
 	}
+}
+
+// A pair has the ids that the Hugging Face tokenizers library gives the prompts of Qwen3-Reranker and
+// llama-nemotron-rerank-1b-v2, also if texts have the names of special tokens. scripts/golden/decoder_tokens.py writes
+// them.
+func TestPairsEqualTokenizersLibrary(t *testing.T) {
+	file, err := os.ReadFile("testdata/pairs.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []struct {
+		Tokenizer string  `json:"tokenizer"`
+		Template  string  `json:"template"`
+		MaxLength int     `json:"max_length"`
+		Query     string  `json:"query"`
+		Passage   string  `json:"passage"`
+		IDs       []int32 `json:"ids"`
+	}
+	if err := json.Unmarshal(file, &rows); err != nil || len(rows) == 0 {
+		t.Fatalf("%d rows, %v", len(rows), err)
+	}
+	known := map[string]*tokenizers.Tokenizer{}
+	for _, row := range rows {
+		tokenizer := known[row.Tokenizer]
+		if tokenizer == nil {
+			text := readTokenizer(t, row.Tokenizer)
+			if !strings.HasSuffix(row.Template, passageMark) {
+				text = withoutEnds(t, text)
+			}
+			tokenizer = parseTokenizer(t, text)
+			known[row.Tokenizer] = tokenizer
+		}
+		template, err := ParsePairTemplate(row.Template, tokenizer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		options := tokenizers.Options{MaxLength: row.MaxLength, Strategy: tokenizers.OnlySecond}
+		got, err := template.Encode(&encoder.Encoder{Tokenizer: tokenizer}, row.Query, row.Passage, options)
+		if err != nil || !slices.Equal(got.IDs, row.IDs) {
+			t.Errorf("%s, query %q, passage %q: %v, %v, want %v",
+				row.Tokenizer, row.Query, row.Passage, got, err, row.IDs)
+		}
+	}
+}
+
+// withoutEnds returns a tokenizer.json whose post-processor adds no tokens.
+func withoutEnds(t *testing.T, text []byte) []byte {
+	t.Helper()
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(text, &members); err != nil {
+		t.Fatal(err)
+	}
+	members["post_processor"] = json.RawMessage("null")
+	text, err := json.Marshal(members)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }
 
 // wholePair returns the tokens of the text of a pair.

@@ -3,11 +3,12 @@ scripts/tests/folders.py.
 
     make .venv-export/stamp
     .venv-export/bin/python scripts/golden/imports.py scripts/tests/testdata/imports.json \
-        --jina .../jinaBert_model.py [--only FAMILY ...]
+        --jina .../jinaBert_model.py [--only NAME ...]
 
---jina names the file of public code that computes JinaBERT: see jinabert.py. With --only, the other families keep
-their numbers. Each text is a batch of its own, in fp32. The Hugging Face tokenizers library makes its token ids, of
-which at most folders.LONGEST are used. This script puts the prompts before the texts.
+--jina names the file of public code that computes JinaBERT: see jinabert.py. With --only, the others of the
+families, `modules` and `sharded` keep their numbers. Each text is a batch of its own, in fp32. The Hugging Face
+tokenizers library makes its token ids, of which at most folders.LONGEST are used. This script puts the prompts before
+the texts. sentence-transformers does all this itself for the modules with prompts (EmbeddingGemma).
 """
 
 from __future__ import annotations
@@ -110,6 +111,27 @@ def vectors(folder: Path, family: str, prefix: str) -> list[list[float]]:
     return answers
 
 
+def modes(recipe: dict[str, Any]) -> dict[str, str]:
+    """Returns the prompts of a recipe by mode of the API, or "" by "" if it has none."""
+    prompts = dict(recipe.get("prompts", {}))
+    prompts.setdefault("passage", prompts.pop("document", ""))
+    return {mode: prompts.get(mode, "") for mode in ("query", "passage")} if any(prompts.values()) else {"": ""}
+
+
+def vectors_by_mode(folder: Path, family: str, recipe: dict[str, Any]) -> dict[str, list[list[float]]]:
+    return {mode: vectors(folder, family, prefix) for mode, prefix in modes(recipe).items()}
+
+
+def whole_vectors(folder: Path) -> dict[str, list[list[float]]]:
+    """Returns what sentence-transformers computes with the whole folder: its tokenizer, prompts, model and modules."""
+    model = sentence_transformers.SentenceTransformer(str(folder), device="cpu", local_files_only=True)
+    found = {}
+    for mode, prompt in (("query", "query"), ("passage", "document")):
+        rows = [model.encode([text], prompt_name=prompt)[0] for text in folders.TEXTS]
+        found[mode] = [[round(float(x), 7) for x in row] for row in rows]
+    return found
+
+
 def logits(folder: Path, family: str) -> list[float]:
     """Returns the logit of each of folders.TEXTS as a passage for folders.QUERY."""
     if family in decoders.FAMILIES:
@@ -133,20 +155,27 @@ def main() -> None:
         f"{sentence_transformers.__version__}, torch {torch.__version__}, fp32; JinaBERT: {jinabert.SOURCE}"
     )
     with tempfile.TemporaryDirectory() as temporary:
-        for family in ARGUMENTS.only or folders.FAMILIES:
-            prompts = dict(folders.RECIPES[family]["prompts"])
-            prompts.setdefault("passage", prompts.pop("document", ""))
+        wanted = ARGUMENTS.only or [*folders.FAMILIES, "modules", "sharded"]
+        for family in folders.FAMILIES:
+            if family not in wanted:
+                continue
             folder = folders.make(Path(temporary, family, "embedding"), family, "embedding")
-            modes = ["query", "passage"] if any(prompts.values()) else [""]
             golden[family] = {
-                "vectors": {mode: vectors(folder, family, prompts.get(mode, "")) for mode in modes},
+                "vectors": vectors_by_mode(folder, family, folders.RECIPES[family]),
                 "logits": logits(folders.make(Path(temporary, family, "ranking"), family, "ranking"), family),
             }
-        if not ARGUMENTS.only:
+        if "modules" in wanted:
             golden["modules"] = {}
             for name, recipe in folders.MODULES.items():
-                folder = folders.make(Path(temporary, "modules", name), "roberta", "embedding", recipe)
-                golden["modules"][name] = vectors(folder, "roberta", "")
+                folder = folders.make_modules(Path(temporary, "modules", name), name)
+                family = recipe.get("family", "roberta")
+                golden["modules"][name] = (
+                    whole_vectors(folder) if recipe.get("prompts") else vectors_by_mode(folder, family, recipe)
+                )
+        if "sharded" in wanted:
+            folder = folders.make_sharded(Path(temporary, "sharded"), folders.SHARDED)
+            recipe = folders.RECIPES[folders.SHARDED]
+            golden["sharded"] = vectors_by_mode(folder, folders.SHARDED, recipe)
     lines = ",\n".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in golden.items())
     ARGUMENTS.output.write_text("{\n" + lines + "\n}\n")
 
@@ -155,7 +184,7 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     parser.add_argument("output", type=Path)
     parser.add_argument("--jina", type=Path)
-    parser.add_argument("--only", nargs="*", choices=folders.FAMILIES)
+    parser.add_argument("--only", nargs="*", choices=[*folders.FAMILIES, "modules", "sharded"])
     return parser.parse_args()
 
 

@@ -16,13 +16,22 @@ import numpy as np
 
 from tokenizers import Tokenizer
 
-# Sentence Transformers' modules after the encoder (of the family roberta), by the name of their test.
+# Sentence Transformers' modules after the encoder, by the name of their test. The default family is roberta.
 MODULES: dict[str, dict[str, Any]] = {
     "max": {"pooling": "max"},
     "weightedmean": {"pooling": "weightedmean", "normalize": True},
     "lasttoken": {"pooling": "lasttoken", "normalize": True},
     "dense": {"pooling": "mean", "dense": [(48, True, "Tanh"), (24, False, "Identity")], "normalize": True},
+    "embeddinggemma": {  # the modules of google/embeddinggemma-300m
+        "family": "gemma3",
+        "pooling": "mean",
+        "dense": [(128, False, "Identity"), (32, False, "Identity")],
+        "normalize": True,
+        "prompts": decoders.FAMILIES["gemma3"]["prompts"],
+    },
 }
+# The decoder family of make_sharded in tests.
+SHARDED = "mistral"
 
 TOKENIZERS = Path(__file__).resolve().parents[2] / "tokenizers" / "testdata"
 LAYERS, HIDDEN, INNER, HEADS, POSITIONS = 2, 32, 64, 4, 520
@@ -283,8 +292,33 @@ def make(folder: Path, family: str, api: str, recipe: dict[str, Any] | None = No
             folder / "config_sentence_transformers.json",
             {"prompts": recipe.get("prompts", {}), "default_prompt_name": None},
         )
-    save(folder / "model.safetensors", weights(family, api))
+    tensors = weights(family, api)
+    if family in decoders.FAMILIES and decoders.is_causal_lm(family, api):
+        tokens = [described["model"]["vocab"][token] for token in ("yes", "no")]
+        tensors = {name: decoders.emphasize_passage(name, values, tokens) for name, values in tensors.items()}
+    save(folder / "model.safetensors", tensors)
     return folder
+
+
+def make_sharded(folder: Path, family: str) -> Path:
+    """Writes a family's embedding model in BF16, with an index and a file for each half of the tensors."""
+    make(folder, family, "embedding")
+    (folder / "model.safetensors").unlink()
+    tensors = [(name, to_bf16(values)) for name, values in weights(family, "embedding").items()]
+    half, files = len(tensors) // 2, {}
+    for i, shard in enumerate((tensors[:half], tensors[half:]), start=1):
+        file = f"model-{i:05}-of-00002.safetensors"
+        save(folder / file, dict(shard))
+        files |= dict.fromkeys(dict(shard), file)
+    size = sum(values.nbytes for _, values in tensors)
+    write(folder / "model.safetensors.index.json", {"metadata": {"total_size": size}, "weight_map": files})
+    return folder
+
+
+def to_bf16(values: np.ndarray) -> np.ndarray:
+    """The bits of fp32 numbers in BF16, rounded to the nearest, ties to even."""
+    bits = values.view(np.uint32)
+    return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16)
 
 
 def encode_pair(tokenizer: Tokenizer, family: str, passage: str) -> tuple[list[int], list[int]]:
@@ -335,6 +369,12 @@ def write_modules(folder: Path, recipe: dict[str, Any]) -> None:
             tensors["linear.bias"] = tensor(f"dense{i}.bias", (out,))
         save(folder / f"{i}_Dense/model.safetensors", tensors)
         width = out
+
+
+def make_modules(folder: Path, name: str) -> Path:
+    """Writes the embedding model with the modules of that name."""
+    recipe = MODULES[name]
+    return make(folder, recipe.get("family", "roberta"), "embedding", recipe)
 
 
 def use_fairseq_tokens(tokenizer: dict[str, Any]) -> None:
@@ -460,11 +500,15 @@ def tensor(name: str, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def save(path: Path, tensors: dict[str, np.ndarray]) -> None:
-    """A safetensors file."""
+    """A safetensors file. Tensors of uint16 are the bits of BF16."""
     header: dict[str, dict] = {"__metadata__": {"format": "pt"}}
     at = 0
     for name, array in tensors.items():
-        header[name] = {"dtype": "F32", "shape": list(array.shape), "data_offsets": [at, at + array.nbytes]}
+        header[name] = {
+            "dtype": "BF16" if array.dtype == np.uint16 else "F32",
+            "shape": list(array.shape),
+            "data_offsets": [at, at + array.nbytes],
+        }
         at += array.nbytes
     text = json.dumps(header).encode()
     path.write_bytes(len(text).to_bytes(8, "little") + text + b"".join(array.tobytes() for array in tensors.values()))

@@ -138,12 +138,28 @@ def compare(task: dict[str, Any]) -> dict[str, Any]:
     return {"problem": "", "worst": worst}
 
 
+def encode(task: dict[str, Any], tokenizer: Any, row: dict[str, Any]) -> dict[str, list[int]]:
+    """Tokenizes a text, or a passage for the query. A pair template makes one text of both, whose end is kept."""
+    limit, template = task["max_length"], task["template"]
+    if task["api"] == "embedding":
+        return tokenizer(row["prefix"] + row["text"], truncation="longest_first", max_length=limit)
+    if not template:
+        return tokenizer(task["query"], row["text"], truncation="only_second", max_length=limit)
+    head, _, end = template.partition("{passage}")
+    text = head.replace("{query}", task["query"]) + row["text"]
+    if not end:
+        return {"input_ids": tokenizer(text, truncation=True, max_length=limit)["input_ids"]}
+    ids = tokenizer(text + end)["input_ids"]
+    if len(ids) > limit:
+        last = tokenizer(end, add_special_tokens=False)["input_ids"]
+        ids = ids[: limit - len(last)] + last
+    return {"input_ids": ids}
+
+
 def compare_tokens(task: dict[str, Any], tokenizer: Any) -> str:
     """Returns the first difference of the token ids, or ""."""
     for row in task["rows"]:
-        texts = [row["prefix"] + row["text"]] if task["api"] == "embedding" else [task["query"], row["text"]]
-        strategy = "longest_first" if task["api"] == "embedding" else "only_second"
-        encoded = tokenizer(*texts, truncation=strategy, max_length=task["max_length"])
+        encoded = encode(task, tokenizer, row)
         for key, ours in (("input_ids", row["ids"]), ("token_type_ids", row["types"])):
             theirs = encoded.get(key, ours)
             if theirs != ours:
@@ -188,19 +204,22 @@ def run(session: Any, task: dict[str, Any], rows: list[dict[str, Any]], padding:
 
 
 def logits(task: dict[str, Any], tokenizer: Any, rows: list[dict[str, Any]]) -> list[np.ndarray]:
-    """The logits of the published classifier, one row at a time."""
-    model = load(task, transformers.AutoModelForSequenceClassification)
+    """The logits of the published classifier, one row at a time. A causal language model that ranks by the tokens yes
+    and no has the difference of their logits after the last token.
+    """
+    kind = transformers.AutoModelForCausalLM if task["yes_no"] else transformers.AutoModelForSequenceClassification
+    model = load(task, kind)
     answers = []
     for row in rows:
-        features = tokenizer(
-            task["query"],
-            row["text"],
-            truncation="only_second",
-            max_length=task["max_length"],
-            return_tensors="pt",
-        )
+        encoded = encode(task, tokenizer, row)
+        features = {key: torch.tensor([values]) for key, values in encoded.items()}
+        features["attention_mask"] = torch.ones_like(features["input_ids"])
         with torch.no_grad():
-            answers.append(model(**features).logits[0].numpy())
+            found = model(**features).logits
+        if task["yes_no"]:
+            yes, no = (found[:, -1, i] for i in tokenizer.convert_tokens_to_ids(["yes", "no"]))
+            found = (yes - no)[:, None]
+        answers.append(found[0].numpy())
     return answers
 
 

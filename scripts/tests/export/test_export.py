@@ -16,6 +16,7 @@ import pytest
 import requests
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import decoders  # noqa: E402
 import folders  # noqa: E402
 from servers import ROOT, Gateway, Triton  # noqa: E402
 from waiting import PATIENCE, wait_for  # noqa: E402
@@ -170,6 +171,101 @@ class Config(ElectraConfig):
     model_type = "custom"
 class Model(ElectraModel):
     config_class = Config
+"""
+
+
+@pytest.mark.parametrize("family", ["qwen3", "qwen2", "gemma3", "mistral", "llama"])
+def test_a_ranker_with_a_pair_template_equals_the_published_code(tmp_path, family):
+    folder = folders.make(tmp_path / "source", family, "ranking")
+    more = (*decoders.template_options(family, "ranking"), "--precision", "fp32", "--python", PYTHON)
+    done = run_import(folder, "ranking", family, tmp_path / "repository", *more)
+    assert done.returncode == 0, done.stderr
+    assert "equal to the published model for 7 rows" in done.stdout
+
+
+def test_another_template_is_another_text(tmp_path):
+    """The published code reads a template whose end has a token of the model as one text, too."""
+    folder = folders.make(tmp_path / "source", "qwen3", "ranking")
+    more = ("--pair-template", "{query}: {passage}<|im_end|>\nyes", "--precision", "fp32", "--python", PYTHON)
+    done = run_import(folder, "ranking", "qwen3", tmp_path / "repository", *more)
+    assert done.returncode == 0, done.stderr
+    assert "equal to the published model for 7 rows" in done.stdout
+
+
+def test_other_logits_of_a_language_model_are_refused(tmp_path):
+    """The entry has the graph of a folder whose rows of yes and no have changed since."""
+    folder = folders.make(tmp_path / "source", "qwen3", "ranking")
+    first = run_import(folder, "ranking", "qwen3", tmp_path / "first", "--precision", "fp32")
+    assert first.returncode == 0, first.stderr
+    (folder / "onnx").mkdir()
+    shutil.copy(tmp_path / "first/qwen3/1/model.onnx", folder / "onnx/model.onnx")
+    path = folder / "tokenizer.json"
+    vocabulary = json.loads(path.read_text())["model"]["vocab"]
+    tensors = folders.weights("qwen3", "ranking")
+    tensors["model.embed_tokens.weight"][vocabulary["yes"]] += 1
+    folders.save(folder / "model.safetensors", tensors)
+    repository = tmp_path / "repository"
+    done = run_import(folder, "ranking", "qwen3", repository, "--python", PYTHON, "--weights", "onnx")
+    assert done.returncode == 1
+    assert "the output differs from that of the published code" in done.stderr, done.stderr
+    assert list(repository.iterdir()) == []
+
+
+@pytest.mark.parametrize("api", ["embedding", "ranking"])
+@pytest.mark.parametrize(
+    ("family", "key"), [("qwen2_bidirectional", "is_causal false"), ("llama_bidirectional", "model_type llama_bidirec")]
+)
+def test_a_model_that_only_its_own_code_computes_is_not_compared(tmp_path, family, key, api):
+    folder = folders.make(tmp_path / "source", family, api)
+    repository = tmp_path / "repository"
+    more = (*decoders.template_options(family, api), "--python", PYTHON)
+    done = run_import(folder, api, family, repository, *more)
+    assert done.returncode == 1
+    assert f"config.json: {key}" in done.stderr and "no code to compare with" in done.stderr, done.stderr
+    assert list(repository.iterdir()) == []
+    path = folder / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"auto_map": {"AutoModel": "code.Model"}}))
+    done = run_import(folder, api, family, repository, *more)
+    assert done.returncode == 1
+    assert f"config.json: {key}" in done.stderr and "--trust-remote-code runs it" in done.stderr, done.stderr
+    assert list(repository.iterdir()) == []
+
+
+def test_a_bidirectional_ranker_equals_the_code_of_its_folder(tmp_path):
+    folder = folders.make(tmp_path / "source", "llama_bidirectional", "ranking")
+    path = folder / "config.json"
+    names = {"AutoConfig": "code.Config", "AutoModelForSequenceClassification": "code.Ranker"}
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"auto_map": names}))
+    described = {"model_max_length": folders.LONGEST, "tokenizer_class": "PreTrainedTokenizerFast"}
+    folders.write(folder / "tokenizer_config.json", described)
+    (folder / "code.py").write_text(BIDIRECTIONAL)
+    more = ("--precision", "fp32", "--python", PYTHON, "--trust-remote-code")
+    done = run_import(folder, "ranking", "bidirectional", tmp_path / "repository", *more)
+    assert done.returncode == 0, done.stderr
+    assert "equal to the published model for 7 rows" in done.stdout
+
+
+# As in nvidia/llama-nemotron-rerank-1b-v2: every token attends to all, and the mean of the states is projected.
+BIDIRECTIONAL = """
+import torch
+from transformers import LlamaConfig, LlamaModel, LlamaPreTrainedModel
+from transformers.modeling_outputs import SequenceClassifierOutput
+class Config(LlamaConfig):
+    model_type = "llama_bidirec"
+    def __init__(self, temperature=1.0, **more):
+        super().__init__(**more)
+        self.temperature = temperature
+class Ranker(LlamaPreTrainedModel):
+    config_class = Config
+    def __init__(self, config):
+        super().__init__(config)
+        self.model = LlamaModel(config)
+        self.score = torch.nn.Linear(config.hidden_size, 1, bias=False)
+        self.post_init()
+    def forward(self, input_ids, attention_mask, **more):
+        everything = torch.zeros(1, 1, input_ids.shape[1], input_ids.shape[1])
+        states = self.model(input_ids=input_ids, attention_mask=everything).last_hidden_state
+        return SequenceClassifierOutput(logits=self.score(states.mean(1)) / self.config.temperature)
 """
 
 
