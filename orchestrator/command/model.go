@@ -29,7 +29,7 @@ type Model struct {
 	Check    checkModel    `cmd:"" help:"Check that a model does what the APIs assume."`
 }
 
-// importGarbage bounds unused memory, in percent of the memory in use: the weights of a model are most of it.
+// importGarbage bounds unused memory while weights are in memory, in percent of the memory in use.
 const importGarbage = 20
 
 type importModel struct {
@@ -38,10 +38,10 @@ type importModel struct {
 }
 
 func (c importModel) Run(p *Process, repository Repository) error {
+	debug.SetGCPercent(importGarbage)
 	c.Repository = cmp.Or(c.Repository, repository.Folder)
 	c.Open = repository.Openers[c.API]
 	c.Now = time.Now()
-	debug.SetGCPercent(importGarbage)
 	return c.run(p, repository, c.Repository, modelimport.EntryName(c.ID, c.Name),
 		func() (*modelimport.Result, error) { return modelimport.Import(c.Options) })
 }
@@ -52,6 +52,7 @@ type quantizeModel struct {
 }
 
 func (c quantizeModel) Run(p *Process, repository Repository) error {
+	debug.SetGCPercent(importGarbage)
 	c.Repository = cmp.Or(c.Repository, repository.Folder)
 	c.Openers = repository.Openers
 	c.Now = time.Now()

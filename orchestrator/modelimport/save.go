@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"retort/orchestrator/modelimport/onnxpb"
+	"retort/orchestrator/triton"
 )
 
 // maxFileSize bounds the weights in model.onnx, in bytes. Protobuf limits a file to 2 GiB, and needs its size in memory
@@ -83,6 +84,9 @@ func externalize(m *onnxpb.ModelProto, dir, name string) (err error) {
 	return nil
 }
 
+// externalSizes are the sizes of the element types that weights have, in bytes.
+var externalSizes = map[int32]int64{onnxFloat: 4, onnxFloat16: 2, onnxInt64: 8, onnxInt8: 1, onnxUint8: 1, onnxBool: 1}
+
 // internalize reads the external data of a graph in dir, the inverse of externalize.
 func internalize(m *onnxpb.ModelProto, dir string) error {
 	remaining := map[string]int64{} // bytes of each file that no tensor has used
@@ -108,7 +112,7 @@ func readExternal(t *onnxpb.TensorProto, dir string, remaining map[string]int64)
 	if !filepath.IsLocal(name) {
 		return fmt.Errorf("location %q is outside the folder", name)
 	}
-	file, err := os.Open(filepath.Join(dir, name))
+	file, err := openRegular(filepath.Join(dir, name))
 	if err != nil {
 		return err
 	}
@@ -129,6 +133,12 @@ func readExternal(t *onnxpb.TensorProto, dir string, remaining map[string]int64)
 		if length, err = strconv.ParseInt(text, 10, 64); err != nil || length < 0 || length > info.Size()-offset {
 			return fmt.Errorf("length %q is not in %s, which has %d bytes after offset %d",
 				text, name, info.Size()-offset, offset)
+		}
+	}
+	if size := externalSizes[t.GetDataType()]; size > 0 {
+		elements := int64(triton.Tensor{Shape: t.Dims}.Elements())
+		if length != elements*size {
+			return fmt.Errorf("%d bytes do not fit the shape %v of elements of %d bytes", length, t.Dims, size)
 		}
 	}
 	if remaining[name] -= length; remaining[name] < 0 {

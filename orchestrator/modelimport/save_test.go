@@ -2,11 +2,13 @@ package modelimport
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
 	"google.golang.org/protobuf/proto"
 
 	"retort/orchestrator/modelimport/onnxpb"
@@ -52,16 +54,17 @@ func TestInternalizeRefuses(t *testing.T) {
 		"negative offset": {"offset", "-1", `offset "-1"`},
 		"late offset":     {"offset", "9000", `offset "9000"`},
 		"long":            {"length", "9000", `length "9000"`},
+		"short":           {"length", "3996", "do not fit the shape"},
 		"not a number":    {"length", "all", `length "all"`},
 		"shared":          {"", "", "larger than the file"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			m, _ := externalGraph(t, dir)
-			if c.want == "larger than the file" { // both tensors have all bytes
-				for _, tensor := range m.Graph.Initializer {
-					tensor.ExternalData = tensor.ExternalData[:1]
-				}
+			if c.want == "larger than the file" { // three tensors have the bytes of two
+				m.Graph.Initializer = append(m.Graph.Initializer, m.Graph.Initializer[0], m.Graph.Initializer[0])
+				m.Graph.Initializer[2] = proto.CloneOf(m.Graph.Initializer[0])
+				m.Graph.Initializer[3] = proto.CloneOf(m.Graph.Initializer[0])
 			} else {
 				for _, fact := range m.Graph.Initializer[1].ExternalData {
 					if fact.GetKey() == c.key {
@@ -73,6 +76,19 @@ func TestInternalizeRefuses(t *testing.T) {
 				t.Errorf("error %v, want %q in it", err, c.want)
 			}
 		})
+	}
+}
+
+// A pipe in place of external data does not stop the import.
+func TestExternalDataInAPipe(t *testing.T) {
+	dir := t.TempDir()
+	m, _ := externalGraph(t, dir)
+	path := filepath.Join(dir, "data")
+	if err := errors.Join(os.Remove(path), unix.Mkfifo(path, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if err := internalize(m, dir); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+		t.Errorf("error %v", err)
 	}
 }
 

@@ -24,6 +24,7 @@ from pathlib import Path
 import numpy as np
 import servers
 from environments import ROOT
+from start import stat_files
 
 HIDDEN, INNER, LAYERS, HEADS, GROUPS, HEAD, VOCABULARY = 1024, 3072, 28, 16, 8, 128, 151_669
 LENGTHS = {32: 3, 512: 3, 8192: 1}
@@ -124,7 +125,7 @@ def measure_import(folder: Path, repository: Path, precision: str) -> str:
 
 def measure_serving(repository: Path, started: float, lengths: list[int]) -> None:
     """Prints the cells of a running Triton with one entry."""
-    os.environ["RETORT_EMBEDDING_REQUEST_TIMEOUT"] = f"{SECONDS}s"
+    os.environ["RETORT_EMBEDDING_TIMEOUT"] = f"{SECONDS}s"
     with servers.gateway(os.environ["RETORT_TRITON_URL"], repository=repository) as gateway:
         cells = [f"{time.time() - started:.0f}"]
         times = []
@@ -151,16 +152,14 @@ def embed(gateway: servers.Server, text: str, most: int) -> tuple[int, float]:
 
 
 def peak_memory() -> float:
-    """Returns the largest memory that a process with the name of Triton's Python backend has had, in MB."""
-    most = 0
-    for status in Path("/proc").glob("[0-9]*/status"):
-        try:
-            text = status.read_text()
-        except OSError:
-            continue
-        if text.startswith("Name:\ttriton_python_b"):
-            most = max(most, int(text.partition("VmHWM:")[2].split()[0]))
-    return most * 1024 / 1e6
+    """Returns the largest resident memory that a process of Triton has had, in MB (10^6 bytes)."""
+    triton = int(Path(os.environ["RETORT_TEST_TRITON_PIDFILE"]).read_text())
+    parents = {int(stat.parent.name): int(stat.read_text().rpartition(")")[2].split()[1]) for stat in stat_files()}
+    family = {triton}
+    for _ in range(4):  # generations of processes
+        family |= {pid for pid, parent in parents.items() if parent in family}
+    peaks = [Path(f"/proc/{pid}/status").read_text().partition("VmHWM:")[2].split()[0] for pid in family]
+    return max(map(int, peaks)) * 1024 / 1e6
 
 
 if __name__ == "__main__":

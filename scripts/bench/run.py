@@ -33,6 +33,9 @@ parts:
   tokenizers  the Go tokenizers against the Hugging Face library called from Python
   chem        package chem against Python RDKit (Debian's python3-rdkit and rdkit-data)
   cmaes       CMA-ES against PyPI cma: evaluations and seconds, 5 minutes
+  large       an embedding model of 0.6 billion parameters with random weights: import, start, memory, and seconds for
+              texts of 32, 512 and 8,192 tokens. 12 minutes, 10 GB of disk; ARGS="--precisions fp16 --lengths 32 512" is
+              shorter
   discovery   the cost of 50 gateways that follow 100 Tritons with 1,000 models: calls, bytes, cores, memory, and
               seconds until all know a change. Small servers stand in for the Tritons. 2 minutes on idle cores;
               ARGS="-gateways 10 -seconds 5" is shorter
@@ -353,6 +356,7 @@ PARTS: dict[str, Callable[[list[str]], int]] = {
     "tokenizers": lambda extra: run([bench_python(), HERE / "tokenizers_bench.py", *extra]),
     "chem": chem,
     "cmaes": lambda extra: run([bench_python(), HERE / "cmaes.py", *extra]),
+    "large": lambda extra: run([bench_python(), HERE / "large.py", *extra]),
     "discovery": lambda extra: run(["go", "run", "-trimpath", "./scripts/bench/discovery", *extra]),
 }
 

@@ -305,7 +305,8 @@ def make_sharded(folder: Path, family: str) -> Path:
     make(folder, family, "embedding")
     (folder / "model.safetensors").unlink()
     tensors = [(name, to_bf16(values)) for name, values in weights(family, "embedding").items()]
-    half, files = len(tensors) // 2, {}
+    half = len(tensors) // 2
+    files: dict[str, str] = {}
     for i, shard in enumerate((tensors[:half], tensors[half:]), start=1):
         file = f"model-{i:05}-of-00002.safetensors"
         save(folder / file, dict(shard))
