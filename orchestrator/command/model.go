@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"time"
 
@@ -42,6 +43,7 @@ func (c importModel) Run(p *Process, repository Repository) error {
 	c.Repository = cmp.Or(c.Repository, repository.Folder)
 	c.Open = repository.Openers[c.API]
 	c.Now = time.Now()
+	c.Begin = p.showWeights
 	return c.run(p, repository, c.Repository, modelimport.EntryName(c.ID, c.Name),
 		func() (*modelimport.Result, error) { return modelimport.Import(c.Options) })
 }
@@ -68,7 +70,11 @@ func (p *Process) printEntry(entry *modelimport.Result, err error) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", entry.Dir)
 	for _, parameter := range entry.Parameters {
-		fmt.Fprintf(&b, "  %-15s %s\n", parameter.Key, parameter.Value)
+		value := parameter.Value
+		if strings.ContainsAny(value, "\n\t") {
+			value = strconv.Quote(value)
+		}
+		fmt.Fprintf(&b, "  %-15s %s\n", parameter.Key, value)
 	}
 	for _, note := range entry.Notes {
 		fmt.Fprintf(&b, "note: %s\n", note)

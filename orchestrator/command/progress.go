@@ -85,3 +85,22 @@ func (p *progress) end() {
 		fmt.Fprintln(p.stderr)
 	}
 }
+
+// showWeights prints what an import will do, and returns a function that adds to a bar of the bytes of weights read,
+// if standard error is a terminal.
+func (process *Process) showWeights(plan string, bytes int64) (onRead func(bytes int)) {
+	if !isTerminal(process.Stderr) {
+		return nil
+	}
+	process.report("importing %s", plan)
+	p := &progress{stderr: process.Stderr, start: time.Now()}
+	p.bar = progressbar.NewOptions64(bytes,
+		progressbar.OptionSetWriter(p),
+		progressbar.OptionSetDescription("weights"),
+		progressbar.OptionShowBytes(true),
+		progressbar.OptionFullWidth(),
+		progressbar.OptionUseANSICodes(true),
+		progressbar.OptionClearOnFinish(),
+	)
+	return func(bytes int) { _ = p.bar.Add(bytes) }
+}

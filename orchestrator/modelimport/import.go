@@ -57,6 +57,9 @@ type Options struct {
 
 	Open func(*triton.Model) error `kong:"-"` // opens the entry as the gateway does; may be nil
 	Now  time.Time                 `kong:"-"` // becomes the creation time of the model
+	// Begin is called with what will be done and the bytes of weights to read. It returns what is called with the
+	// bytes of each tensor. It may be nil.
+	Begin func(plan string, bytes int64) (onRead func(bytes int)) `kong:"-"`
 }
 
 // Result describes a new entry.

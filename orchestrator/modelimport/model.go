@@ -91,8 +91,24 @@ func newModel(f *folder, r *recipe, tensors *safetensors, o Options) (*model, er
 	if m.sha256, err = sha256Of(f.path(m.file)); err != nil {
 		return nil, err
 	}
+	if o.Begin != nil {
+		tensors.onRead = o.Begin(f.plan(r, o, m.storage), tensors.size())
+	}
 	m.proto, err = buildGraph(f, r, tensors, o)
 	return m, err
+}
+
+// plan says what the import will do.
+func (f *folder) plan(r *recipe, o Options, storage string) string {
+	answer := "a ranker"
+	if o.API == apiEmbedding {
+		answer = "embeddings with pooling " + r.pooling
+	}
+	if o.Precision == precisionInt8 {
+		storage = "int8 products"
+	}
+	return fmt.Sprintf("%s (%d layers, hidden size %d) as %s, texts of up to %d tokens, %s",
+		f.ModelType, f.Layers, f.HiddenSize, answer, r.maxLength, storage)
 }
 
 // quantize makes the matrix products of the graph products of integers. dir has the files with external data.

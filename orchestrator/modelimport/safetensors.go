@@ -25,6 +25,7 @@ const (
 type safetensors struct {
 	files   []*os.File
 	tensors map[string]location
+	onRead  func(bytes int) // called after each tensor; may be nil
 }
 
 // location is where a tensor is stored.
@@ -153,6 +154,9 @@ func (s *safetensors) floats(name string, shape ...int64) ([]float32, error) {
 	if _, err := t.file.ReadAt(raw, t.start); err != nil {
 		return nil, fmt.Errorf("%s: tensor %s: %w", t.name, name, err)
 	}
+	if s.onRead != nil {
+		s.onRead(len(raw))
+	}
 	values, err := triton.Raw(name, datatype, shape, raw).Floats()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", t.name, err)
@@ -164,4 +168,12 @@ func (s *safetensors) close() {
 	for _, file := range s.files {
 		file.Close()
 	}
+}
+
+// size returns the bytes of all tensors.
+func (s *safetensors) size() (bytes int64) {
+	for _, t := range s.tensors {
+		bytes += t.Offset[1] - t.Offset[0]
+	}
+	return bytes
 }

@@ -127,3 +127,24 @@ func TestQuantizeExternalData(t *testing.T) {
 		t.Error("the graph has no weights")
 	}
 }
+
+// The plan comes before the weights are read; then all bytes that the graph has are counted.
+func TestBegin(t *testing.T) {
+	dir := newTiny(apiEmbedding).write(t)
+	var plan string
+	total, read := int64(0), int64(0)
+	_, err := importTiny(t, dir, Options{Begin: func(text string, bytes int64) func(int) {
+		plan = text
+		total = bytes
+		return func(bytes int) { read += int64(bytes) }
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(plan, "as embeddings with pooling mean, texts of up to") {
+		t.Errorf("plan %q", plan)
+	}
+	if read == 0 || read > total {
+		t.Errorf("%d of %d bytes were read", read, total)
+	}
+}
