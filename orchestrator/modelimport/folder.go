@@ -156,6 +156,11 @@ func openRegular(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
+	return requireRegular(file)
+}
+
+// requireRegular closes and refuses a file that is not regular.
+func requireRegular(file *os.File) (*os.File, error) {
 	info, err := file.Stat()
 	if err == nil && !info.Mode().IsRegular() {
 		err = errors.New("it is not a regular file")

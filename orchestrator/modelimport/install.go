@@ -138,12 +138,17 @@ func checkGraph(path string, config *triton.ModelConfig) error {
 	return nil
 }
 
-func copyFile(from, to string) (err error) {
+func copyFile(from, to string) error {
 	in, err := openRegular(from)
 	if err != nil {
 		return fmt.Errorf("%s: %w", filepath.Base(from), err)
 	}
 	defer in.Close()
+	return copyTo(in, to)
+}
+
+// copyTo creates a file with the content of another, and its folder if that is missing.
+func copyTo(in io.Reader, to string) (err error) {
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return err
 	}

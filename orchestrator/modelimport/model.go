@@ -35,7 +35,7 @@ func openModel(f *folder, r *recipe, o Options) (*model, error) {
 		return nil, err
 	}
 	if o.Precision == precisionInt8 {
-		if err := m.quantize(filepath.Dir(f.path(m.file))); err != nil {
+		if err := m.quantize(filepath.Dir(m.path(f))); err != nil {
 			m.close()
 			return nil, err
 		}

@@ -48,17 +48,8 @@ func readONNX(f *folder, r *recipe, name string, o Options) (*model, error) {
 	if m.sha256, err = sha256Of(f.path(name)); err != nil {
 		return nil, err
 	}
-	for _, t := range m.proto.Graph.Initializer {
-		for _, fact := range t.ExternalData {
-			if fact.GetKey() == "location" && !slices.Contains(m.external, fact.GetValue()) {
-				m.external = append(m.external, fact.GetValue())
-			}
-		}
-	}
-	for _, file := range m.external {
-		if !filepath.IsLocal(file) {
-			return nil, fmt.Errorf("%s: external data in %q, which is outside the folder", name, file)
-		}
+	if m.external, err = checkExternal(m.proto.Graph, filepath.Dir(f.path(name))); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if err = checkInputs(m.proto.Graph); err == nil {
 		if o.API == apiRanking {

@@ -10,7 +10,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"retort/orchestrator/modelimport/onnxpb"
-	"retort/orchestrator/triton"
 )
 
 // maxFileSize bounds the weights in model.onnx, in bytes. Protobuf limits a file to 2 GiB, and needs its size in memory
@@ -24,7 +23,7 @@ func (m *model) save(f *folder, dir string) error {
 	}
 	path := filepath.Join(dir, "model.onnx")
 	for _, name := range m.external {
-		if err := copyFile(filepath.Join(filepath.Dir(m.path(f)), name), filepath.Join(dir, name)); err != nil {
+		if err := copyExternal(filepath.Dir(m.path(f)), name, dir); err != nil {
 			return err
 		}
 	}
@@ -81,74 +80,5 @@ func externalize(m *onnxpb.ModelProto, dir, name string) (err error) {
 		offset += (int64(size) + 4095) &^ 4095
 		t.RawData = nil
 	}
-	return nil
-}
-
-// externalSizes are the sizes of the element types that weights have, in bytes.
-var externalSizes = map[int32]int64{onnxFloat: 4, onnxFloat16: 2, onnxInt64: 8, onnxInt8: 1, onnxUint8: 1, onnxBool: 1}
-
-// internalize reads the external data of a graph in dir, the inverse of externalize.
-func internalize(m *onnxpb.ModelProto, dir string) error {
-	remaining := map[string]int64{} // bytes of each file that no tensor has used
-	for _, t := range m.Graph.Initializer {
-		if t.GetDataLocation() != onnxpb.TensorProto_EXTERNAL {
-			continue
-		}
-		if err := readExternal(t, dir, remaining); err != nil {
-			return fmt.Errorf("external data of %s: %w", t.GetName(), err)
-		}
-	}
-	return nil
-}
-
-// readExternal reads the external data of a tensor. Tensors that share bytes are refused: a small file would fill the
-// memory.
-func readExternal(t *onnxpb.TensorProto, dir string, remaining map[string]int64) error {
-	facts := map[string]string{"offset": "0"}
-	for _, fact := range t.ExternalData {
-		facts[fact.GetKey()] = fact.GetValue()
-	}
-	name := facts["location"]
-	if !filepath.IsLocal(name) {
-		return fmt.Errorf("location %q is outside the folder", name)
-	}
-	file, err := openRegular(filepath.Join(dir, name))
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return err
-	}
-	if _, ok := remaining[name]; !ok {
-		remaining[name] = info.Size()
-	}
-	offset, err := strconv.ParseInt(facts["offset"], 10, 64)
-	if err != nil || offset < 0 || offset > info.Size() {
-		return fmt.Errorf("offset %q is not in %s, which has %d bytes", facts["offset"], name, info.Size())
-	}
-	length := info.Size() - offset
-	if text, ok := facts["length"]; ok {
-		if length, err = strconv.ParseInt(text, 10, 64); err != nil || length < 0 || length > info.Size()-offset {
-			return fmt.Errorf("length %q is not in %s, which has %d bytes after offset %d",
-				text, name, info.Size()-offset, offset)
-		}
-	}
-	if size := externalSizes[t.GetDataType()]; size > 0 {
-		elements := int64(triton.Tensor{Shape: t.Dims}.Elements())
-		if length != elements*size {
-			return fmt.Errorf("%d bytes do not fit the shape %v of elements of %d bytes", length, t.Dims, size)
-		}
-	}
-	if remaining[name] -= length; remaining[name] < 0 {
-		return fmt.Errorf("the tensors in %s are larger than the file", name)
-	}
-	t.RawData = make([]byte, length)
-	if _, err := file.ReadAt(t.RawData, offset); err != nil {
-		return err
-	}
-	t.DataLocation = nil
-	t.ExternalData = nil
 	return nil
 }

@@ -2,13 +2,13 @@ package modelimport
 
 import (
 	"bytes"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
-	"golang.org/x/sys/unix"
 	"google.golang.org/protobuf/proto"
 
 	"retort/orchestrator/modelimport/onnxpb"
@@ -53,42 +53,124 @@ func TestInternalizeRefuses(t *testing.T) {
 		"missing":         {"location", "absent", "absent"},
 		"negative offset": {"offset", "-1", `offset "-1"`},
 		"late offset":     {"offset", "9000", `offset "9000"`},
-		"long":            {"length", "9000", `length "9000"`},
-		"short":           {"length", "3996", "do not fit the shape"},
+		"last offset":     {"offset", "4097", `offset "4097"`}, // the tensor would end after the file
+		"long":            {"length", "4001", `length "4001" is not the 4000 bytes`},
+		"short":           {"length", "3996", `length "3996" is not the 4000 bytes`},
 		"not a number":    {"length", "all", `length "all"`},
-		"shared":          {"", "", "larger than the file"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			m, _ := externalGraph(t, dir)
-			if c.want == "larger than the file" { // three tensors have the bytes of two
-				m.Graph.Initializer = append(m.Graph.Initializer, m.Graph.Initializer[0], m.Graph.Initializer[0])
-				m.Graph.Initializer[2] = proto.CloneOf(m.Graph.Initializer[0])
-				m.Graph.Initializer[3] = proto.CloneOf(m.Graph.Initializer[0])
-			} else {
-				for _, fact := range m.Graph.Initializer[1].ExternalData {
-					if fact.GetKey() == c.key {
-						fact.Value = proto.String(c.value)
-					}
+			for _, fact := range m.Graph.Initializer[1].ExternalData {
+				if fact.GetKey() == c.key {
+					fact.Value = proto.String(c.value)
 				}
 			}
-			if err := internalize(m, dir); err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("error %v, want %q in it", err, c.want)
+			refused(t, internalize(m, dir), c.want)
+		})
+	}
+	for name, c := range map[string]struct {
+		change func(*onnxpb.TensorProto)
+		want   string
+	}{
+		"other shape":    {func(w *onnxpb.TensorProto) { w.Dims = []int64{1001} }, `length "4000" is not the 4004 bytes`},
+		"negative shape": {func(w *onnxpb.TensorProto) { w.Dims = []int64{-1000} }, "impossible"},
+		"huge shape":     {func(w *onnxpb.TensorProto) { w.Dims = []int64{1 << 40, 1 << 40} }, "impossible"},
+		"texts":          {func(w *onnxpb.TensorProto) { w.DataType = proto.Int32(8) }, "element type 8"},
+		"shared": {func(w *onnxpb.TensorProto) {
+			w.Dims = []int64{1500}
+			w.ExternalData = w.ExternalData[:1] // location
+		}, "larger than the file"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			m, _ := externalGraph(t, dir)
+			for _, w := range m.Graph.Initializer {
+				c.change(w)
 			}
+			refused(t, internalize(m, dir), c.want)
 		})
 	}
 }
 
-// A pipe in place of external data does not stop the import.
-func TestExternalDataInAPipe(t *testing.T) {
-	dir := t.TempDir()
-	m, _ := externalGraph(t, dir)
-	path := filepath.Join(dir, "data")
-	if err := errors.Join(os.Remove(path), unix.Mkfifo(path, 0o600)); err != nil {
-		t.Fatal(err)
-	}
-	if err := internalize(m, dir); err == nil || !strings.Contains(err.Error(), "not a regular file") {
-		t.Errorf("error %v", err)
+// External data may be a link to a file of the folder, but not to another place, nor a pipe.
+func TestImportedExternalData(t *testing.T) {
+	for name, c := range map[string]struct {
+		place func(dir string) error // puts something in place of onnx/data, which is moved to kept
+		want  string                 // in the error, or "" for none
+	}{
+		"link inside": {func(dir string) error {
+			if err := os.Rename(filepath.Join(dir, "kept"), filepath.Join(dir, "onnx", "kept")); err != nil {
+				return err
+			}
+			return os.Symlink("kept", filepath.Join(dir, "onnx", "data"))
+		}, ""},
+		"link outside": {func(dir string) error {
+			return os.Symlink("../kept", filepath.Join(dir, "onnx", "data"))
+		}, "it is a link, which must not leave the folder"},
+		"pipe": {func(dir string) error {
+			return syscall.Mkfifo(filepath.Join(dir, "onnx", "data"), 0o600)
+		}, "not a regular file"},
+		"folder": {func(dir string) error {
+			return os.Mkdir(filepath.Join(dir, "onnx", "data"), 0o755)
+		}, "not a regular file"},
+	} {
+		for _, precision := range []string{"", precisionInt8} {
+			t.Run(name+" "+precision, func(t *testing.T) {
+				f := newTiny(apiEmbedding)
+				f.tensors = nil
+				dir := f.write(t)
+				if err := os.Mkdir(filepath.Join(dir, "onnx"), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				m := productModel(func(g *graph) string { return g.float32s("w", []int64{32, 16}, matrix()) })
+				m.Graph.Input = []*onnxpb.ValueInfoProto{
+					tensorInfo(inputIDs, onnxInt64, "batch", "tokens"), tensorInfo(inputMask, onnxInt64, "batch", "tokens"),
+				}
+				m.Graph.Output = []*onnxpb.ValueInfoProto{tensorInfo(outputVector, onnxFloat, "batch", int64(4))}
+				m.Graph.Node[len(m.Graph.Node)-1].Output = []string{outputVector}
+				if err := externalize(m, filepath.Join(dir, "onnx"), "data"); err != nil {
+					t.Fatal(err)
+				}
+				text, err := proto.Marshal(m)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(filepath.Join(dir, "onnx", "model.onnx"), text, 0o644); err != nil {
+					t.Fatal(err)
+				}
+				weights, err := os.ReadFile(filepath.Join(dir, "onnx", "data"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := os.Rename(filepath.Join(dir, "onnx", "data"), filepath.Join(dir, "kept")); err != nil {
+					t.Fatal(err)
+				}
+				if err := c.place(dir); err != nil {
+					t.Fatal(err)
+				}
+				var result *Result
+				err = within(t, time.Minute, func() error {
+					result, err = importTiny(t, dir, Options{Precision: precision})
+					return err
+				})
+				if c.want != "" {
+					refused(t, err, c.want)
+					refused(t, err, "onnx/model.onnx")
+					return
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				if precision == precisionInt8 {
+					return
+				}
+				copied, err := os.ReadFile(filepath.Join(result.Dir, "1", "data"))
+				if err != nil || !bytes.Equal(copied, weights) {
+					t.Errorf("error %v, %d bytes copied, want the %d of the folder", err, len(copied), len(weights))
+				}
+			})
+		}
 	}
 }
 

@@ -17,6 +17,9 @@ parts:
   ranking     the same for the ranking API: pairs per second, and single passages among lists. Less than 6 minutes
               without infinity's start; ARGS="-rounds 3 -period 1s" is shorter
   int8        the embedding model in int8 (retort model quantize) against fp32, both through the gateway
+  large       an embedding model of 0.6 billion parameters in fp16, fp32 and int8: import, start, memory, and texts of
+              32 to 8,192 tokens. 6 minutes, 4 GB of disk for temporary files;
+              ARGS="--precisions fp16 --lengths 32 512" is shorter
   latent      evaluations per second of one and eight searches against decoding by ONNX Runtime alone; /decode against
               the same graph in ONNX Runtime alone and PyTorch in fp32, with and without a key/value cache; the
               gateway's share of a /generate; memory; ten searches at once. Needs torch: make .venv-train/stamp
@@ -33,9 +36,6 @@ parts:
   tokenizers  the Go tokenizers against the Hugging Face library called from Python
   chem        package chem against Python RDKit (Debian's python3-rdkit and rdkit-data)
   cmaes       CMA-ES against PyPI cma: evaluations and seconds, 5 minutes
-  large       an embedding model of 0.6 billion parameters with random weights: import, start, memory, and seconds for
-              texts of 32, 512 and 8,192 tokens. 12 minutes, 10 GB of disk; ARGS="--precisions fp16 --lengths 32 512" is
-              shorter
   discovery   the cost of 50 gateways that follow 100 Tritons with 1,000 models: calls, bytes, cores, memory, and
               seconds until all know a change. Small servers stand in for the Tritons. 2 minutes on idle cores;
               ARGS="-gateways 10 -seconds 5" is shorter
@@ -353,10 +353,10 @@ PARTS: dict[str, Callable[[list[str]], int]] = {
     "start": lambda extra: run([sys.executable, HERE / "start.py", *extra]),
     **{name: functools.partial(with_triton, name) for name in PARTS_WITH_TRITON},
     "int8": int8,
+    "large": lambda extra: run([bench_python(), HERE / "large.py", *extra]),
     "tokenizers": lambda extra: run([bench_python(), HERE / "tokenizers_bench.py", *extra]),
     "chem": chem,
     "cmaes": lambda extra: run([bench_python(), HERE / "cmaes.py", *extra]),
-    "large": lambda extra: run([bench_python(), HERE / "large.py", *extra]),
     "discovery": lambda extra: run(["go", "run", "-trimpath", "./scripts/bench/discovery", *extra]),
 }
 
