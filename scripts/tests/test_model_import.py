@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import json
+import os
+import pty
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -330,6 +332,20 @@ def test_every_family_is_in_the_table_of_models():
     assert [line.split("|")[1].strip() for line in table.splitlines() if line.startswith("|")][2:] == [
         families.PUBLISHED[family][0] for family in folders.FAMILIES
     ]
+
+
+def test_a_terminal_shows_what_is_imported(tmp_path):
+    folder = folders.make(tmp_path / "source", "roberta", "embedding")
+    options = ["--api", "embedding", "--id", "tests/shown", "--repository", tmp_path, "--force"]
+    assert retort(folder, *options).stderr == ""
+    ours, theirs = pty.openpty()
+    command = [ROOT / "bin/retort", "model", "import", folder, *options]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=theirs, timeout=PATIENCE)
+    os.close(theirs)
+    shown = os.read(ours, 1 << 16).decode()
+    os.close(ours)
+    assert done.returncode == 0, shown
+    assert "importing roberta (" in shown and "as embeddings with pooling cls, texts of up to 512 tokens" in shown
 
 
 def test_an_entry_is_replaced_only_with_force(imported, tmp_path):
