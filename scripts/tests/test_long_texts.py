@@ -60,3 +60,16 @@ def test_a_long_text_equals_that_of_transformers(running, family):
     vector /= np.linalg.norm(vector)
     np.testing.assert_allclose(vector, GOLDEN[family], rtol=0, atol=5e-5)
     assert 0 < peak(triton) < MOST_MEMORY
+
+
+def test_many_long_texts_take_the_memory_of_a_few(running):
+    """Texts of more than --batch-tokens tokens are sent alone, so a request of any size has few of them in flight."""
+    gateway, triton = running
+    family = folders.LONG_FAMILIES[0]
+    body = {"model": f"tests/{family}", "input": [folders.LONG_TEXT] * 24, "truncate": "END"}
+    if folders.RECIPES[family]["prompts"]:
+        body["input_type"] = "passage"
+    answer = requests.post(f"{gateway.urls['embedding']}/v1/embeddings", json=body, timeout=PATIENCE)
+    assert answer.ok, answer.text
+    assert answer.json()["usage"]["prompt_tokens"] == 24 * folders.LONG
+    assert 0 < peak(triton) < MOST_MEMORY
