@@ -81,7 +81,7 @@ func (p *Process) printEntry(entry *modelimport.Result, err error) error {
 		if strings.ContainsAny(value, "\n\t") {
 			value = strconv.Quote(value)
 		}
-		fmt.Fprintf(&b, "  %-15s %s\n", parameter.Key, value)
+		fmt.Fprintf(&b, "  %-18s %s\n", parameter.Key, value)
 	}
 	for _, note := range entry.Notes {
 		fmt.Fprintf(&b, "note: %s\n", note)
