@@ -38,6 +38,13 @@ type importModel struct {
 	loadFlags           `embed:""`
 }
 
+func (importModel) Help() string {
+	return "Examples:\n\n  retort model import FOLDER --api embedding --id intfloat/e5-small-v2 \\\n" +
+		"    --query-prefix 'query: ' --passage-prefix 'passage: '\n" +
+		"  retort model import FOLDER --api ranking --id BAAI/bge-reranker-v2-m3\n" +
+		"  retort model import FOLDER --api masked --id nvidia/genmol-v2"
+}
+
 func (c importModel) Run(p *Process, repository Repository) error {
 	debug.SetGCPercent(importGarbage)
 	c.Repository = cmp.Or(c.Repository, repository.Folder)
@@ -74,12 +81,12 @@ func (p *Process) printEntry(entry *modelimport.Result, err error) error {
 		if strings.ContainsAny(value, "\n\t") {
 			value = strconv.Quote(value)
 		}
-		fmt.Fprintf(&b, "  %-15s %s\n", parameter.Key, value)
+		fmt.Fprintf(&b, "  %-18s %s\n", parameter.Key, value)
 	}
 	for _, note := range entry.Notes {
 		fmt.Fprintf(&b, "note: %s\n", note)
 	}
-	fmt.Fprintf(&b, "The entry can be opened. A gateway that reads this repository serves it as %s.\n", entry.ID)
+	fmt.Fprintf(&b, "The entry can be opened. Once Triton has loaded it, a gateway that reads this repository serves it as %s.\n", entry.ID)
 	fmt.Fprintf(&b, "Describe its quality and licence in %s/CARD.md.\n", entry.Dir)
 	_, err = fmt.Fprint(p.Stdout, b.String())
 	return err

@@ -17,7 +17,7 @@ func Opener(client *triton.Client, defaults batching.Options) func(*triton.Model
 	return func(entry *triton.Model) (Model, error) {
 		r := entry.Read()
 		u := &unmasker{
-			id:        versionedID(entry),
+			id:        ServedID(entry.PublicID(), entry.Version()),
 			maxTokens: r.Whole("max_model_len", 256, 8),
 			name:      entry.Name,
 			client:    client,
@@ -55,13 +55,13 @@ func openNested(r *triton.EntryReader, u *unmasker, l *lengths) (Model, error) {
 // version matches the version at the end of an id.
 var version = regexp.MustCompile(`[-_.:@]v?\d[\w.]*$`)
 
-// versionedID returns the public id of an entry, followed by the entry's version if the id has none.
-func versionedID(entry *triton.Model) string {
-	id := entry.PublicID()
+// ServedID returns the name of a model in requests: the public id of its entry, followed by the entry's version if the
+// id does not end in one.
+func ServedID(id, entryVersion string) string {
 	if version.MatchString(id) {
 		return id
 	}
-	return id + "-v" + entry.Version()
+	return id + "-v" + entryVersion
 }
 
 // apiTokens returns the number of API tokens that each token of a vocabulary stands for: one for each atom, bond,

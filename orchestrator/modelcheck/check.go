@@ -130,13 +130,12 @@ func opened[T any](
 	c *check, api string, open func([]*triton.Model) (T, error), check func(context.Context, T),
 ) func(context.Context, []*triton.Model) {
 	return func(ctx context.Context, entries []*triton.Model) {
-		const bound = "as MODELS.md documents"
 		tensors := checkTensors(api, entries[0])
-		if !c.require(tensors == nil, "tensors", bound, "%v", errorOr(tensors, "as documented")) {
+		if !c.require(tensors == nil, "tensors", "those of the API", "%v", errorOr(tensors, "as documented")) {
 			return
 		}
 		model, err := open(entries)
-		if c.require(err == nil, "parameters and files", bound, "%v", errorOr(err, "valid")) {
+		if c.require(err == nil, "parameters and files", "as MODELS.md documents", "%v", errorOr(err, "valid")) {
 			check(ctx, model)
 		}
 	}

@@ -27,6 +27,7 @@ func (o Options) checkFlags() error {
 		{"--precision", o.Precision != "", graph},
 		{"--device", o.Device != "", encoder},
 		{"--python", o.Python != "", encoder},
+		{"--trust-remote-code", o.TrustRemoteCode, []string{apiEmbedding, apiRanking, apiChat}},
 		{"--pooling", o.Pooling != "", embedding},
 		{"--normalize", o.Normalize != nil, embedding},
 		{"--query-prefix", o.QueryPrefix != nil, embedding},

@@ -31,7 +31,7 @@ const (
 // Options are the arguments and flags of retort model import. A flag that is set takes precedence over what the folder
 // says.
 type Options struct {
-	Folder string `arg:"" type:"existingdir" help:"Folder with config.json, tokenizer.json and weights (model.safetensors or model.onnx), or with a checkpoint of GenMol."`
+	Folder string `arg:"" type:"existingdir" help:"Folder of the model, as published: config.json, tokenizer.json and weights (model.safetensors or model.onnx), or a checkpoint of GenMol."`
 
 	API        string `name:"api" aliases:"kind" required:"" enum:"embedding,ranking,masked,chat" env:"-" help:"API of the model: embedding, ranking, masked or chat."`
 	ID         string `name:"id" required:"" placeholder:"NAME" env:"-" help:"Public id, which clients send as model."`
@@ -44,12 +44,12 @@ type Options struct {
 
 	Device string `enum:",gpu,tensorrt" default:"" env:"-" help:"gpu or tensorrt, for a Triton with GPUs: computed by CUDA, or by TensorRT in 16 bits; by default the device that Triton picks."`
 
-	MaxLength       int     `placeholder:"TOKENS" env:"-" help:"Longest row, in tokens; by default as the folder says."`
+	MaxLength       int     `placeholder:"TOKENS" env:"-" help:"Longest text, in tokens, which bounds memory and time; by default as the folder says."`
 	Pooling         string  `enum:",mean,cls,max,weightedmean,lasttoken" default:"" env:"-" help:"Pooling, for a folder without modules.json: mean, cls, max, weightedmean or lasttoken."`
 	Normalize       *bool   `negatable:"" env:"-" help:"Divide vectors by their L2 norm; by default as modules.json says, and yes without one."`
 	QueryPrefix     *string `placeholder:"TEXT" env:"-" help:"Text to put before queries; by default the query prompt in config_sentence_transformers.json."`
 	PassagePrefix   *string `placeholder:"TEXT" env:"-" help:"Text to put before passages; by default the passage or document prompt in the same file."`
-	PairTemplate    *string `placeholder:"TEXT" env:"-" help:"Text of a pair for rankers made of language models, with {query} and {passage}; by default that of the published rankers of the family."`
+	PairTemplate    *string `placeholder:"TEXT" env:"-" help:"Text of a pair for rankers made of language models, with {query} and {passage}; by default that of the family's published rankers, if there are any."`
 	LeastDimensions int     `placeholder:"N" env:"-" help:"Fewest dimensions that clients may request, for a Matryoshka model, whose vectors can be shortened."`
 
 	PythonOptions `embed:""`
@@ -64,7 +64,7 @@ type Options struct {
 
 // Result describes a new entry.
 type Result struct {
-	// Dir is the entry's folder, ID its public id.
+	// Dir is the entry's folder, ID the name of the model in requests.
 	Dir, ID string
 	// Parameters are facts to show, mostly the parameters of config.pbtxt in order.
 	Parameters []Parameter
@@ -128,7 +128,9 @@ func checkName(id, name string) (string, error) {
 	if strings.TrimSpace(id) == "" {
 		return "", errors.New("id: the public id is missing")
 	}
-	name = EntryName(id, name)
+	if name = EntryName(id, name); name == "" {
+		return "", fmt.Errorf("id %q: the name of the entry cannot be derived from it: give --name", id)
+	}
 	if !validName.MatchString(name) {
 		return "", fmt.Errorf("name %q: the name of an entry consists of letters, digits, _, - and .", name)
 	}

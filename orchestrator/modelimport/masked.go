@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"retort/orchestrator/masked"
 	"retort/orchestrator/modelimport/onnxpb"
 	"retort/tokenizers"
 )
@@ -52,7 +53,7 @@ func importMasked(o Options, d destination) (*Result, error) {
 	if err := d.install(e.write, e.check); err != nil {
 		return nil, err
 	}
-	return &Result{Dir: d.dir(), ID: o.ID, Parameters: e.parameters()}, nil
+	return &Result{Dir: d.dir(), ID: masked.ServedID(o.ID, "1"), Parameters: e.parameters()}, nil
 }
 
 // checkMaskedFlags refuses values of flags that masked models do not have.

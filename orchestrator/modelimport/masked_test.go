@@ -191,6 +191,8 @@ func TestMaskedOptionsAreChecked(t *testing.T) {
 		"precision int8 is not supported for masked models": func(o *Options) { o.Precision = precisionInt8 },
 		"weights onnx": func(o *Options) { o.Weights = "onnx" },
 		"--normalize is not for models of masked, only of embedding": func(o *Options) { o.Normalize = &yes },
+		"--trust-remote-code is not for models of masked":            func(o *Options) { o.TrustRemoteCode = true },
+		"cannot be derived from it: give --name":                     func(o *Options) { o.ID = "nvidia/ü" },
 		"max-length 129: model.ckpt: hyper_parameters.config.model has max_position_embeddings for 128 tokens": func(
 			o *Options) {
 			o.MaxLength = 129
@@ -199,6 +201,16 @@ func TestMaskedOptionsAreChecked(t *testing.T) {
 		_, err := importGenMol(genmolCopy(t, nil), t.TempDir(), change)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("the error is %v, want %q", err, want)
+		}
+	}
+}
+
+// The masked API adds a version to an id without one.
+func TestResultOfAMaskedImportHasTheServedID(t *testing.T) {
+	for id, want := range map[string]string{"nvidia/genmol": "nvidia/genmol-v1", "nvidia/genmol-v2": "nvidia/genmol-v2"} {
+		result, err := importGenMol(genmolCopy(t, nil), t.TempDir(), func(o *Options) { o.ID = id })
+		if err != nil || result.ID != want {
+			t.Errorf("%s: the result is %+v (%v), want the id %s", id, result, err, want)
 		}
 	}
 }
