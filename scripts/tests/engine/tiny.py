@@ -25,7 +25,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 MARKS = ["<pad>", "<s>", "<|end|>", "<image>", "<|system|>", "<|user|>", "<|assistant|>"]
 IMAGE, PATCH = 28, 14  # pixels of a side
-LENGTH = 1024  # tokens of prompt and answer
+LENGTH = 32_768  # tokens of prompt and answer
 
 
 def tokenizer(marks: list[str], **names: object) -> PreTrainedTokenizerFast:

@@ -1,8 +1,9 @@
 """A stand-in for Triton's vLLM backend, with its tensors, on the CPU: vLLM's AsyncLLM as in
 https://github.com/triton-inference-server/vllm_backend. It reads the engine's arguments from the entry's model.json.
 
-RETORT_ENGINE_VENV names the environment with vLLM. Beside model.json, ended.log has the outcome of each request, and
-prompts.jsonl the text and the token ids of each prompt, as the engine has them.
+RETORT_ENGINE_VENV names the environment with vLLM. Beside model.json are two records of the requests, a JSON object a
+line: prompts.jsonl has the text and the token ids of a prompt, as the engine has them, once it has written the first
+token; ended.jsonl has the text, the outcome, the number of tokens written, and the error of a failed request.
 """
 
 from __future__ import annotations
@@ -34,6 +35,9 @@ ARGUMENTS = {
 SETTINGS = {
     "VLLM_CPU_KVCACHE_SPACE": "1",  # GiB
     "VLLM_CPU_OMP_THREADS_BIND": "nobind",  # no pinned cores
+    # The model runs in the engine's process. vLLM's two processes would wait for each other with sched_yield, which on
+    # two cores leaves all other threads, Triton's too, without a processor for up to 12 seconds (Linux 6.18).
+    "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
     "OMP_NUM_THREADS": "1",
     "VLLM_NO_USAGE_STATS": "1",
     "DO_NOT_TRACK": "1",
@@ -71,23 +75,22 @@ class TritonPythonModel:
 
     async def answer(self, request) -> None:
         sender = request.get_response_sender()
-        last = pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL
+        end = {"text": input_value(request, "text_input", b"").decode()}
         try:
-            end, response = await self.write(request, sender)
+            outcome, response = await self.write(request, sender)
+            end |= outcome
         except Exception as error:
-            end, response = (
-                "failed",
-                pb_utils.InferenceResponse(error=pb_utils.TritonError(f"Error generating stream: {error}")),
-            )
-        self.log("ended.log", end)
-        sender.send(response, flags=last)
+            end |= {"outcome": "failed", "error": str(error)}
+            response = pb_utils.InferenceResponse(error=pb_utils.TritonError(f"Error generating stream: {error}"))
+        self.record("ended.jsonl", end)
+        sender.send(response, flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
 
-    def log(self, name: str, line: str) -> None:
-        with (self.folder / name).open("a") as log:
-            log.write(f"{line}\n")
+    def record(self, name: str, entry: dict) -> None:
+        with (self.folder / name).open("a") as file:
+            file.write(json.dumps(entry) + "\n")
 
-    async def write(self, request, sender) -> tuple:
-        """Sends all responses but the last, which it returns with how the request ended."""
+    async def write(self, request, sender) -> tuple[dict, object]:
+        """Sends all responses but the last, which it returns after the outcome of the request."""
         stream = input_value(request, "stream", False)
         echo = (
             ""
@@ -99,22 +102,24 @@ class TritonPythonModel:
             for name in ("finish_reason", "logprobs", "num_input_tokens", "num_output_tokens")
             if input_value(request, "return_" + name, False)
         }
-        sent_text = sent_tokens = 0
+        written = sent_text = sent_tokens = 0
         waiting = None
         answers = self.engine.generate(prompt(request), sampling(request), uuid.uuid4().hex)
         try:
             async for output in answers:
+                if not written:
+                    self.record("prompts.jsonl", {"text": output.prompt, "ids": output.prompt_token_ids})
+                written = len(output.outputs[0].token_ids)
                 if sender.is_cancelled():
-                    return f"cancelled after {len(output.outputs[0].token_ids)}", cancelled()
+                    return {"outcome": "cancelled", "tokens": written}, cancelled()
                 if stream and waiting:
                     sender.send(waiting)
                 if stream or output.finished:
                     waiting = piece(output, echo, sent_text, sent_tokens, extras)
-                    sent_text, sent_tokens = len(output.outputs[0].text), len(output.outputs[0].token_ids)
+                    sent_text, sent_tokens = len(output.outputs[0].text), written
         finally:
             await answers.aclose()  # which ends it in the engine too
-        self.log("prompts.jsonl", json.dumps({"text": output.prompt, "ids": output.prompt_token_ids}))
-        return f"finished after {sent_tokens}", waiting
+        return {"outcome": "finished", "tokens": written}, waiting
 
 
 def input_value(request, name: str, default):
