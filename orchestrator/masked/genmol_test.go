@@ -150,3 +150,27 @@ func TestGenMolReadsTexts(t *testing.T) {
 		}
 	}
 }
+
+// A tokenizer that does not frame texts is refused when the entry is opened.
+func TestGenMolTokenizerFramesTexts(t *testing.T) {
+	data, err := os.ReadFile("testdata/genmol/v1/tokenizer.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file map[string]any
+	if err := json.Unmarshal(data, &file); err != nil {
+		t.Fatal(err)
+	}
+	file["post_processor"] = nil
+	data, err = json.Marshal(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "tokenizer.json")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := loadSAFETokens(path); err == nil || !strings.Contains(err.Error(), "[CLS]") {
+		t.Fatalf("loading a tokenizer without [CLS] and [SEP] returned %v", err)
+	}
+}
