@@ -1,6 +1,7 @@
 package modelimport
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -42,6 +43,9 @@ func (o Options) checkFlags() error {
 		if flag.set && !slices.Contains(flag.apis, o.API) {
 			return fmt.Errorf("%s is not for models of %s, only of %s", flag.name, o.API, strings.Join(flag.apis, ", "))
 		}
+	}
+	if o.TrustRemoteCode && o.Python == "" && o.API != apiChat {
+		return errors.New("--trust-remote-code needs --python: without it no code of the folder runs")
 	}
 	return nil
 }

@@ -61,6 +61,9 @@ func TestFoldersThatNeedTheirOwnCode(t *testing.T) {
 			},
 			"--trust-remote-code runs it",
 		},
+		"trusted code that nothing runs": {
+			func(_ *tiny, o *Options) { o.TrustRemoteCode = true }, "--trust-remote-code needs --python",
+		},
 		"missing shard": {
 			func(f *tiny, _ *Options) {
 				f.tensors = nil

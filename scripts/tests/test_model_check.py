@@ -166,6 +166,84 @@ output [ {declared} ]
     )
 
 
+def ranker(repository: Path, name: str) -> None:
+    """A ranking model whose logit is the same for all pairs."""
+    graph = graphs.model(
+        [
+            helper.make_node("Cast", ["attention_mask"], ["numbers"], to=TensorProto.FLOAT),
+            helper.make_node("ReduceMax", ["numbers"], ["logits"], axes=[1], keepdims=1),
+        ],
+        [(name, TensorProto.INT64, ["batch", "tokens"]) for name in ("input_ids", "attention_mask")],
+        [("logits", TensorProto.FLOAT, ["batch", 1])],
+    )
+    config = TEXT_INPUTS + 'output [ { name: "logits" data_type: TYPE_FP32 dims: [ 1 ] } ]\n'
+    config += parameters(retort_api="ranking", model_id=f"tests/{name}", max_model_len="64")
+    folder = graphs.place(repository, name, graph, config)
+    (folder / "tokenizer.json").write_bytes(gzip.decompress(TOKENIZER.read_bytes()))
+
+
+def filler(repository: Path, name: str, token: str) -> None:
+    """A masked model with the vocabulary of the included one that replaces every mask by the token."""
+    source = ROOT / "model_repository/masked"
+    vocabulary = [line.split("\t")[0] for line in (source / "vocab.txt").read_text().splitlines()]
+    ids = ("batch", "tokens")
+    controls = [(name, TensorProto.FLOAT, ["batch", 1]) for name in ("temperature", "noise", "gamma")]
+    controls += [(name, TensorProto.INT64, ["batch", 1]) for name in ("step_size", "seed")]
+    graph = graphs.model(
+        [
+            helper.make_node("Equal", ["input_ids", "mask"], ["masked"]),
+            helper.make_node("Where", ["masked", "token", "input_ids"], ["token_ids"]),
+        ],
+        [("input_ids", TensorProto.INT64, ids), *controls],
+        [("token_ids", TensorProto.INT64, ids)],
+        [numpy_helper.from_array(np.array(vocabulary.index(t)), n) for n, t in (("mask", "[MASK]"), ("token", token))],
+    )
+    config = (source / "config.pbtxt").read_text().replace('name: "masked"\n', "")
+    folder = graphs.place(repository, name, graph, config)
+    for file in ("vocab.txt", "lengths.txt"):
+        shutil.copy(source / file, folder)
+
+
+UNSCORED = """
+import numpy as np
+import triton_python_backend_utils as pb_utils
+
+class TritonPythonModel:
+    def execute(self, requests):
+        return [self.answer(pb_utils.get_input_tensor_by_name(r, "smiles").as_numpy()) for r in requests]
+
+    def answer(self, smiles):
+        nothing = np.full((len(smiles), 1), np.nan, np.float32)
+        return pb_utils.InferenceResponse([pb_utils.Tensor(name, nothing) for name in ("score", "affinity")])
+"""
+
+MUTE = """
+import numpy as np
+import triton_python_backend_utils as pb_utils
+
+class TritonPythonModel:
+    def execute(self, requests):
+        for request in requests:
+            sender = request.get_response_sender()
+            sender.send(pb_utils.InferenceResponse([
+                pb_utils.Tensor("text_output", np.array([b""], object)),
+                pb_utils.Tensor("finish_reason", np.array([b"stop"], object)),
+                pb_utils.Tensor("num_input_tokens", np.array([1], np.uint32)),
+                pb_utils.Tensor("num_output_tokens", np.array([0], np.uint32)),
+            ]), flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
+"""
+
+
+def python_entry(source: Path, repository: Path, name: str, program: str) -> None:
+    """A copy of an entry whose model is another program."""
+    folder = repository / name
+    shutil.copytree(source, folder, ignore=shutil.ignore_patterns("1", "*.md"))
+    (folder / "1").mkdir()
+    (folder / "1/model.py").write_text(program)
+    config = folder / "config.pbtxt"
+    config.write_text(config.read_text().replace(f'name: "{source.name}"\n', ""))
+
+
 # entry -> the row that must fail, the text that its value must contain
 WRONG = {
     "batch": ("vectors: alone as in a batch", ""),
@@ -179,6 +257,11 @@ WRONG = {
     "logits_decoder": ("parameters and files", "logits"),
     "role_encoder": ("parameters and files", "role"),
     "special_encoder": ("parameters and files", "special_tokens"),
+    "same_logits": ("logits: differ between samples", "0"),
+    "unmasks_nothing": ("filling: token ids", "answered token"),
+    "opens_brackets": ("filling: validity", "0 of"),
+    "unscored": ("scores: molecules with a score", "0 of"),
+    "mute": ("answer: text", ""),
 }
 
 
@@ -204,6 +287,11 @@ def made(tmp_path_factory):
     copier(repository, "role")
     config = repository / "role_encoder/config.pbtxt"
     config.write_text(config.read_text().replace('"encoder"', '"encode"'))
+    ranker(repository, "same_logits")
+    filler(repository, "unmasks_nothing", "[MASK]")
+    filler(repository, "opens_brackets", "(")
+    python_entry(ORACLE, repository, "unscored", UNSCORED)
+    python_entry(ROOT / "model_repository/molecule_reader", repository, "mute", MUTE)
     entries.write(AUTOENCODER, repository, "tests/selfies-vae", "vae")
     shutil.copytree(ORACLE, repository / ORACLE.name)
     with Triton(repository) as triton:
