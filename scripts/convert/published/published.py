@@ -62,8 +62,17 @@ def load(task: dict[str, Any], kind: Any) -> Any:
 
 def load_tokenizer(task: dict[str, Any]) -> Any:
     return transformers.AutoTokenizer.from_pretrained(
-        task["folder"], local_files_only=True, trust_remote_code=task["trust_remote_code"]
+        task["folder"], local_files_only=True, trust_remote_code=task["trust_remote_code"], **special_tokens(task)
     )
+
+
+def special_tokens(task: dict[str, Any]) -> dict[str, bool]:
+    """The special tokens that tokenizer_config.json adds. transformers 5 reads these keys for some classes of
+    tokenizers only, unless they are arguments; version 4 read them for all.
+    """
+    file = Path(task["folder"], "tokenizer_config.json")
+    config = json.loads(file.read_text()) if file.exists() else {}
+    return {key: True for key in ("add_bos_token", "add_eos_token") if config.get(key) is True}
 
 
 def auto_class(task: dict[str, Any]) -> Any:
@@ -233,6 +242,8 @@ def vectors(task: dict[str, Any], rows: list[dict[str, Any]]) -> list[np.ndarray
         "trust_remote_code": task["trust_remote_code"],
         "local_files_only": True,
     }
+    parameters = inspect.signature(sentence_transformers.SentenceTransformer.__init__).parameters
+    options["processor_kwargs" if "processor_kwargs" in parameters else "tokenizer_kwargs"] = special_tokens(task)
     model = sentence_transformers.SentenceTransformer(task["folder"], device="cpu", **options)
     if task["pooling"]:
         pooling = models.Pooling(task["hidden"], pooling_mode=task["pooling"])

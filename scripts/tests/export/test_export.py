@@ -183,6 +183,18 @@ def test_a_ranker_with_a_pair_template_equals_the_published_code(tmp_path, famil
     assert "equal to the published model for 7 rows" in done.stdout
 
 
+def test_special_tokens_that_tokenizer_config_json_adds_are_compared(tmp_path):
+    """The form of intfloat/e5-mistral-7b-instruct: the vector is the state of an end token."""
+    folder = folders.make(tmp_path / "source", "mistral", "embedding")
+    path = folder / "tokenizer_config.json"
+    names = {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "</s>", "tokenizer_class": "LlamaTokenizer"}
+    folders.write(path, json.loads(path.read_text()) | names | {"add_bos_token": True, "add_eos_token": True})
+    more = ("--precision", "fp32", "--python", PYTHON)
+    done = run_import(folder, "embedding", "mistral", tmp_path / "repository", *more)
+    assert done.returncode == 0, done.stderr
+    assert "equal to the published model for 14 rows" in done.stdout
+
+
 def test_another_template_is_another_text(tmp_path):
     """The published code reads a template whose end has a token of the model as one text, too."""
     folder = folders.make(tmp_path / "source", "qwen3", "ranking")
