@@ -95,7 +95,8 @@ func loadSAFETokens(path string) (*safeTokens, error) {
 	_, opening := ids["<"]
 	_, closing := ids[">"]
 	t.brackets = opening && closing
-	if empty, err := tokenizer.Encode("", tokenizers.Options{}); err != nil || !slices.Equal(empty.IDs, []int32{t.bos, t.eos}) {
+	empty, err := tokenizer.Encode("", tokenizers.Options{})
+	if err != nil || !slices.Equal(empty.IDs, []int32{t.bos, t.eos}) {
 		return nil, errors.New("it does not put [CLS] before a text and [SEP] behind it")
 	}
 	return t, nil
