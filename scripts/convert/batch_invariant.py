@@ -63,13 +63,15 @@ class _Rewriter:
     def run(self) -> None:
         for node in list(self.graph.node):
             rules = (self.replace_sum, self.replace_product, self.replace_vector_product, self.replace_logarithm)
-            if not any(rule(node) for rule in rules):
+            is_replacement = node.output[0].startswith(PREFIX)  # a model that was rewritten before
+            if is_replacement or not any(rule(node) for rule in rules):
                 self.nodes.append(node)
         del self.graph.node[:]
         self.graph.node.extend(self.nodes)
         remove_unused(self.graph)
         for axis in sorted(self.axes):
-            self.graph.initializer.append(numpy_helper.from_array(np.array([axis]), f"{PREFIX}axis_{axis}"))
+            if self.axis(axis) not in self.constants:
+                self.graph.initializer.append(numpy_helper.from_array(np.array([axis]), self.axis(axis)))
 
     def add(self, op: str, inputs: list[str], output: str, **attributes: object) -> str:
         self.nodes.append(helper.make_node(op, inputs, [output], **attributes))
