@@ -151,6 +151,10 @@ eval-pmo: bin/retort .venv-eval/stamp ## measure the searches of both molecule A
 eval-retrieval: .venv-eval/stamp ## measure embedding and ranking through HTTP: RETORT_DATA names the data, RETORT_EVAL_URL the main address, ARGS adds options
 	@.venv-eval/bin/python -m scripts.eval.retrieval --url "$${RETORT_EVAL_URL:-http://127.0.0.1:8000}" $(ARGS)
 
+.PHONY: eval-batches
+eval-batches: bin/retort .venv-tests/stamp .venv-triton/stamp ## measure whether the result of a text depends on its batch, in fp32 and int8: an hour a model; ARGS="--rows 200" in less
+	@PYTHONPATH=.:scripts/tests .venv-tests/bin/python -m scripts.eval.batches minilm_embed minilm_embed_qa minilm_rank_qa $(ARGS)
+
 .PHONY: eval-chat
 eval-chat: .venv-eval/stamp ## measure the chat API through HTTP: RETORT_DATA names the data, RETORT_EVAL_URL the API, ARGS adds options; UPDATE=1 writes the model's EVALUATION.md
 	@.venv-eval/bin/python -m scripts.eval.chat --url "$${RETORT_EVAL_URL:-http://127.0.0.1:8005}" $(if $(UPDATE),--write) $(ARGS)

@@ -45,12 +45,19 @@ func (g *graph) poolTokens(states, mask, mode string) string {
 		return g.reshape(largest, 0, 1, -1)
 	case "weightedmean": // token i, from 1, has weight i (SGPT, arXiv:2202.08904)
 		weights := g.op("Mul", g.op("CumSum", maskRow, g.int64Scalar(2)), maskRow)
-		return g.op("Div", g.op("MatMul", weights, states), g.op("MatMul", weights, maskColumn))
+		return g.op("Div", g.weightedSum(weights, states), g.op("MatMul", weights, maskColumn))
 	case "lasttoken":
 		isLast := g.cast(g.op("Equal", g.op("CumSum", maskRow, g.int64Scalar(2)), count), onnxFloat)
 		return g.op("MatMul", g.op("Mul", isLast, maskRow), states)
 	}
-	return g.op("Div", g.op("MatMul", maskRow, states), count)
+	return g.op("Div", g.weightedSum(maskRow, states), count)
+}
+
+// weightedSum returns the sum of states with weights [batch, 1, tokens]: [batch, 1, hidden]. It does not depend on the
+// padding, bit for bit: scripts/convert/batch_invariant.py.
+func (g *graph) weightedSum(weights, states string) string {
+	twice := g.node("Concat", []string{weights, weights}, intAttribute("axis", 1))
+	return g.gather(g.op("MatMul", twice, states), g.int64Vector(0), 1)
 }
 
 // dense applies a Dense module: activation(x·W + b).

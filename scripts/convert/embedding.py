@@ -26,6 +26,7 @@ import numpy as np
 import onnx
 import onnxruntime
 import torch
+from batch_invariant import batch_invariant
 from transformers import BertModel
 from unpadded import unpadded
 from w8 import store_int8
@@ -40,7 +41,7 @@ OPSET = 17
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
 # What the file must reach against PyTorch fp32 (cosines).
-LEAST_MEAN, LEAST_OF_ALL, LEAST_IN_BATCH = 0.9993, 0.997, 0.99999
+LEAST_MEAN, LEAST_OF_ALL = 0.9993, 0.997
 
 
 class SentenceEmbedding(torch.nn.Module):
@@ -123,7 +124,7 @@ def batch(ids: list[list[int]]) -> dict[str, np.ndarray]:
 
 
 def measure(file: Path, model: SentenceEmbedding, ids: list[list[int]]) -> dict[str, float]:
-    """Cosines of the ONNX file against PyTorch, and of texts alone against texts in a batch."""
+    """Cosines of the ONNX file against PyTorch, and the largest difference of a text alone and in a batch."""
     session = onnxruntime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
     alone = np.concatenate([session.run(None, batch([row]))[0] for row in ids])
     together = np.concatenate([session.run(None, batch(ids[i : i + 32]))[0] for i in range(0, len(ids), 32)])
@@ -131,8 +132,8 @@ def measure(file: Path, model: SentenceEmbedding, ids: list[list[int]]) -> dict[
         reference = np.concatenate(
             [model(*(torch.from_numpy(x) for x in batch([row]).values())).numpy() for row in ids]
         )
-    to_torch, in_batch = (alone * reference).sum(1), (alone * together).sum(1)
-    return {"mean": to_torch.mean(), "min": to_torch.min(), "batch_min": in_batch.min()}
+    to_torch = (alone * reference).sum(1)
+    return {"mean": to_torch.mean(), "min": to_torch.min(), "batch": np.abs(alone - together).max()}
 
 
 def write_reference(path: Path, model: SentenceEmbedding, tokenizer: Tokenizer) -> None:
@@ -174,7 +175,7 @@ def main() -> None:
     source = get_model_path()
     model = load(source)
     print("exporting")
-    graph = unpadded(store_int8(export(model)))
+    graph = batch_invariant(unpadded(store_int8(export(model))))
     file = [write(folder, graph, source) for folder in args.folder][0]
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
     print(f"{file.stat().st_size} bytes, sha256 {digest}")
@@ -187,9 +188,9 @@ def main() -> None:
     print(
         f"{len(ids)} texts of {min(map(len, ids))} to {max(map(len, ids))} tokens: cosine to PyTorch fp32 mean "
         f"{figures['mean']:.5f}, min {figures['min']:.5f}; "
-        f"alone against a padded batch of 32 min {figures['batch_min']:.7f}"
+        f"alone and in a padded batch of 32, numbers differ by at most {figures['batch']:.1e}; none may differ"
     )
-    if figures["mean"] < LEAST_MEAN or figures["min"] < LEAST_OF_ALL or figures["batch_min"] < LEAST_IN_BATCH:
+    if figures["mean"] < LEAST_MEAN or figures["min"] < LEAST_OF_ALL or figures["batch"] > 0:
         sys.exit("the figures are below what the model card promises")
 
 

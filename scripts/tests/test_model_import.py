@@ -169,6 +169,8 @@ def test_vectors_equal_those_of_public_code(imported, family):
         vectors = embed(imported, f"tests/{family}_embedding_fp32", folders.TEXTS, **more)
         np.testing.assert_allclose(vectors, expected, rtol=0, atol=EXACT)
         assert cosines(vectors, np.array(expected)).min() >= 0.99999
+        alone = [embed(imported, f"tests/{family}_embedding_fp32", [text], **more)[0] for text in folders.TEXTS]
+        np.testing.assert_array_equal(alone, vectors)
 
 
 @pytest.mark.parametrize("name", folders.MODULES)
@@ -180,7 +182,7 @@ def test_modules_equal_those_of_sentence_transformers(imported, name):
         np.testing.assert_allclose(vectors, expected, rtol=0, atol=EXACT)
         assert cosines(vectors, expected).min() >= 0.99999
         alone = [embed(imported, f"tests/modules_{name}_fp32", [text], **more)[0] for text in folders.TEXTS]
-        np.testing.assert_allclose(alone, expected, rtol=0, atol=EXACT)
+        np.testing.assert_array_equal(alone, vectors)
         assert cosines(embed(imported, f"tests/modules_{name}_int8", folders.TEXTS, **more), expected).min() > 0.99
 
 
@@ -194,12 +196,10 @@ def test_a_sharded_decoder_in_bf16_equals_transformers(imported):
 
 @pytest.mark.parametrize("family", folders.FAMILIES)
 def test_logits_equal_those_of_public_code(imported, family):
-    expected = GOLDEN[family]["logits"]
-    np.testing.assert_allclose(
-        rank(imported, f"tests/{family}_ranking_fp32", folders.TEXTS), expected, rtol=0, atol=EXACT
-    )
+    logits = rank(imported, f"tests/{family}_ranking_fp32", folders.TEXTS)
+    np.testing.assert_allclose(logits, GOLDEN[family]["logits"], rtol=0, atol=EXACT)
     alone = [rank(imported, f"tests/{family}_ranking_fp32", [text])[0] for text in folders.TEXTS]
-    np.testing.assert_allclose(alone, expected, rtol=0, atol=EXACT)
+    np.testing.assert_array_equal(alone, logits)
 
 
 @pytest.mark.parametrize("family", folders.FAMILIES)
@@ -274,7 +274,7 @@ def test_int8_vectors_are_close_and_independent_of_the_batch(imported):
     assert (together * exact).sum(1).min() > 0.98
     assert np.abs(together - exact).max() > 1e-4, "it is the other model"
     for text, vector in zip(texts, together):
-        np.testing.assert_allclose(embed(imported, "tests/minilm-int8", [text])[0], vector, rtol=0, atol=1e-6)
+        np.testing.assert_array_equal(embed(imported, "tests/minilm-int8", [text])[0], vector)
 
 
 @pytest.mark.parametrize("family", folders.FAMILIES)
@@ -285,12 +285,12 @@ def test_int8_of_a_family_is_close_and_independent_of_the_batch(imported, family
     vectors = embed(imported, model, folders.TEXTS, **more)
     assert cosines(vectors, np.array(expected)).min() > 0.99
     for text, vector in zip(folders.TEXTS, vectors):
-        np.testing.assert_allclose(embed(imported, model, [text], **more)[0], vector, rtol=0, atol=1e-5)
+        np.testing.assert_array_equal(embed(imported, model, [text], **more)[0], vector)
     model = f"tests/{family}_ranking_int8"
     logits = rank(imported, model, folders.TEXTS)
     check_int8_logits(logits, np.array(GOLDEN[family]["logits"]), family in decoders.FAMILIES)
     alone = [rank(imported, model, [text])[0] for text in folders.TEXTS]
-    np.testing.assert_allclose(alone, logits, rtol=0, atol=1e-5)
+    np.testing.assert_array_equal(alone, logits)
 
 
 def check_int8_logits(logits: np.ndarray, exact: np.ndarray, is_decoder: bool) -> None:

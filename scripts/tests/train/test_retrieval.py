@@ -466,6 +466,31 @@ def test_a_graph_that_skips_padding_has_the_same_outputs(kind: str):
     assert seen[1][0] == int(tensors[1].sum()) + rows * put_before and (put_before > 0) == (kind == "ranker")
 
 
+@pytest.mark.parametrize("kind", ["embedding", "ranker"])
+def test_a_graph_whose_sums_do_not_depend_on_the_batch(kind: str):
+    """Outputs equal those of the plain graph up to rounding; a row has the same bits alone and in any batch."""
+    from scripts.convert.batch_invariant import batch_invariant
+
+    if kind == "embedding":
+        plain = graph(two_mode(), "sentence_embedding")
+        rows = [[101, *range(1000, 1000 + n), 102] for n in (1, 2, 3, 5, 14, 29, 61, 130)]
+        ids, mask = vectors.pad(rows)
+        tensors = [ids, mask, torch.zeros_like(ids)]
+    else:
+        plain = graph(model(), "logits")
+        rows = [([101, 1500, 1501, 102, *range(1000, 1000 + n), 102], 4) for n in (1, 2, 3, 5, 14, 29, 61, 130)]
+        tensors = list(pairs.stack(rows))
+    made = batch_invariant(plain)
+    assert batch_invariant(made) == made
+    before, after = (onnxruntime.InferenceSession(g.SerializeToString()) for g in (plain, made))
+    together = after.run(None, dict(zip(INPUTS, (t.numpy() for t in tensors))))[0]
+    wanted = before.run(None, dict(zip(INPUTS, (t.numpy() for t in tensors))))[0]
+    assert np.abs(together - wanted).max() < 1e-4 * max(1, np.abs(wanted).max())
+    for i, length in enumerate(tensors[1].sum(1).tolist()):
+        alone = after.run(None, dict(zip(INPUTS, (t[i : i + 1, :length].numpy() for t in tensors))))[0]
+        np.testing.assert_array_equal(alone[0], together[i])
+
+
 def test_a_graph_without_hidden_states_is_refused():
     from onnx import TensorProto, helper
 

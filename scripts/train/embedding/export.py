@@ -72,12 +72,13 @@ def write_entry(
 
     mask: the name of the mask in the graph by which linear maps skip padding.
     """
+    from scripts.convert.batch_invariant import batch_invariant
     from scripts.convert.unpadded import unpadded
     from scripts.convert.w8 import store_int8
 
     file = folder / "1" / "model.onnx"
     file.parent.mkdir(parents=True, exist_ok=True)
-    onnx.save(unpadded(store_int8(model), mask), str(file))
+    onnx.save(batch_invariant(unpadded(store_int8(model), mask)), str(file))
     settings = json.loads(tokenizer.read_text())
     settings["truncation"] = settings["padding"] = None
     (folder / "tokenizer.json").write_text(json.dumps(settings, ensure_ascii=False, separators=(",", ":")) + "\n")
