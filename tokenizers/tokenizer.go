@@ -55,7 +55,11 @@ func (t *Tokenizer) Encode(text string, o Options) (*Encoding, error) {
 	if p.first, err = t.tokenize(p, text, p.first[:0]); err != nil {
 		return nil, err
 	}
-	return newEncoding(t.post.single, p.first, nil, o)
+	slots := t.post.single
+	if o.Plain {
+		slots = plainPostProcessor().single
+	}
+	return newEncoding(slots, p.first, nil, o)
 }
 
 // EncodePair tokenizes two texts, such as a query and a passage, into one sequence.

@@ -1,0 +1,98 @@
+package anthropic
+
+import (
+	"context"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"retort/orchestrator/fault"
+	"retort/orchestrator/gateway"
+	"retort/orchestrator/gateway/bind"
+)
+
+const (
+	messagesPath = "/v1/messages"
+	countPath    = "/v1/messages/count_tokens"
+)
+
+// VersionHeader is the header by which requests of Anthropic's clients for the model list are recognized.
+const VersionHeader = "anthropic-version"
+
+// Routes adds the endpoints.
+func (s *Service) Routes(r fiber.Router) {
+	messages := bind.AtMost("messages", s.chat.MaxMessages())
+	r.Post(messagesPath, identified(gateway.JSONOrStream(Request.Streams, s.Create, s.stream, messages)))
+	r.Post(countPath, identified(gateway.JSON(s.CountTokens, messages)))
+	r.Get("/v1/models", ifVersioned(s.listModels))
+	r.Get("/v1/models/+", ifVersioned(s.retrieveModel))
+}
+
+// identified adds the header with the id of the request that Anthropic's clients read.
+func identified(serve fiber.Handler) fiber.Handler {
+	return func(c *fiber.Ctx) error {
+		c.Set(gateway.ShortRequestIDHeader, c.GetRespHeader(gateway.RequestIDHeader))
+		return serve(c)
+	}
+}
+
+// stream answers with named server-sent events. A stream that fails ends with the event error.
+func (s *Service) stream(ctx context.Context, r Request, events *gateway.Events) error {
+	if err := s.newMessageWriter(r, events.SendNamed).run(ctx); err != nil {
+		return &gateway.StreamError{Err: err, Events: func(f *fault.Error) []any {
+			_, body := Render(f)
+			return []any{gateway.NamedEvent{Name: "error", Data: body}}
+		}}
+	}
+	return nil
+}
+
+// Renderer returns the renderer of failures at a path, or nil if it is not a path of this package.
+func (s *Service) Renderer(path string) gateway.RenderFunc {
+	if path != messagesPath && path != countPath {
+		return nil
+	}
+	return Render
+}
+
+// errorTypes are Anthropic's names of errors (https://platform.claude.com/docs/en/api/errors).
+var errorTypes = map[fault.Kind]string{
+	fault.Invalid:      "invalid_request_error",
+	fault.TooLarge:     "request_too_large",
+	fault.NotFound:     "not_found_error",
+	fault.Method:       "invalid_request_error",
+	fault.Unauthorized: "authentication_error",
+	fault.TooMany:      "rate_limit_error",
+	fault.Overloaded:   "overloaded_error",
+	fault.Timeout:      "timeout_error",
+}
+
+// statusOverloaded is the status of overloaded_error.
+const statusOverloaded = 529
+
+// Render returns the status and the [Error] of a failure.
+func Render(f *fault.Error) (status int, body any) {
+	status = gateway.StatusOf(f.Kind)
+	if f.Kind == fault.Overloaded {
+		status = statusOverloaded
+	}
+	kind := errorTypes[f.Kind]
+	if kind == "" {
+		kind = "api_error"
+	}
+	var texts []string
+	for _, problem := range f.All() {
+		texts = append(texts, describe(problem))
+	}
+	return status, &Error{Type: "error", Error: Problem{Type: kind, Message: strings.Join(texts, "; ")}}
+}
+
+// describe returns the message of one problem, after its field unless it starts with it, in Anthropic's form:
+// messages.0.content.
+func describe(f *fault.Error) string {
+	field := strings.NewReplacer("[", ".", "]", "").Replace(f.Field())
+	if field == "" || strings.HasPrefix(f.Message, field) {
+		return f.Message
+	}
+	return field + ": " + f.Message
+}
