@@ -6,8 +6,8 @@
 //	GET  /v1/models                 [ModelPage], if the request has the header anthropic-version
 //	GET  /v1/models/{id}            [Model], likewise
 //
-// A request is validated (validate.go) and becomes a [chat.Conversation] (conversation.go). The messageWriter (stream.go)
-// encodes the [chat.Answer]. An answer that must call a tool is constrained by a guide: see package tools.
+// A request is validated (validate.go) and becomes a [chat.Conversation] (conversation.go). The messageWriter
+// (stream.go) encodes the [chat.Answer]. An answer that must call a tool is constrained by a guide: see package tools.
 //
 // Terms:
 //
