@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 import requests
-import tokenizers
 from servers import ROOT, Gateway, Triton
 from waiting import PATIENCE
+
+import tokenizers
 
 MODEL = "test/scripted-vllm"
 LENGTH = 512
