@@ -2,6 +2,7 @@ package chat
 
 import (
 	"context"
+	"fmt"
 
 	"retort/orchestrator/chat/engine"
 	"retort/orchestrator/fault"
@@ -60,7 +61,7 @@ type Tokens struct {
 // special adds the special tokens of the tokenizer, such as bos_token, also to a prompt whose template has them. If the
 // engine adds bos_token itself, a conversation has it in any case.
 func (s *Service) Tokenize(c Conversation, special bool) (Tokens, error) {
-	m, err := s.findTokenizer(c.Model)
+	m, tokenizer, err := s.findTokenizer(c.Model)
 	if err != nil {
 		return Tokens{}, err
 	}
@@ -71,51 +72,62 @@ func (s *Service) Tokenize(c Conversation, special bool) (Tokens, error) {
 	} else if text, err = s.prompt(m, c, len(imagesOf(c.Messages))); err != nil {
 		return Tokens{}, err
 	}
-	if err := m.refuseFarTooLong(c.Field, text); err != nil {
-		return Tokens{}, err
+	if len(text) > m.maxLength*maxBytesPerToken {
+		return Tokens{}, Refuse([]any{c.Field},
+			"a text for this model must not be longer than %d bytes", m.maxLength*maxBytesPerToken)
 	}
 	special = special || c.Prompt == nil && m.template != nil && m.template.StripsBOS()
-	e, err := m.tokenizer.Encode(text, tokenizers.Options{Plain: !special})
+	e, err := tokenizer.Encode(text, tokenizers.Options{Plain: !special})
 	if err != nil {
 		return Tokens{}, fault.Wrap(fault.Internal, err, "model %s", m.id)
 	}
 	tokens := Tokens{IDs: e.IDs, MaxLength: m.maxLength, Names: make([]string, len(e.IDs))}
 	for i, id := range e.IDs {
-		tokens.Names[i], _ = m.tokenizer.Token(id)
+		tokens.Names[i], _ = tokenizer.Token(id)
 	}
 	return tokens, nil
 }
 
 // Detokenize returns the text of token ids, special tokens included.
 func (s *Service) Detokenize(model string, ids []int32) (string, error) {
-	m, err := s.findTokenizer(model)
+	m, tokenizer, err := s.findTokenizer(model)
 	if err != nil {
 		return "", err
 	}
 	for i, id := range ids {
-		if _, ok := m.tokenizer.Token(id); !ok {
+		if _, ok := tokenizer.Token(id); !ok {
 			return "", Refuse([]any{"tokens", i}, "token id %d is out of vocabulary", id)
 		}
 	}
-	text, err := m.tokenizer.Decode(ids, false)
+	text, err := tokenizer.Decode(ids, false)
 	if err != nil {
 		return "", Refuse([]any{"model"}, "The tokenizer of model `%s` turns no ids into text: %s.", m.id, err)
 	}
 	return text, nil
 }
 
-// findTokenizer returns a model that has a tokenizer. The id may be "" if only one model is served.
-func (s *Service) findTokenizer(id string) (*Model, error) {
+// findTokenizer returns a model and its tokenizer. The id may be "" if only one model is served.
+func (s *Service) findTokenizer(id string) (*Model, *tokenizers.Tokenizer, error) {
 	if all := s.models.All(); id == "" && len(all) == 1 {
 		id = all[0].id
 	}
 	if id == "" {
-		return nil, fault.Field("missing", nil, []any{"model"}, "Field required")
+		return nil, nil, fault.Field("missing", nil, []any{"model"}, "Field required")
 	}
 	m, err := s.find(id)
-	if err == nil && m.tokenizer == nil {
-		return nil, Refuse([]any{"model"}, "The model `%s` has no tokenizer here: only its engine turns texts into tokens. "+
-			"The parameter tokenizer of its entry names one.", m.id)
+	if err != nil {
+		return nil, nil, err
 	}
-	return m, err
+	refusal := Refuse([]any{"model"}, "The model `%s` has no tokenizer here: only its engine turns texts into tokens. "+
+		"The gateway would read tokenizer.json in the model's entry.", m.id)
+	if m.readTokens == nil {
+		return nil, nil, refusal
+	}
+	tokenizer, err := m.readTokens()
+	if err != nil {
+		refusal.Message = fmt.Sprintf("The tokenizer of the model `%s` is not supported here.", m.id)
+		refusal.Err = err
+		return nil, nil, refusal
+	}
+	return m, tokenizer, nil
 }

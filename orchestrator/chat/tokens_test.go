@@ -19,8 +19,16 @@ import (
 // llama2 is a small tokenizer of Llama 2's kind: it puts <s> before a text.
 const llama2 = "../../tokenizers/testdata/bpe-llama2/tokenizer.json.gz"
 
-// serveTokenizer starts the API with the scripted models, of which the first has a tokenizer.
+// serveTokenizer starts the API with the scripted models. The first has a tokenizer that counts its tokens.
 func serveTokenizer(t *testing.T) *testServer {
+	t.Helper()
+	return serveWith(t, `parameters { key: "tokenizer" value { string_value: "tokenizer.json" } }`+"\n"+
+		`parameters { key: "image_tokens" value { string_value: "100" } }`)
+}
+
+// serveWith starts the API with the scripted models. The entry of the first has a tokenizer.json, and parameters are
+// added to it. That of the second has one that is not supported.
+func serveWith(t *testing.T, parameters string) *testServer {
 	t.Helper()
 	repository := t.TempDir()
 	if err := os.CopyFS(repository, os.DirFS("testdata/models")); err != nil {
@@ -33,8 +41,11 @@ func serveTokenizer(t *testing.T) *testServer {
 		t.Fatal(err)
 	}
 	defer config.Close()
-	if _, err := config.WriteString(`parameters { key: "tokenizer" value { string_value: "tokenizer.json" } }` + "\n" +
-		`parameters { key: "image_tokens" value { string_value: "100" } }`); err != nil {
+	if _, err := config.WriteString(parameters); err != nil {
+		t.Fatal(err)
+	}
+	unsupported := filepath.Join(repository, scriptedModels[1], "tokenizer.json")
+	if err := os.WriteFile(unsupported, []byte(`{"version": "2.0"}`), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	models := []tritontest.Model{scriptedModelAt(t, repository, scriptedModels[0])}
@@ -128,6 +139,7 @@ func TestTokenizeRefusals(t *testing.T) {
 	}{
 		{"/tokenize", `{"model": "test/scripted-llmapi", "prompt": "a"}`, "model", "has no tokenizer here", 400},
 		{"/detokenize", `{"model": "test/scripted-llmapi", "tokens": [1]}`, "model", "has no tokenizer here", 400},
+		{"/tokenize", `{"model": "test/scripted-ensemble", "prompt": "a"}`, "model", "is not supported here", 400},
 		{"/tokenize", `{"model": "nobody/nothing", "prompt": "a"}`, "model", "does not exist", 404},
 		{"/tokenize", `{"prompt": "a"}`, "model", "Field required", 400}, // several models are served
 		{"/tokenize", `{"model": "test/scripted-vllm"}`, "prompt", "Field required", 400},
@@ -140,7 +152,7 @@ func TestTokenizeRefusals(t *testing.T) {
 		{"/tokenize", `{"model": "test/scripted-vllm", "prompt": "a", "chat_template": "b"}`, "chat_template",
 			"not supported", 400},
 		{"/tokenize", `{"model": "test/scripted-vllm", "prompt": "` + strings.Repeat("word ", 100_000) + `"}`, "prompt",
-			"maximum context length is 512 tokens", 400},
+			"must not be longer than 32768 bytes", 400},
 		{"/detokenize", `{"model": "test/scripted-vllm", "tokens": [1, 2147483647]}`, "tokens[1]", "out of vocabulary", 400},
 		{"/detokenize", `{"model": "test/scripted-vllm", "tokens": [1, -1, 2147483648]}`, "tokens[1]",
 			"greater than or equal to 0", 400},
@@ -151,6 +163,20 @@ func TestTokenizeRefusals(t *testing.T) {
 		if status != test.status || !strings.Contains(text, `"param":"`+test.param+`"`) || !strings.Contains(text, test.text) {
 			t.Errorf("%s %.200s: %d %s", test.path, test.body, status, text)
 		}
+	}
+}
+
+// TestTokenizerFile has a tokenizer.json that no parameter names: the engine counts the tokens of prompts and answers.
+func TestTokenizerFile(t *testing.T) {
+	s := serveWith(t, "")
+	text := postOK[openai.Tokenized](s, openai.TokenizePath, object{"model": vllmModel, "prompt": "a b"})
+	back := postOK[openai.Detokenized](s, openai.DetokenizePath, object{"model": vllmModel, "tokens": text.Tokens})
+	if back.Prompt != "<s> a b" {
+		t.Errorf("%+v are the ids of %q", text, back.Prompt)
+	}
+	request := object{"model": vllmModel, "messages": []object{{"role": "user", "content": "a b"}}}
+	if got := postOK[anthropic.Count](s, "/v1/messages/count_tokens", request); got.InputTokens != 2 {
+		t.Errorf("%d tokens, want the 2 words that the scripted engine counts", got.InputTokens)
 	}
 }
 

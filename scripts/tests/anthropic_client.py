@@ -152,7 +152,7 @@ def counts() -> list:
 
 
 def errors() -> list:
-    said = []
+    said: list[object] = []
     hello = [{"role": "user", "content": "Hello"}]
     for request in (
         {"model": "nobody/nothing", "max_tokens": 5, "messages": hello},

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from typing import Any
 
 import openai
 from cases import report
@@ -33,15 +34,15 @@ def messages(question: str = "", system: str = "you are a helpful assistant") ->
     return [{"role": "system", "content": system}, {"role": "user", "content": question or says()}]
 
 
-def chat(**more: object) -> object:
+def chat(**more: object) -> Any:
     return CLIENT.chat.completions.create(**{"model": MODEL, "messages": messages(), "temperature": 0.0} | more)
 
 
-def complete(**more: object) -> object:
+def complete(**more: object) -> Any:
     return CLIENT.completions.create(**{"model": MODEL, "prompt": says(), "max_tokens": 5, "temperature": 0.0} | more)
 
 
-def refused(call: Callable[..., object], **more: object) -> None:
+def refused(call: Callable[..., Any], **more: object) -> None:
     try:
         call(**more)
     except BadRequestError:
@@ -94,7 +95,7 @@ def test_chat_streaming() -> None:
     assert "".join(chunks) == whole.message.content
 
 
-def check_stream_options(call: Callable[..., object]) -> None:
+def check_stream_options(call: Callable[..., Any]) -> None:
     for continuous in (False, True):
         options = {"include_usage": False, "continuous_usage_stats": continuous}
         assert all(chunk.usage is None for chunk in call(stream=True, stream_options=options))
@@ -108,8 +109,8 @@ def check_stream_options(call: Callable[..., object]) -> None:
         assert chunk.usage.completion_tokens >= counted
         counted = chunk.usage.completion_tokens
     assert counted == 5
-    for options in ({"include_usage": None}, {"include_usage": True}, {"continuous_usage_stats": True}):
-        refused(call, stream=False, stream_options=options)
+    for wrong in ({"include_usage": None}, {"include_usage": True}, {"continuous_usage_stats": True}):
+        refused(call, stream=False, stream_options=wrong)
 
 
 def test_chat_completion_stream_options() -> None:
