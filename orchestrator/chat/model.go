@@ -29,11 +29,12 @@ type Model struct {
 	tools            bool  // may be offered tools that it need not call
 	defaults         engine.Defaults
 
-	template    *prompt.Template                      // nil if the engine applies the template
-	imageMarker string                                // appears once for each image in the prompt; "" if that is not checked
-	tokenizer   *tokenizers.Tokenizer                 // counts the tokens of prompts and answers; nil if only the engine does
-	readTokens  func() (*tokenizers.Tokenizer, error) // the tokenizer of Tokenize and Detokenize; nil if there is none
-	engine      engine.Engine
+	template    *prompt.Template      // nil if the engine applies the template
+	imageMarker string                // appears once for each image in the prompt; "" if that is not checked
+	tokenizer   *tokenizers.Tokenizer // counts the tokens of prompts and answers; nil if only the engine does
+	// readTokens returns the tokenizer of Tokenize and Detokenize; nil if there is none.
+	readTokens func() (*tokenizers.Tokenizer, error)
+	engine     engine.Engine
 }
 
 // Opener returns the function that opens an entry of the model repository.
