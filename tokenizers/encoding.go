@@ -37,6 +37,7 @@ type Options struct {
 	MaxLength int // in tokens, special tokens included; 0 for no limit
 	Strategy  Strategy
 	Direction Direction
+	Plain     bool // add no special tokens around a single text
 }
 
 // LengthError reports an input with more tokens than allowed.

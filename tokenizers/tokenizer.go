@@ -16,6 +16,10 @@ type Tokenizer struct {
 	model             model
 	post              postProcessor
 	addedIDs          map[string]int32
+	added             []addedToken
+	decoder           decodeStep // nil joins the tokens with spaces
+	decoderErr        error      // of a decoder that is not supported
+	names             func() *names
 	size              int
 	pad               int32
 	passes            sync.Pool
@@ -26,6 +30,7 @@ type model interface {
 	// tokenize appends the tokens of a word to ids.
 	tokenize(p *pass, word []byte, ids []int32) []int32
 	id(token string) (int32, bool)
+	all() vocabulary
 	size() int
 }
 
@@ -50,7 +55,11 @@ func (t *Tokenizer) Encode(text string, o Options) (*Encoding, error) {
 	if p.first, err = t.tokenize(p, text, p.first[:0]); err != nil {
 		return nil, err
 	}
-	return newEncoding(t.post.single, p.first, nil, o)
+	slots := t.post.single
+	if o.Plain {
+		slots = plainPostProcessor().single
+	}
+	return newEncoding(slots, p.first, nil, o)
 }
 
 // EncodePair tokenizes two texts, such as a query and a passage, into one sequence.

@@ -111,6 +111,7 @@ func (s *testServer) answer(method, path, body string) string {
 	kind, _, _ := strings.Cut(res.Header.Get("Content-Type"), ";")
 	head := fmt.Sprintf("< %d %s\n", status, kind)
 	text = randomID.ReplaceAllString(text, "${1}ID")
+	text = requestID.ReplaceAllString(text, `"request_id":"ID"`)
 	text = created.ReplaceAllStringFunc(text, func(found string) string {
 		if strings.HasSuffix(found, "1760000000") { // from a model's entry
 			return found
@@ -127,6 +128,7 @@ func (s *testServer) answer(method, path, body string) string {
 
 var (
 	randomID    = regexp.MustCompile(`([-_])[0-9a-f]{32}\b`)
+	requestID   = regexp.MustCompile(`"request_id":"[A-Z2-7]{26}"`)
 	created     = regexp.MustCompile(`"created(?:_at)?":\d+`)
 	placeholder = regexp.MustCompile(`\{\{(\w+) ([^}]*)\}\}`)
 )

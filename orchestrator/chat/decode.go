@@ -2,7 +2,11 @@ package chat
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"reflect"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -43,6 +47,31 @@ func ReadList[T any](value jsontext.Value, limit int, decode func(jsontext.Value
 		}
 	}
 	return items, nil
+}
+
+// ReadStruct decodes an object whose members are objects or strings. It ignores members without a field.
+func ReadStruct[T any](value jsontext.Value) (object T, _ *wire.Mismatch) {
+	if err := json.Unmarshal(value, &object); err != nil || value.Kind() != '{' {
+		return object, MismatchOf(err)
+	}
+	return object, nil
+}
+
+// MismatchOf converts the error of json.Unmarshal for an object whose members must be objects or strings. If err names
+// no member, the value itself is not an object.
+func MismatchOf(err error) *wire.Mismatch {
+	var wrongType *json.UnmarshalTypeError
+	if !errors.As(err, &wrongType) || wrongType.Field == "" {
+		return wire.NotObject.At()
+	}
+	var path []any
+	for name := range strings.SplitSeq(wrongType.Field, ".") {
+		path = append(path, name)
+	}
+	if wrongType.Type.Kind() == reflect.Struct {
+		return wire.NotObject.At(path...)
+	}
+	return wire.NotString.At(path...)
 }
 
 // newDecoder returns a decoder for a value in which package bind has already looked for duplicate names.

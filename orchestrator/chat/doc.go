@@ -39,7 +39,8 @@
 //	bos_token, eos_token for the template; default: from tokenizer_config.json beside it
 //	strip_bos            "true" removes bos_token from the prompt, for engines that add it (vLLM)
 //	special_tokens       JSON list of further strings to escape in messages
-//	tokenizer            file; counts the tokens of prompts for limits, and of answers if the engine does not
+//	tokenizer            file; counts the tokens of prompts for limits, and of answers if the engine does not. Without
+//	                     it, tokenizer.json beside the configuration serves /tokenize and /detokenize only
 //	sampling_parameters  names of the settings that the model supports; default: all of its contract
 //	cumulative_text      "true": each response of a TensorRT-LLM model has the whole text so far
 //

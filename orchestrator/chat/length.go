@@ -15,10 +15,8 @@ func (m *Model) limitTokens(r *engine.Request, images int) error {
 	requested := r.Sampling.MaxTokens
 	room := m.maxLength
 	if m.tokenizer != nil {
-		if m.isSurelyTooLong(r.Prompt) {
-			return Refuse([]any{r.Field},
-				"This model's maximum context length is %d tokens. However, you requested more than %d tokens in the "+
-					"messages. Please reduce the length of the messages.", m.maxLength, m.maxLength)
+		if err := m.refuseFarTooLong(r.Field, r.Prompt); err != nil {
+			return err
 		}
 		r.PromptTokens = m.countTokens(r.Prompt) + images*m.imageTokens
 		room -= r.PromptTokens
@@ -36,6 +34,16 @@ func (m *Model) limitTokens(r *engine.Request, images int) error {
 	}
 	r.Sampling.MaxTokens = new(min(room, maxTokens))
 	return nil
+}
+
+// refuseFarTooLong refuses a prompt that is too long to be tokenized as a whole.
+func (m *Model) refuseFarTooLong(field, prompt string) error {
+	if !m.isSurelyTooLong(prompt) {
+		return nil
+	}
+	return Refuse([]any{field},
+		"This model's maximum context length is %d tokens. However, you requested more than %d tokens in the "+
+			"messages. Please reduce the length of the messages.", m.maxLength, m.maxLength)
 }
 
 // maxBytesPerToken is an upper bound on the average length of a token in natural text.

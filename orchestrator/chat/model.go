@@ -2,8 +2,10 @@ package chat
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"retort/orchestrator/chat/engine"
 	"retort/orchestrator/chat/prompt"
@@ -27,10 +29,12 @@ type Model struct {
 	tools            bool  // may be offered tools that it need not call
 	defaults         engine.Defaults
 
-	template    *prompt.Template // nil if the engine applies the template
-	imageMarker string           // appears once for each image in the prompt; "" if that is not checked
-	tokenizer   *tokenizers.Tokenizer
-	engine      engine.Engine
+	template    *prompt.Template      // nil if the engine applies the template
+	imageMarker string                // appears once for each image in the prompt; "" if that is not checked
+	tokenizer   *tokenizers.Tokenizer // counts the tokens of prompts and answers; nil if only the engine does
+	// readTokens returns the tokenizer of Tokenize and Detokenize; nil if there is none.
+	readTokens func() (*tokenizers.Tokenizer, error)
+	engine     engine.Engine
 }
 
 // Opener returns the function that opens an entry of the model repository.
@@ -57,11 +61,19 @@ func open(client *triton.Client, r *triton.EntryReader) (*Model, error) {
 	m.readDefaults(r)
 	if r.Text("tokenizer", "") != "" {
 		m.tokenizer = triton.ReadFile(r, "tokenizer", "", tokenizers.Load)
+		m.readTokens = func() (*tokenizers.Tokenizer, error) { return m.tokenizer, nil }
+	} else if path, err := r.File("tokenizer.json"); err == nil && isFile(path) {
+		m.readTokens = sync.OnceValues(func() (*tokenizers.Tokenizer, error) { return tokenizers.Load(path) })
 	}
 	if err := r.Done(); err != nil {
 		return nil, err
 	}
 	return m, nil
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // readDefaults reads the settings of requests that leave them out, which must be settings that a request may have.

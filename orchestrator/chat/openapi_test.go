@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"regexp"
 	"retort/orchestrator/chat"
+	"retort/orchestrator/chat/anthropic"
 	"retort/orchestrator/chat/openai"
 	"retort/orchestrator/chat/stack"
 	"retort/orchestrator/chat/vision"
@@ -43,13 +44,16 @@ func TestOpenAPI(t *testing.T) {
 			}
 		}
 	}
-	if len(ids) != 18 {
+	if len(ids) != 22 {
 		t.Errorf("%d operations", len(ids))
 	}
 	undescribed := strings.Fields("best_of functions function_call guided_json guided_regex guided_choice guided_grammar " +
-		"structured_outputs nvext logit_bias prompt_logprobs echo modalities") // most models refuse them
+		"structured_outputs nvext logit_bias prompt_logprobs echo modalities mcp_servers container chat_template " +
+		"chat_template_kwargs media_io_kwargs mm_processor_kwargs") // most models refuse them
 	for name, request := range map[string]reflect.Type{
 		"ChatCompletionRequest": reflect.TypeFor[openai.ChatRequest](), "StackRequest": reflect.TypeFor[stack.Request](),
+		"MessagesRequest": reflect.TypeFor[anthropic.Request](), "CountRequest": reflect.TypeFor[anthropic.Input](),
+		"TokenizeRequest": reflect.TypeFor[openai.TokenizeRequest](),
 	} {
 		described := description.Components.Schemas[name].Properties
 		for _, member := range reflect.VisibleFields(request) {
@@ -71,8 +75,7 @@ func TestOpenAPI(t *testing.T) {
 // TestExamples checks the examples of the description: requests are answered, their images can be loaded, and answers
 // have the members that the service writes.
 func TestExamples(t *testing.T) {
-	url, repository := fakeTriton(t)
-	s := serve(t, url, repository, nil)
+	s := serveTokenizer(t)
 	_, text := s.get("/openapi.json")
 	var description struct {
 		Paths map[string]map[string]struct {
@@ -118,6 +121,14 @@ func TestExamples(t *testing.T) {
 					into = &openai.TextCompletion{}
 				case path == "/v1/responses":
 					into = &openai.Response{}
+				case path == "/v1/messages":
+					into = &anthropic.Message{}
+				case path == "/v1/messages/count_tokens":
+					into = &anthropic.Count{}
+				case path == openai.TokenizePath:
+					into = &openai.Tokenized{}
+				case path == openai.DetokenizePath:
+					into = &openai.Detokenized{}
 				case path == "/models/list":
 					into = &stack.ModelDefinition{}
 				case method == "post":

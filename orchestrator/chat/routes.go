@@ -18,11 +18,24 @@ func (s *Service) Name() string { return "chat" }
 // OpenAPI returns the API's description in YAML.
 func (s *Service) OpenAPI() []byte { return openAPI }
 
-// Interface is a documented interface to the models, such as package openai.
+// Interface is a documented interface to the models, such as package openai. One whose clients expect other error
+// bodies is a gateway.PathRenderer too.
 type Interface interface{ Routes(r fiber.Router) }
 
 // Mount adds interfaces. It must be called before Routes.
 func (s *Service) Mount(interfaces ...Interface) { s.interfaces = append(s.interfaces, interfaces...) }
+
+// Renderer returns the renderer of the interface that a path belongs to, or nil: gateway.PathRenderer.
+func (s *Service) Renderer(path string) gateway.RenderFunc {
+	for _, i := range s.interfaces {
+		if own, ok := i.(gateway.PathRenderer); ok {
+			if render := own.Renderer(path); render != nil {
+				return render
+			}
+		}
+	}
+	return nil
+}
 
 // Routes adds the endpoints of the interfaces and the shared ones.
 func (s *Service) Routes(r fiber.Router) {

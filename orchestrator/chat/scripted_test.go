@@ -37,7 +37,12 @@ type script struct {
 
 // scriptedModel returns one of testdata/models.
 func scriptedModel(tb testing.TB, name string) tritontest.Model {
-	config := tritontest.ConfigFile(tb, "testdata/models/"+name+"/config.pbtxt")
+	return scriptedModelAt(tb, "testdata/models", name)
+}
+
+// scriptedModelAt is scriptedModel for another folder of models.
+func scriptedModelAt(tb testing.TB, folder, name string) tritontest.Model {
+	config := tritontest.ConfigFile(tb, folder+"/"+name+"/config.pbtxt")
 	s := &scriptedEngine{
 		batched:    config.MaxBatchSize > 0,
 		cumulative: config.Parameters["cumulative_text"].GetStringValue() == "true",

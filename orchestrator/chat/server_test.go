@@ -13,6 +13,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"retort/orchestrator/chat"
+	"retort/orchestrator/chat/anthropic"
 	"retort/orchestrator/chat/openai"
 	"retort/orchestrator/chat/stack"
 	"retort/orchestrator/chat/vision"
@@ -113,7 +114,7 @@ func serve(t testing.TB, tritonURL, repository string, change func(*chat.Config,
 	log := zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.WarnLevel)
 	models := discovery.NewCatalog(registry, "chat", log, func(int) {}, chat.Opener(client))
 	service := chat.New(config, images, models)
-	service.Mount(openai.New(service), stack.New(service))
+	service.Mount(openai.New(service), stack.New(service), anthropic.New(service))
 	life, end := context.WithCancel(context.Background())
 	g, err := gateway.New(life, service, func() bool { return false }, gateway.Options{
 		Config: limits, Version: "test", Logger: zerolog.Nop(), Metrics: telemetry.NewMetrics(),

@@ -82,15 +82,9 @@ func (s *Service) find(id string) (*Model, error) {
 // for another reason fetches none.
 func (s *Service) request(ctx context.Context, m *Model, c Conversation) (r engine.Request, err error) {
 	c.Sampling = m.defaults.Fill(c.Sampling)
-	if err := s.check(m, c); err != nil {
-		return r, err
-	}
-	images := imagesOf(c.Messages)
-	if len(images) > m.maxImages {
-		return r, Refuse([]any{c.Field}, "At most %d image(s) may be provided in one prompt.", m.maxImages)
-	}
 	r = engine.Request{Field: c.Field, Sampling: c.Sampling, Stream: c.Stream, MaxLength: m.maxLength}
-	if r.Prompt, err = m.render(c, len(images)); err != nil {
+	images := imagesOf(c.Messages)
+	if r.Prompt, err = s.prompt(m, c, len(images)); err != nil {
 		return r, err
 	}
 	if err := m.limitTokens(&r, len(images)); err != nil {
@@ -101,6 +95,17 @@ func (s *Service) request(ctx context.Context, m *Model, c Conversation) (r engi
 	metered.AddRows(1)
 	metered.AddTokens(r.PromptTokens)
 	return r, err
+}
+
+// prompt returns the prompt of a conversation that is within all limits.
+func (s *Service) prompt(m *Model, c Conversation, images int) (string, error) {
+	if err := s.check(m, c); err != nil {
+		return "", err
+	}
+	if images > m.maxImages {
+		return "", Refuse([]any{c.Field}, "At most %d image(s) may be provided in one prompt.", m.maxImages)
+	}
+	return m.render(c, images)
 }
 
 // check refuses a conversation that exceeds the limits of the settings or of the model.

@@ -25,6 +25,9 @@ import (
 // RequestIDHeader carries a request's id in both directions.
 const RequestIDHeader = "X-Request-Id"
 
+// ShortRequestIDHeader carries the id to clients that read it there.
+const ShortRequestIDHeader = "Request-Id"
+
 // exchange is one HTTP request, from its arrival to the end of its answer.
 type exchange struct {
 	gateway  *Gateway

@@ -102,6 +102,18 @@ func dialectOf(ctx *fasthttp.RequestCtx) *Dialect {
 	return d
 }
 
+// Identified is the body of a failure that has the id of the request. SetRequestID is called before it is encoded.
+type Identified interface{ SetRequestID(id string) }
+
+// identify sets the id of the request in a body that has it.
+func (x *exchange) identify(body any) (isIdentified bool) {
+	identified, isIdentified := body.(Identified)
+	if isIdentified {
+		identified.SetRequestID(x.request.ID)
+	}
+	return isIdentified
+}
+
 // Refusal is an error answer of another API, to be passed on unchanged.
 type Refusal struct {
 	Status int
@@ -128,6 +140,9 @@ func (x *exchange) answerError(c *fiber.Ctx, err error) {
 		c.Set(fiber.HeaderWWWAuthenticate, "Bearer")
 	}
 	status, body := x.renderer()(f)
+	if x.identify(body) {
+		c.Set(ShortRequestIDHeader, x.request.ID)
+	}
 	c.Response().ResetBody()
 	c.Status(status)
 	if err := send(c, body); err != nil {

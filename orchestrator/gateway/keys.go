@@ -17,7 +17,7 @@ import (
 	"retort/orchestrator/filewatch"
 )
 
-// Keys are the bearer keys that give access to the APIs. They are read from a file with one key a line; empty lines and
+// Keys are the keys that give access to the APIs. They are read from a file with one key a line; empty lines and
 // lines that start with # are ignored. Reload replaces them, so that keys can be rotated without a restart.
 type Keys struct{ *filewatch.Value[[]digest] }
 
@@ -76,11 +76,22 @@ func (k *Keys) Check(c *fiber.Ctx) *fault.Error {
 	if k == nil {
 		return nil
 	}
-	scheme, key, _ := strings.Cut(c.Get(fiber.HeaderAuthorization), " ")
-	if !strings.EqualFold(scheme, "bearer") || !k.has(strings.TrimSpace(key)) {
-		return fault.New(fault.Unauthorized, "A valid key is required: Authorization: Bearer <key>.")
+	if !k.has(keyOf(c)) {
+		return fault.New(fault.Unauthorized, "A valid key is required: Authorization: Bearer <key>, or X-Api-Key: <key>.")
 	}
 	return nil
+}
+
+// keyHeader has the key of clients that send no bearer key.
+const keyHeader = "X-Api-Key"
+
+// keyOf returns the key of a request: its bearer key, else that of keyHeader.
+func keyOf(c *fiber.Ctx) string {
+	scheme, key, _ := strings.Cut(c.Get(fiber.HeaderAuthorization), " ")
+	if !strings.EqualFold(scheme, "bearer") {
+		key = c.Get(keyHeader)
+	}
+	return strings.TrimSpace(key)
 }
 
 // Keys of values in the context of a request.
@@ -107,8 +118,7 @@ func SetVia(c *fasthttp.RequestCtx, api string) { c.SetUserValue(viaKey{}, api) 
 // identify adds to ctx what Caller and Via return.
 func (g *Gateway) identify(ctx context.Context, c *fiber.Ctx) context.Context {
 	if g.opts.Keys != nil {
-		_, key, _ := strings.Cut(c.Get(fiber.HeaderAuthorization), " ")
-		digest := sha256.Sum256([]byte("caller of retort: " + strings.TrimSpace(key)))
+		digest := sha256.Sum256([]byte("caller of retort: " + keyOf(c)))
 		ctx = context.WithValue(ctx, callerKey{}, hex.EncodeToString(digest[:16]))
 	}
 	if via, ok := c.Context().UserValue(viaKey{}).(string); ok {

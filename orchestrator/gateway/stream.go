@@ -54,6 +54,12 @@ func (e *Events) send(event string) error {
 	}
 }
 
+// NamedEvent is the data of an event with a name, for StreamError.
+type NamedEvent struct {
+	Name string
+	Data any
+}
+
 // StreamRenderer is an API that renders a failure within a stream, whose status 200 has been sent already, as the data
 // of the events that end it.
 type StreamRenderer interface {
@@ -242,6 +248,12 @@ func (x *exchange) writeFailure(w *bufio.Writer, err error) (written int) {
 	f := classify(err)
 	x.err = f
 	for _, event := range x.renderStream(err, f) {
+		name := ""
+		if named, ok := event.(NamedEvent); ok {
+			name = "event: " + named.Name + "\n"
+			event = named.Data
+		}
+		x.identify(event)
 		data, isText := event.(string)
 		if !isText {
 			encoded, err := json.Marshal(event, json.Deterministic(true))
@@ -250,7 +262,7 @@ func (x *exchange) writeFailure(w *bufio.Writer, err error) (written int) {
 			}
 			data = string(encoded)
 		}
-		n, _ := w.WriteString("data: " + data + "\n\n")
+		n, _ := w.WriteString(name + "data: " + data + "\n\n")
 		written += n
 	}
 	w.Flush()

@@ -14,10 +14,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"retort/orchestrator/chat/engine"
+	"retort/tokenizers"
 )
 
 // chatEntry is a new entry for a published chat model: config.pbtxt, 1/model.json, chat_template.jinja,
-// tokenizer_config.json and CARD.md.
+// tokenizer_config.json, CARD.md and, if the gateway can read it, tokenizer.json.
 type chatEntry struct {
 	name    string
 	model   *chatModel
@@ -43,6 +44,25 @@ func (e *chatEntry) write(dir string) error {
 		if err := os.WriteFile(filepath.Join(dir, filepath.FromSlash(name)), text, 0o644); err != nil {
 			return err
 		}
+	}
+	return e.copyTokenizer(filepath.Join(dir, "tokenizer.json"))
+}
+
+// copyTokenizer copies the folder's tokenizer.json, unless there is none that package tokenizers supports: the model is
+// served without it, but not its endpoints for tokens.
+func (e *chatEntry) copyTokenizer(to string) error {
+	if !e.model.folder.has("tokenizer.json") {
+		return nil
+	}
+	data, err := e.model.folder.read("tokenizer.json")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(to, data, 0o644); err != nil {
+		return err
+	}
+	if _, err := tokenizers.Load(to); err != nil {
+		return os.Remove(to)
 	}
 	return nil
 }

@@ -1,7 +1,12 @@
 package modelimport
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -318,5 +323,39 @@ func TestEngineArguments(t *testing.T) {
 	}
 	if diff := cmp.Diff(any(want), got); diff != "" {
 		t.Errorf("model.json (-want +got):\n%s", diff)
+	}
+}
+
+// TestChatTokenizer imports a folder with a tokenizer that the gateway can read, which is copied, and one with another,
+// which is not.
+func TestChatTokenizer(t *testing.T) {
+	zipped, err := os.Open("../../tokenizers/testdata/bpe-qwen2/tokenizer.json.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer zipped.Close()
+	unzipped, err := gzip.NewReader(zipped)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tokenizer, err := io.ReadAll(unzipped)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := newQwen(t)
+	for _, test := range []struct {
+		file   any
+		copied bool
+	}{{folder["tokenizer.json"], false}, {string(tokenizer), true}} {
+		folder["tokenizer.json"] = test.file
+		folder.set("tokenizer_config.json", "added_tokens_decoder", jsonObject{"6": specialToken(6, "<|image_pad|>")})
+		_, entry, err := importChatFolder(t, folder.write(t), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		copied, err := os.ReadFile(filepath.Join(entry, "tokenizer.json"))
+		if test.copied && !bytes.Equal(copied, tokenizer) || !test.copied && !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("copied: %d bytes, %v, want %t", len(copied), err, test.copied)
+		}
 	}
 }

@@ -6,6 +6,10 @@ import (
 	"retort/orchestrator/fault"
 )
 
+// MaxGuideBytes bounds the text of a schema, grammar or regular expression, because engines compile it before they
+// answer.
+const MaxGuideBytes = 64 << 10
+
 // Guide is a constraint on the text of an answer. One of Schema, Object, Regex, Choice and Grammar is set.
 type Guide struct {
 	Field   string          // member of the HTTP request that has the guide; faults name it

@@ -4,8 +4,10 @@
 //	POST /v1/chat/completions  [ChatRequest]      [Completion]       [Chunk]
 //	POST /v1/completions       [TextRequest]      [TextCompletion]   [TextCompletion]
 //	POST /v1/responses         [ResponseRequest]  [Response]         named events (response_stream.go)
+//	POST /tokenize             [TokenizeRequest]  [Tokenized]
+//	POST /detokenize           [DetokenizeRequest] [Detokenized]
 //
-// Each endpoint also exists below /v1/openai, the base path of llama-stack-client in 2025.
+// Each endpoint of OpenAI also exists below /v1/openai, the base path of llama-stack-client in 2025.
 //
 // The interface is that of NVIDIA NIM for vision-language models. NIM has vLLM's interface
 // (https://docs.vllm.ai/en/stable/serving/openai_compatible_server/), which follows OpenAI's

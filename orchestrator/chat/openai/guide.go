@@ -10,9 +10,7 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// maxGuideBytes bounds the text of a schema, grammar or regular expression, because engines compile it before they
-// answer.
-const maxGuideBytes = 64 << 10
+const maxGuideBytes = engine.MaxGuideBytes
 
 // guides returns the guides of the members response_format, structured_outputs and guided_*, and of nvext, which may
 // hold guided_* too. A valid request has at most one. Tools that must be called are guides too: see plan.

@@ -1,11 +1,10 @@
 package openai
 
 import (
-	"bytes"
 	"encoding/json"
-	"slices"
 
 	"retort/orchestrator/chat/engine"
+	"retort/orchestrator/chat/tools"
 )
 
 // plan is how an answer is constrained and how its text becomes tool calls. At most one of function, anyTool and
@@ -40,47 +39,24 @@ func (r *ResponseRequest) plan() plan {
 	return planTools(tools, r.ToolChoice)
 }
 
-// planTools returns the plan of an answer with tools. A tool that must be called becomes a guide: the schema of its
-// parameters.
-func planTools(tools []Tool, toolChoice json.RawMessage) plan {
+// planTools returns the plan of an answer with tools.
+func planTools(list []Tool, toolChoice json.RawMessage) plan {
+	functions := make([]tools.Tool, len(list))
+	for i, t := range list {
+		functions[i] = tools.Tool{Name: t.Function.Name, Parameters: t.Function.Parameters}
+	}
 	choice, name := readChoice(toolChoice)
-	switch {
-	case len(tools) == 0 || choice == "none":
-		return plan{}
-	case choice == "auto":
-		return plan{optional: true}
-	case choice == "required" && len(tools) > 1:
-		return plan{anyTool: true, guide: &engine.Guide{Field: "tools", Schema: anyToolSchema(tools)}}
-	}
-	isNamed := func(t Tool) bool { return t.Function.Name == name }
-	i := max(0, slices.IndexFunc(tools, isNamed)) // "required" names none and means the only tool
-	return plan{
-		function: tools[i].Function.Name,
-		guide:    &engine.Guide{Field: "tools", Schema: tools[i].schema()},
-	}
+	p := tools.NewPlan(functions, choice, name)
+	return plan{guide: p.Guide, function: p.Function, anyTool: p.AnyTool, optional: p.Optional}
 }
 
 // toolCalls returns the tool calls in the text of an answer, nil if it is plain text.
 func (p plan) toolCalls(text string) []ToolCall {
-	function := FunctionCall{Name: p.function, Arguments: text}
-	if p.anyTool {
-		var object struct {
-			Name       string          `json:"name"`
-			Parameters json.RawMessage `json:"parameters"`
-		}
-		if json.Unmarshal([]byte(text), &object) != nil {
-			return nil // truncated
-		}
-		var compact bytes.Buffer
-		if json.Compact(&compact, object.Parameters) != nil {
-			return nil
-		}
-		function = FunctionCall{Name: object.Name, Arguments: compact.String()}
-	}
-	if function.Name == "" {
+	name, arguments, ok := tools.Plan{Function: p.function, AnyTool: p.anyTool}.Call(text)
+	if !ok {
 		return nil
 	}
-	return []ToolCall{{ID: newCallID(), Type: "function", Function: function}}
+	return []ToolCall{{ID: newCallID(), Type: "function", Function: FunctionCall{Name: name, Arguments: arguments}}}
 }
 
 func newCallID() string { return "call_" + randomHex() }

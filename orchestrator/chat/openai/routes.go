@@ -19,6 +19,12 @@ const (
 // llamaStackBase precedes the paths of OpenAI's interface in Llama Stack until 2025.
 const llamaStackBase = "/v1/openai"
 
+// Paths of vLLM's endpoints for tokens.
+const (
+	TokenizePath   = "/tokenize"
+	DetokenizePath = "/detokenize"
+)
+
 // Routes adds the endpoints.
 func (s *Service) Routes(r fiber.Router) {
 	messages := gateway.JSONOrStream(ChatRequest.Streams, s.Complete, endMarked(s.Stream),
@@ -35,6 +41,8 @@ func (s *Service) Routes(r fiber.Router) {
 		bind.AtMost("include", maxModalities),
 		bind.AtMost("tools", maxTools),
 	)
+	r.Post(TokenizePath, gateway.JSON(s.Tokenize, bind.AtMost("messages", s.chat.MaxMessages())))
+	r.Post(DetokenizePath, gateway.JSON(s.Detokenize, bind.AtMost("tokens", maxTokenIDs)))
 	for _, base := range []string{"", llamaStackBase} {
 		r.Post(base+"/v1/chat/completions", messages)
 		r.Post(base+"/v1/completions", texts)

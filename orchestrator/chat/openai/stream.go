@@ -29,10 +29,7 @@ func (s *Service) Stream(ctx context.Context, r ChatRequest, send func(event any
 		started: make([]bool, answer.Choices),
 		texts:   make([]strings.Builder, answer.Choices),
 	}
-	if o := r.StreamOptions; o != nil {
-		w.usageAtEnd = isTrue(o.IncludeUsage)
-		w.usageInEvery = isTrue(o.IncludeUsage) && isTrue(o.ContinuousUsage)
-	}
+	w.usageAtEnd, w.usageInEvery = r.StreamOptions.usage()
 	for chunk, err := range answer.Chunks() {
 		if err == nil {
 			err = w.write(chunk)
@@ -42,6 +39,12 @@ func (s *Service) Stream(ctx context.Context, r ChatRequest, send func(event any
 		}
 	}
 	return w.writeUsage()
+}
+
+// usage reports whether a stream ends with the usage, and whether every event has it. o may be nil.
+func (o *StreamOptions) usage() (atEnd, inEvery bool) {
+	atEnd = o != nil && isTrue(o.IncludeUsage)
+	return atEnd, atEnd && isTrue(o.ContinuousUsage)
 }
 
 // streamWriter writes the events of one answer.

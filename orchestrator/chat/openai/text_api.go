@@ -29,6 +29,8 @@ type TextChoice struct {
 	Logprobs     *TextLogprobs `json:"logprobs"`
 	FinishReason *string       `json:"finish_reason"` // "stop" or "length"
 	StopReason   *string       `json:"stop_reason"`   // the stop string that ended the answer
+
+	PromptLogprobs *struct{} `json:"prompt_logprobs"` // always null
 }
 
 // TextLogprobs are the log probabilities of an answer's tokens. Each list has one element for each token.

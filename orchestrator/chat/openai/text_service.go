@@ -47,6 +47,7 @@ func (s *Service) newTextCompletion() TextCompletion {
 // prompts the usage if the request includes it.
 func (s *Service) StreamText(ctx context.Context, r TextRequest, send func(event any) error) error {
 	event := s.newTextCompletion()
+	usageAtEnd, usageInEvery := r.StreamOptions.usage()
 	var usage *Usage
 	firstIndex := 0 // of the prompt's choices
 	for i, conversation := range r.conversations() {
@@ -55,13 +56,19 @@ func (s *Service) StreamText(ctx context.Context, r TextRequest, send func(event
 			return err
 		}
 		event.Model = answer.Model
-		if err := streamPrompt(answer, event, firstIndex, r.echo(i), send); err != nil {
+		sendWithUsage := func(event TextCompletion) error {
+			if usageInEvery {
+				event.Usage = usage.plus(usageOf(answer))
+			}
+			return send(event)
+		}
+		if err := streamPrompt(answer, event, firstIndex, r.echo(i), sendWithUsage); err != nil {
 			return err
 		}
 		firstIndex += answer.Choices
 		usage = usage.plus(usageOf(answer))
 	}
-	if o := r.StreamOptions; o == nil || !isTrue(o.IncludeUsage) || usage == nil {
+	if !usageAtEnd || usage == nil {
 		return nil
 	}
 	event.Usage = usage
@@ -70,7 +77,7 @@ func (s *Service) StreamText(ctx context.Context, r TextRequest, send func(event
 
 // streamPrompt sends the choices of one prompt, each after echo.
 func streamPrompt(
-	answer *chat.Answer, event TextCompletion, firstIndex int, echo string, send func(event any) error,
+	answer *chat.Answer, event TextCompletion, firstIndex int, echo string, send func(TextCompletion) error,
 ) error {
 	started := make([]bool, answer.Choices)
 	for chunk, err := range answer.Chunks() {

@@ -27,7 +27,7 @@ func (r *ChatRequest) Validate() error {
 	refuseIf := refuser(&problems)
 	refuseIf(r.StreamOptions != nil && !r.Streams(), "stream_options", streamOptionsAlone)
 	refuseIf(isTrue(r.ContinueFinalMessage) && (r.AddGenerationPrompt == nil || *r.AddGenerationPrompt),
-		"continue_final_message", "Cannot set both `continue_final_message` and `add_generation_prompt` to True.")
+		"continue_final_message", continuesAndAnswers)
 	return problems.Err()
 }
 
@@ -73,9 +73,10 @@ func (m *Message) check() *fault.Error {
 
 // Messages that several requests share.
 const (
-	unsupported        = "%s is not supported by this service"
-	streamOptionsAlone = "Stream options can only be defined when `stream=True`."
-	toolsTooLong       = "the parameters of all tools must not be longer than %d bytes"
+	unsupported         = "%s is not supported by this service"
+	continuesAndAnswers = "Cannot set both `continue_final_message` and `add_generation_prompt` to True."
+	streamOptionsAlone  = "Stream options can only be defined when `stream=True`."
+	toolsTooLong        = "the parameters of all tools must not be longer than %d bytes"
 )
 
 // checkUnsupported refuses members that would change the answer but are not supported.

@@ -54,6 +54,11 @@ func Parse(source string, o Options) (*Template, error) {
 	return &Template{parsed: parsed, options: o, escaper: newEscaper(o.SpecialTokens)}, nil
 }
 
+// StripsBOS reports whether bos_token is removed from the start of prompts, because the engine adds it.
+func (t *Template) StripsBOS() bool {
+	return t.options.StripBOS && t.options.Variables["bos_token"] != ""
+}
+
 // Render returns the prompt for a conversation. With generate, it ends where the assistant's answer starts. The error
 // is a *Refusal if the template rejects the conversation.
 func (t *Template) Render(messages []Message, generate bool) (string, error) {
@@ -104,8 +109,8 @@ func (t *Template) render(messages []any, generate bool) (string, error) {
 	case err != nil:
 		return "", fmt.Errorf("chat template: %w", err)
 	}
-	if bos := t.options.Variables["bos_token"]; t.options.StripBOS && bos != "" {
-		prompt = strings.TrimPrefix(prompt, bos)
+	if t.StripsBOS() {
+		prompt = strings.TrimPrefix(prompt, t.options.Variables["bos_token"])
 	}
 	return prompt, nil
 }

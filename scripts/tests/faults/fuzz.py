@@ -81,6 +81,30 @@ ROUTES: list[tuple[str, str, dict]] = [
     ),
     (
         "chat",
+        "/v1/messages",
+        {
+            "model": CHAT,
+            "max_tokens": 5,
+            "system": "brief",
+            "messages": [
+                {"role": "user", "content": [{"type": "text", "text": "hello"}]},
+                {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "n", "input": {"a": 1}}]},
+                {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "b"}]},
+            ],
+            "tools": [{"name": "n", "input_schema": {"type": "object"}}],
+            "stop_sequences": ["x"],
+            "stream": False,
+        },
+    ),
+    (
+        "chat",
+        "/v1/messages/count_tokens",
+        {"model": CHAT, "messages": [{"role": "user", "content": "hello"}]},
+    ),
+    ("chat", "/tokenize", {"model": CHAT, "prompt": "hello", "add_special_tokens": True}),
+    ("chat", "/detokenize", {"model": CHAT, "tokens": [1, 2]}),
+    (
+        "chat",
         "/inference/chat_completion",
         {"model": CHAT, "messages": [{"role": "user", "content": "hello"}], "stream": False},
     ),

@@ -1,4 +1,4 @@
-package openai
+package tools
 
 import (
 	"encoding/json"
@@ -8,8 +8,8 @@ import (
 // TestConflictingDefinitionsAreRenamed has two tools that define different types under the same name.
 func TestConflictingDefinitionsAreRenamed(t *testing.T) {
 	tool := func(name, kind string) Tool {
-		return Tool{Type: "function", Function: Function{Name: name, Parameters: json.RawMessage(
-			`{"type":"object","properties":{"a":{"$ref":"#/$defs/Item"}},"$defs":{"Item":{"type":"` + kind + `"}}}`)}}
+		return Tool{Name: name, Parameters: json.RawMessage(
+			`{"type":"object","properties":{"a":{"$ref":"#/$defs/Item"}},"$defs":{"Item":{"type":"` + kind + `"}}}`)}
 	}
 	var schema struct {
 		Defs  map[string]struct{ Type string } `json:"$defs"`
@@ -21,7 +21,7 @@ func TestConflictingDefinitionsAreRenamed(t *testing.T) {
 			}
 		}
 	}
-	text := anyToolSchema([]Tool{tool("one", "string"), tool("two", "integer")})
+	text := anySchema([]Tool{tool("one", "string"), tool("two", "integer")})
 	if err := json.Unmarshal(text, &schema); err != nil {
 		t.Fatal(err)
 	}
