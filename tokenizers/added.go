@@ -14,7 +14,7 @@ type addedToken struct {
 	LStrip     bool   `json:"lstrip"`      // includes the white space on its left
 	RStrip     bool   `json:"rstrip"`
 	Normalized bool   `json:"normalized"` // searched for in the normalized text, in normalized form
-	Special    bool   `json:"special"`    // for decoding only
+	Special    bool   `json:"special"`    // may be left out when decoding
 
 	form string // what is searched for
 }

@@ -6,10 +6,10 @@
 // scripts/golden/tokenizers_golden.py check it. Load refuses a component or an option that this package does not
 // support, and names it in the error: a tokenizer that is nearly right is wrong.
 //
-// Three sections of the file are deliberately ignored: "decoder", which turns ids back into text; "truncation"; and
-// "padding" except its token. The last two record how the author last called the library, not what the model needs (the
-// widely used all-MiniLM-L6-v2 truncates and pads to 128 tokens). [Options] bound the length of an encoding per call;
-// [Batch] pads a batch.
+// Two sections of the file are deliberately ignored: "truncation", and "padding" except its token. They record how the
+// author last called the library, not what the model needs (the widely used all-MiniLM-L6-v2 truncates and pads to 128
+// tokens). [Options] bound the length of an encoding per call; [Batch] pads a batch. A "decoder" that is not supported
+// is an error of [Tokenizer.Decode] only.
 //
 // This package is for natural language. Package molecules has the tokenizers of molecule models, package template the
 // prompt templates of chat models.

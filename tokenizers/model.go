@@ -83,6 +83,8 @@ func (v vocabulary) id(token string) (int32, bool) {
 	return id, ok
 }
 
+func (v vocabulary) all() vocabulary { return v }
+
 func (v vocabulary) size() int { return len(v) }
 
 // byteTokens returns the tokens <0x00> … <0xFF>, or nil if one is missing.

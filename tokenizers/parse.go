@@ -8,10 +8,10 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 )
 
-// file is a tokenizer.json. Decoder and truncation are ignored, and so is padding except its token: see the package
-// comment.
+// file is a tokenizer.json. Truncation is ignored, and so is padding except its token: see the package comment.
 type file struct {
 	Version       string          `json:"version"`
 	Truncation    json.RawMessage `json:"truncation"`
@@ -36,6 +36,7 @@ func parse(data []byte) (*Tokenizer, error) {
 		return nil, fmt.Errorf("tokenizer.json: version %q is not supported", f.Version)
 	}
 	t := &Tokenizer{addedIDs: map[string]int32{}}
+	t.names = sync.OnceValue(t.readNames)
 	t.passes.New = func() any { return &pass{} }
 	var byteLevel bool
 	var err error
@@ -55,6 +56,7 @@ func parse(data []byte) (*Tokenizer, error) {
 		return nil, err
 	}
 	t.pad = t.padding(f.Padding)
+	t.decoder, t.decoderErr = parseDecoder(f.Decoder)
 	return t, nil
 }
 
@@ -78,6 +80,7 @@ func (t *Tokenizer) padding(section json.RawMessage) int32 {
 // if it is there, else the next free id.
 func (t *Tokenizer) addTokens(list []addedToken) error {
 	t.size = t.model.size()
+	t.added = list
 	seen := map[int32]bool{}
 	var raw, normal []*addedToken
 	for i := range list {

@@ -16,6 +16,10 @@ type Tokenizer struct {
 	model             model
 	post              postProcessor
 	addedIDs          map[string]int32
+	added             []addedToken
+	decoder           decodeStep // nil joins the tokens with spaces
+	decoderErr        error      // of a decoder that is not supported
+	names             func() *names
 	size              int
 	pad               int32
 	passes            sync.Pool
@@ -26,6 +30,7 @@ type model interface {
 	// tokenize appends the tokens of a word to ids.
 	tokenize(p *pass, word []byte, ids []int32) []int32
 	id(token string) (int32, bool)
+	all() vocabulary
 	size() int
 }
 
