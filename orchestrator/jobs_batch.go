@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -66,7 +67,7 @@ func (a *application) batchEndpoints(via string) (endpoints []batch.Endpoint) {
 				add(path, false)
 			case "":
 				add("/"+s.name+path, false)
-				if s.byModel {
+				if s.byModel && slices.Contains(openAIPaths(a.gateways[i]), path) {
 					add(path, true)
 				}
 			}

@@ -11,6 +11,8 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"retort/orchestrator/dialect"
+	"retort/orchestrator/dialect/teibase"
+	"retort/orchestrator/embedding/tei"
 	"retort/orchestrator/fault"
 	"retort/orchestrator/gateway"
 	"retort/orchestrator/triton"
@@ -31,7 +33,7 @@ type modelCard struct {
 }
 
 // openAIRoutes adds what OpenAI's clients expect under one base address, with or without /v1: the model list of all
-// APIs, and every POST endpoint of the APIs that are called by model. No two endpoints have the same path. The routes
+// APIs, and the POST endpoints of the APIs that are called by model (openAIPaths). No two endpoints have the same path. The routes
 // must precede the APIs' prefixes, because /chat/completions is also a path below /chat. local wraps the handlers of
 // routes that belong to no API.
 func (a *application) openAIRoutes(app *fiber.App, local func(fiber.Handler) fiber.Handler) {
@@ -47,13 +49,20 @@ func (a *application) openAIRoutes(app *fiber.App, local func(fiber.Handler) fib
 			continue
 		}
 		serve := forOpenAI(a.gateways[i].Handler())
-		for _, path := range a.gateways[i].Posts() {
+		for _, path := range openAIPaths(a.gateways[i]) {
 			for _, spelling := range []string{path, strings.TrimPrefix(path, openAIBase)} {
 				app.Post(spelling, serve)
 				app.Options(spelling, serve) // preflight requests of browsers
 			}
 		}
 	}
+}
+
+// openAIPaths lists the POST endpoints of an API that the main port also serves without the API's name. It leaves out
+// those that several APIs have.
+func openAIPaths(g *gateway.Gateway) []string {
+	ambiguous := []string{teibase.TokenizePath, teibase.DecodePath, tei.RootPath}
+	return slices.DeleteFunc(g.Posts(), func(path string) bool { return slices.Contains(ambiguous, path) })
 }
 
 // unknownURL answers requests below the base address that have no route.

@@ -36,7 +36,9 @@ type About struct {
 	ID, OwnedBy string
 	Created     int64 // Unix time in seconds
 	TwoModes    bool
-	DefaultMode string // of lenient requests without InputType; "" refuses them
+	Pooling     string            // how token vectors become one
+	Prefixes    map[string]string // before texts, by mode
+	DefaultMode string            // of lenient requests without InputType; "" refuses them
 	// LeastDimensions and Width are the bounds of the length of vectors.
 	LeastDimensions, Width int
 }
@@ -46,9 +48,8 @@ const outputVector = "sentence_embedding"
 
 // tritonModel is a Model served by Triton.
 type tritonModel struct {
-	encoder  *encoder.Encoder
-	about    About
-	prefixes map[string]string // by mode
+	encoder *encoder.Encoder
+	about   About
 }
 
 // Opener returns a function that opens the model of an entry of the model repository. Beyond the parameters of every
@@ -66,10 +67,11 @@ func Opener(client *triton.Client, options batching.Options) func(*triton.Model)
 				TwoModes:    entry.OneOf("modes", "one", "two") == "two",
 				Width:       e.Width,
 				DefaultMode: strings.TrimSuffix(entry.OneOf("default_mode", "passage", "query", "none"), "none"),
-			},
-			prefixes: map[string]string{
-				"query":   entry.Text("query_prefix", ""),
-				"passage": entry.Text("passage_prefix", ""),
+				Pooling:     entry.Text("pooling", "mean"),
+				Prefixes: map[string]string{
+					"query":   entry.Text("query_prefix", ""),
+					"passage": entry.Text("passage_prefix", ""),
+				},
 			},
 		}
 		var err error
@@ -109,7 +111,7 @@ func (m *tritonModel) Embed(ctx context.Context, t Texts) ([][]float32, encoder.
 	case "START":
 		options.Direction = tokenizers.Left
 	}
-	prefix := m.prefixes[t.Mode]
+	prefix := m.about.Prefixes[t.Mode]
 	var reading encoder.Reading
 	rows, err := encoder.Tokenize(ctx, len(t.Texts), inputPath, func(i int) (*tokenizers.Encoding, error) {
 		return m.encoder.Encode(prefix+t.Texts[i], options)
@@ -129,7 +131,7 @@ func inputPath(i int) []any { return []any{"input", i} }
 // embedChunks embeds texts of any length. The vector of a text in several chunks is the mean of the chunks' vectors,
 // weighted by their tokens and normalized.
 func (m *tritonModel) embedChunks(ctx context.Context, t Texts) ([][]float32, encoder.Reading, error) {
-	prefix := m.prefixes[t.Mode]
+	prefix := m.about.Prefixes[t.Mode]
 	budget := encoder.NewChunkBudget(t.MaxChunks)
 	var reading encoder.Reading
 	texts, err := encoder.Tokenize(ctx, len(t.Texts), inputPath, func(i int) ([]tokenizers.Chunk, error) {

@@ -46,6 +46,18 @@ func (s *Service) DefaultID(twoModes bool) (string, error) {
 	return first.About().ID, nil
 }
 
+// Find returns the model of a public id or, if id is nil, that of DefaultID.
+func (s *Service) Find(id *string, twoModes bool) (Model, error) {
+	if id != nil {
+		return s.models.Find(*id)
+	}
+	name, err := s.DefaultID(twoModes)
+	if err != nil {
+		return nil, err
+	}
+	return s.models.Find(name)
+}
+
 // List answers GET /v1/models. The ids have no suffix for the mode.
 func (s *Service) List(context.Context) (Models, error) {
 	list := Models{Object: "list", Data: []Listed{}}
