@@ -29,7 +29,7 @@ func (s *Service) Routes(r fiber.Router) {
 	embed := gateway.JSON(s.Embed, most)
 	r.Post(embedPath, embed)
 	r.Post(RootPath, embed)
-	r.Post(similarityPath, gateway.JSON(s.Similarity, bind.AtMost("inputs", s.embedding.MaxInputs())))
+	r.Post(similarityPath, gateway.JSON(s.Similarity))
 	r.Post(allPath, gateway.JSON(s.refuse("`embed_all` is not available: the models have no vectors of tokens"), most))
 	r.Post(sparsePath, gateway.JSON(s.refuse("`embed_sparse` is not available: the models have dense vectors"), most))
 	s.base.Routes(r)
