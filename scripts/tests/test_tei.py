@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import jsonschema_rs
 import numpy as np
 import pytest
 import requests
-import tokenizers
 from huggingface_hub import InferenceClient
 from huggingface_hub.errors import HfHubHTTPError
 from servers import ROOT
 from waiting import PATIENCE
 
+import tokenizers
+
+PYTHON = ROOT / ".venv-rerank" / "bin" / "python"
+CLIENTS = ["langchain-huggingface", "llama-index", "haystack texts", "haystack documents"]
 ONE_MODE = "sentence-transformers/all-MiniLM-L6-v2"
 TEXTS = ["Aspirin is an analgesic.", "Caffeine is a stimulant.", "The Rhine flows north."]
 ODD = [
@@ -71,6 +75,26 @@ def test_the_client_of_hugging_face_extracts_features(embedding_url: str) -> Non
     query = client.feature_extraction("What eases pain?", prompt_name="query")
     passage = client.feature_extraction("What eases pain?", prompt_name="passage")
     assert not np.allclose(query, passage, atol=1e-3)
+
+
+@pytest.fixture(scope="module")
+def found(embedding_url: str) -> dict:
+    """The vectors of each client of tei_client.py."""
+    assert PYTHON.exists(), "make .venv-rerank/stamp"
+    run = subprocess.run(
+        [PYTHON, Path(__file__).with_name("tei_client.py"), embedding_url, *TEXTS],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert run.returncode == 0, run.stderr
+    return json.loads(run.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_clients_of_frameworks_embed(found: dict, embedding_url: str, client: str) -> None:
+    assert isinstance(found[client], list), found[client]
+    np.testing.assert_allclose(found[client], post(embedding_url, "/embed", {"inputs": TEXTS}).json(), atol=1e-3)
 
 
 def test_the_client_of_hugging_face_compares_sentences(embedding_url: str) -> None:
@@ -151,7 +175,7 @@ def test_probes(embedding_url: str, path: str) -> None:
         ("/embed", {"inputs": []}, 400, "Empty", "inputs"),
         ("/embed", {"inputs": ["a", ""]}, 400, "Empty", "inputs[1]"),
         ("/embed", {"inputs": [["a"]]}, 422, "Validation", "inputs[0]"),
-        ("/embed", {"inputs": "a", "normalize": False}, 422, "Validation", "normalize"),
+        ("/embed", {"inputs": "a", "normalize": 2}, 422, "Validation", "normalize"),
         ("/embed", {"inputs": "a", "dimensions": 128}, 422, "Validation", "dimensions"),
         ("/embed", {"inputs": ["a", LONG], "truncate": False}, 413, "Validation", "exceeds maximum allowed token size"),
         ("/embed_sparse", {"inputs": "a"}, 424, "Backend", "embed_sparse"),

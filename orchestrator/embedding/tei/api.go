@@ -22,7 +22,7 @@ type Request struct {
 	// Model is a public id, an extension: text-embeddings-inference serves one model. Default:
 	// embedding.Service.DefaultID.
 	Model *string `json:"model"`
-	// Normalize must not be false: vectors are always normalized.
+	// Normalize is accepted and ignored: vectors always have length 1.
 	Normalize *bool `json:"normalize"`
 	// Dimensions is the length of the vectors. Models without shorter vectors refuse it.
 	Dimensions *int `json:"dimensions"`

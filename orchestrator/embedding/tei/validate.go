@@ -11,10 +11,6 @@ func (r *Request) Validate() error {
 	if r.Model != nil {
 		problems.Add(fault.Text(*r.Model, "model"))
 	}
-	if r.Normalize != nil && !*r.Normalize {
-		problems.Add(fault.Field("value_error", false, []any{"normalize"},
-			"Value error, the models here give vectors of length 1"))
-	}
 	if r.Dimensions != nil {
 		problems.Add(fault.AtLeast(*r.Dimensions, 1, "dimensions"))
 	}
