@@ -33,9 +33,9 @@ type modelCard struct {
 }
 
 // openAIRoutes adds what OpenAI's clients expect under one base address, with or without /v1: the model list of all
-// APIs, and the POST endpoints of the APIs that are called by model (openAIPaths). No two endpoints have the same path. The routes
-// must precede the APIs' prefixes, because /chat/completions is also a path below /chat. local wraps the handlers of
-// routes that belong to no API.
+// APIs, and the POST endpoints of the APIs that are called by model (openAIPaths). No two endpoints have the same path.
+// The routes must precede the APIs' prefixes, because /chat/completions is also a path below /chat. local wraps the
+// handlers of routes that belong to no API.
 func (a *application) openAIRoutes(app *fiber.App, local func(fiber.Handler) fiber.Handler) {
 	if a.config.CORSOrigins != "" {
 		app.Use(openAIBase+"/models", cors.New(cors.Config{AllowOrigins: a.config.CORSOrigins}))

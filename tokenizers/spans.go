@@ -11,7 +11,7 @@ import (
 // Span is a token and its place in the text.
 type Span struct {
 	ID int32
-	// Text is the part of the text, or the token as the vocabulary writes it if Special is true or the place is unknown.
+	// Text is the part of the text or, if Special is true or the place is unknown, the token as the vocabulary writes it.
 	Text    string
 	Special bool // added by the post-processor
 	// Start and Stop are the bytes [Start, Stop) of the text; -1 if Special is true or the place is unknown.
@@ -135,8 +135,8 @@ func (a *alignment) span(text string, id int32, lo, hi int) Span {
 
 var errNotAligned = errors.New("the form of a text is not that of its characters")
 
-// align rewrites a text character by character. The result must be the rewritten text, but for spaces that pre-tokenizers
-// replace or put at the start.
+// align rewrites a text character by character. The result must be the rewritten text, but for spaces that
+// pre-tokenizers replace, drop or put at the start.
 func (t *Tokenizer) align(text string, rewritten []byte) (*alignment, error) {
 	p := &pass{}
 	p.load(text)

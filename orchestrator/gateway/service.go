@@ -37,9 +37,9 @@ func (g *Gateway) serviceRoutes(r fiber.Router) {
 	r.Get("/v1/metrics", metrics)
 }
 
-// withCommonMembers adds to the documented body of a health endpoint the members of the common body of NVIDIA's services
-// of 2026, {"object": "health.response", "message": "ready", "ready": true}. Those that are there keep their values, and
-// a body that is no object, or an empty one, stays as it is.
+// withCommonMembers adds to the documented body of a health endpoint the members of the body that NVIDIA's services of
+// 2026 share, {"object": "health.response", "message": "ready", "ready": true}. Those that are there keep their values,
+// and a body that is no object, or an empty one, stays as it is.
 func withCommonMembers(body any, state string) any {
 	text, err := json.Marshal(body)
 	members := map[string]any{}

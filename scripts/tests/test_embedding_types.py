@@ -104,9 +104,7 @@ def test_the_client_of_openai_sees_what_is_refused(client: OpenAI, body: dict, s
 
 
 def test_a_batch_answers_as_single_requests_do(embedding_url: str) -> None:
-    """It lower-cases nothing, reorders nothing, refuses nothing: the tokenizer of this model lower-cases, its requests do
-    not.
-    """
+    """It lower-cases nothing, reorders nothing and refuses nothing."""
     texts = [*TEXTS, LONG, "a" * 5000, *reversed(TEXTS)]
     for truncate in ("START", "END", "CHUNK"):
         together = answer(embedding_url, input=texts, truncate=truncate)
