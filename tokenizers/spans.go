@@ -11,7 +11,7 @@ import (
 // Span is a token and its place in the text.
 type Span struct {
 	ID int32
-	// Text is the part of the text or, if Special is true or the place is unknown, the token as the vocabulary writes it.
+	// Text is the part of the text, or the token as the vocabulary writes it if it is special or its place unknown.
 	Text    string
 	Special bool // added by the post-processor
 	// Start and Stop are the bytes [Start, Stop) of the text; -1 if Special is true or the place is unknown.

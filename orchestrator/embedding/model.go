@@ -16,8 +16,8 @@ import (
 // for rounding (1e-5).
 type Model interface {
 	About() About
-	// Embed returns the vectors of texts, in order, with About().Width numbers each, and how much of the texts the model
-	// read. The error for a text that is too long is Invalid, with its path.
+	// Embed returns the vectors of texts, in order, with About().Width numbers each, and how much of the texts the
+	// model read. The error for a text that is too long is Invalid, with its path.
 	Embed(ctx context.Context, texts Texts) (vectors [][]float32, reading encoder.Reading, err error)
 	// Encoder returns the encoder of the model, or nil if it has none.
 	Encoder() *encoder.Encoder

@@ -6,16 +6,16 @@ import (
 	"math"
 )
 
-// rangeDeviations is the bound of int8 and uint8 numbers, in standard deviations of the numbers of a vector of length 1.
-// Numbers beyond it become the bound.
+// rangeDeviations is the bound of int8 and uint8 numbers, in standard deviations of the numbers of a vector of length
+// 1. Numbers beyond it become the bound.
 const rangeDeviations = 6
 
 // represent returns a vector in the type and the encoding of a request:
 //
 //   - float: the numbers, in base64 as float32.
 //   - uint8: the numbers from -r to r in 256 steps, where r = 6/√n for n numbers. int8: uint8 less 128. The formula is
-//     that of sentence-transformers' quantize_embeddings (6.2.0) with these ranges for each dimension. Since all vectors
-//     have the same scale, those of int8 can be compared by dot product, too.
+//     that of sentence-transformers' quantize_embeddings (6.2.0) with these ranges for each dimension. Since all
+//     vectors have the same scale, those of int8 can be compared by dot product, too.
 //   - ubinary: one bit for each number, 1 if it is positive, eight in a byte, the first in its highest bit, as numpy's
 //     packbits and quantize_embeddings. The last byte is filled with zeros.
 //   - binary: the bytes of ubinary less 128.

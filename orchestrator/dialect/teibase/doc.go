@@ -6,8 +6,8 @@
 //	POST /tokenize         {"inputs": "text" or ["text", …]} → the tokens of each text, with their places
 //	POST /decode           {"ids": [1, 2] or [[1, 2], …]} → one text for each list
 //
-// Since text-embeddings-inference serves one model and an API here several, bodies may name a model, and so may the query
-// of /info.
+// Since text-embeddings-inference serves one model and an API here several, bodies may name a model, and so may the
+// query of /info.
 //
 // Terms:
 //   - prompt: a text that is put before an input. Its names are the modes of a model with two.
