@@ -5,7 +5,8 @@
 For each query the ten nearest passages by exact search of float vectors are the truth. Recall is the share of them
 among the ten nearest, or first, by another type or index. int8 and uint8 are searched as faiss stores them, without
 decoding; binary by Hamming distance, alone and with its best 40 sorted by the float vector of the query (the signs of
-the passage as ±1). --write replaces the section of model_repository/RETRIEVAL.md.
+the passage as ±1). A text is embedded once, as float; the other types are computed as the service computes them, which
+is checked with some texts. --write replaces the section of model_repository/RETRIEVAL.md.
 """
 
 from __future__ import annotations
@@ -19,17 +20,20 @@ from pathlib import Path
 
 import faiss
 import numpy as np
-import requests
 
 from scripts import sections
+from scripts.eval.service import Service
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "model_repository" / "RETRIEVAL.md"
 SECTION = "eval-embedding-types"
 SETS = ("medquad", "nq_gold", "squadshifts_new_wiki", "pubmedqa")
 BATCH = 64
+TIMEOUT = 600.0
 BEST = 10
 SORTED = 40
+CHECKED = 64
+"""Passages whose vectors are requested in each type."""
 DTYPES = {"float": np.float32, "int8": np.int8, "uint8": np.uint8, "ubinary": np.uint8}
 
 
@@ -44,7 +48,7 @@ class Embedder:
     """A model of a service."""
 
     def __init__(self, url: str, model: str):
-        self.url, self.model = url, model
+        self.service, self.model = Service(url, TIMEOUT), model
 
     def vectors(self, texts: Sequence[str], mode: str, kind: str) -> np.ndarray:
         """Returns the vectors of texts in an embedding_type."""
@@ -57,10 +61,28 @@ class Embedder:
                 "truncate": "END",
                 "embedding_type": kind,
             }
-            answer = requests.post(f"{self.url}/v1/embeddings", json=body, timeout=600)
-            answer.raise_for_status()
-            found += [datum["embedding"] for datum in answer.json()["data"]]
+            found += [datum["embedding"] for datum in self.service.post("/v1/embeddings", body)["data"]]
         return np.array(found, DTYPES[kind])
+
+
+def quantized(floats: np.ndarray, kind: str) -> np.ndarray:
+    """Returns float vectors in another type: orchestrator/embedding/quantize.go."""
+    if kind == "float":
+        return floats
+    if kind == "ubinary":
+        return np.packbits(floats > 0, axis=1)
+    bound = 6 / np.sqrt(floats.shape[1])
+    steps = np.floor(255 * (np.clip(floats, -bound, bound) + bound) / (2 * bound))
+    return (steps if kind == "uint8" else steps - 128).astype(DTYPES[kind])
+
+
+def check(embedder: Embedder, passages: list[str], stored: dict[str, np.ndarray]) -> None:
+    """Raises ValueError unless the service gives nearly the same numbers in each type."""
+    for kind, vectors in stored.items():
+        served = embedder.vectors(passages[:CHECKED], "passage", kind)
+        same = np.mean(np.abs(served.astype(float) - vectors[:CHECKED].astype(float)) <= (kind != "ubinary"))
+        if same < 0.98:
+            raise ValueError(f"{kind}: only {same:.1%} of the numbers are those of the service")
 
 
 def search(index: faiss.Index, passages: np.ndarray, queries: np.ndarray) -> np.ndarray:
@@ -92,8 +114,11 @@ def recall(truth: np.ndarray, found: np.ndarray) -> tuple[float, float]:
 
 def table(embedder: Embedder, passages: list[str], queries: list[str]) -> list[str]:
     """Returns the rows of the table."""
-    stored = {kind: embedder.vectors(passages, "passage", kind) for kind in DTYPES}
-    asked = {kind: embedder.vectors(queries, "query", kind) for kind in DTYPES}
+    passage_vectors = embedder.vectors(passages, "passage", "float")
+    query_vectors = embedder.vectors(queries, "query", "float")
+    stored = {kind: quantized(passage_vectors, kind) for kind in DTYPES}
+    asked = {kind: quantized(query_vectors, kind) for kind in DTYPES}
+    check(embedder, passages, stored)
     width = stored["float"].shape[1]
     direct, signed = faiss.ScalarQuantizer.QT_8bit_direct, faiss.ScalarQuantizer.QT_8bit_direct_signed
     truth = search(faiss.IndexFlatIP(width), stored["float"], asked["float"])

@@ -69,18 +69,18 @@ def test_the_client_of_openai_gets_each_type(client: OpenAI, embedding_url: str,
 
 
 def test_types_of_shorter_vectors(embedding_url: str) -> None:
-    model = f"{TWO_MODES}-passage"
-    listed = answer(embedding_url, model=model, input="a", embedding_type="ubinary")
-    assert len(listed["data"][0]["embedding"]) == 48
-    short = requests.post(
-        f"{embedding_url}/v1/embeddings",
-        json={"model": model, "input": "a", "dimensions": 128, "embedding_type": "int8"},
-        timeout=PATIENCE,
-    )
-    if short.status_code == 200:  # a model with shorter vectors
-        assert len(short.json()["data"][0]["embedding"]) == 128
-    else:
-        assert short.json()["detail"]["loc"][-1] == "dimensions"
+    for kind, length in {"float": 128, "int8": 128, "uint8": 128, "binary": 16, "ubinary": 16}.items():
+        model = f"{TWO_MODES}-passage"
+        short = answer(embedding_url, model=model, input="a", dimensions=128, embedding_type=kind)
+        assert len(short["data"][0]["embedding"]) == length
+
+
+def test_the_requests_of_the_documentation_are_the_same(embedding_url: str) -> None:
+    """With input_type and with the mode in the name of the model, both with modality."""
+    body = {"input": ["What is the population of Pittsburgh?"], "modality": "text"}
+    named = vectors(embedding_url, model=TWO_MODES, input_type="query", **body)
+    suffixed = vectors(embedding_url, model=f"{TWO_MODES}-query", **body)
+    np.testing.assert_allclose(named, suffixed, atol=1e-4)
 
 
 @pytest.mark.parametrize(
