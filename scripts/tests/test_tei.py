@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import jsonschema_rs
 import numpy as np
@@ -52,7 +53,7 @@ def conforms():
     return check
 
 
-def nullable(node: object) -> object:
+def nullable(node: Any) -> Any:
     """OpenAPI 3.0's nullable as JSON Schema has it."""
     if isinstance(node, list):
         return [nullable(part) for part in node]
