@@ -23,7 +23,7 @@ type Span struct {
 // the whole character. The places are unknown if a normalizer looks at several characters at once, as Unicode
 // composition does, and that changes this text.
 func (t *Tokenizer) Spans(text string, special bool) ([]Span, error) {
-	text = strings.ToValidUTF8(text, string(utf8.RuneError))
+	text = string([]rune(text)) // each byte that is not UTF-8 becomes U+FFFD
 	p := t.passes.Get().(*pass)
 	defer t.release(p)
 	ids, err := t.tokenize(p, text, p.first[:0])

@@ -47,3 +47,28 @@ func TestGoldenSpans(t *testing.T) {
 		})
 	}
 }
+
+// FuzzSpans checks that the tokens of any text are those of Encode, with places in the text or none.
+func FuzzSpans(f *testing.F) {
+	var all []*Tokenizer
+	for _, folder := range goldenFolders(f) {
+		all = append(all, loadGolden(f, folder))
+	}
+	for _, text := range []string{"", " two  words ", "Ünïcode e\u0301 東京", "[SEP] </s> <0x41>", "\u00a0a\u3000\x00\xff"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, tok := range all {
+			spans, err1 := tok.Spans(text, true)
+			row, err2 := tok.Encode(text, Options{})
+			if err1 != nil || err2 != nil || len(spans) != len(row.IDs) {
+				t.Fatalf("%d spans, %v; %d tokens, %v", len(spans), err1, len(row.IDs), err2)
+			}
+			for i, s := range spans {
+				if s.ID != row.IDs[i] || s.Start > s.Stop || s.Stop-s.Start > 0 && s.Stop-s.Start != len(s.Text) {
+					t.Errorf("token %d: %+v, want id %d", i, s, row.IDs[i])
+				}
+			}
+		}
+	})
+}
