@@ -4,9 +4,9 @@
 
 For each query the ten nearest passages by exact search of float vectors are the truth. Recall is the share of them
 among the ten nearest, or first, by another type or index. int8 and uint8 are searched as faiss stores them, without
-decoding; binary by Hamming distance, alone and with its best 40 sorted by the float vector of the query (the signs of
-the passage as ±1). A text is embedded once, as float; the other types are computed as the service computes them, which
-is checked with some texts. --write replaces the section of model_repository/RETRIEVAL.md.
+decoding; binary by Hamming distance, alone and with its best 40 sorted by the float vector of the query and the signs
+or the int8 vector of the passage. A text is embedded once, as float; the other types are computed as the service
+computes them, which is checked with some texts. --write replaces the section of model_repository/RETRIEVAL.md.
 """
 
 from __future__ import annotations
@@ -99,10 +99,9 @@ def binary(passages: np.ndarray, queries: np.ndarray, best: int) -> np.ndarray:
     return index.search(queries, best)[1]
 
 
-def sorted_by_float(candidates: np.ndarray, passages: np.ndarray, queries: np.ndarray) -> np.ndarray:
-    """Returns the best candidates by the dot product of a float query and the signs of a passage."""
-    signs = 2.0 * np.unpackbits(passages, axis=1) - 1
-    best = [row[np.argsort(-(signs[row] @ query))[:BEST]] for row, query in zip(candidates, queries)]
+def sorted_by(passages: np.ndarray, candidates: np.ndarray, queries: np.ndarray) -> np.ndarray:
+    """Returns the best candidates by the dot product of a float query and a passage in another form."""
+    best = [row[np.argsort(-(passages[row] @ query))[:BEST]] for row, query in zip(candidates, queries)]
     return np.array(best)
 
 
@@ -136,8 +135,11 @@ def table(embedder: Embedder, passages: list[str], queries: list[str]) -> list[s
             faiss.IndexScalarQuantizer(width, direct, faiss.METRIC_L2), stored["uint8"], asked["uint8"]
         ),
         ("ubinary", "exact, Hamming distance", width // 8): coarse[:, :BEST],
-        ("ubinary", f"best {SORTED} sorted by the float query", width // 8): sorted_by_float(
-            coarse, stored["ubinary"], asked["float"]
+        ("ubinary", f"best {SORTED} sorted by the float query", width // 8): sorted_by(
+            2.0 * np.unpackbits(stored["ubinary"], axis=1) - 1, coarse, asked["float"]
+        ),
+        ("ubinary", f"best {SORTED} sorted by the float query and `int8`", width // 8 + width): sorted_by(
+            stored["int8"].astype(np.float32), coarse, asked["float"]
         ),
     }
     lines = [
