@@ -122,7 +122,12 @@ func TestKeysOpenEveryAPI(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := start(t, "--keys-file="+file)
-	for _, path := range []string{"/v1/models", "/docs", "/openapi.json"} {
+	for _, path := range []string{"/health", "/ping"} {
+		if status, text := p.get("embedding", path); status == 401 {
+			t.Errorf("%s needs a key: %s", path, text)
+		}
+	}
+	for _, path := range []string{"/v1/models", "/docs", "/openapi.json", "/info"} {
 		if status, text := p.get("embedding", path); status != 401 || !strings.Contains(text, "error") {
 			t.Errorf("%s without a key: %d %s", path, status, text)
 		}

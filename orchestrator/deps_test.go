@@ -36,6 +36,10 @@ var arrows = map[string][]string{
 	"orchestrator/gateway/description": {},
 	"orchestrator/gateway/httpserver":  {"orchestrator/fault", "orchestrator/memory", "orchestrator/telemetry"},
 	"orchestrator/dialect":             {"orchestrator/fault", "orchestrator/gateway"},
+	"orchestrator/dialect/teibase": {
+		"orchestrator/dialect", "orchestrator/encoder", "orchestrator/fault", "orchestrator/gateway",
+		"orchestrator/gateway/bind", "orchestrator/wire",
+	},
 	"orchestrator/triton": {"orchestrator/fault", "orchestrator/telemetry",
 		"orchestrator/triton/inferencepb"},
 	"orchestrator/triton/batching":    {"orchestrator/fault", "orchestrator/telemetry"},
@@ -114,7 +118,7 @@ var chatInterface = []string{
 // textInterface is what another published interface of the embedding or the ranking API may import.
 func textInterface(api string) []string {
 	return []string{
-		api, "orchestrator/dialect", "orchestrator/encoder", "orchestrator/fault", "orchestrator/gateway",
+		api, "orchestrator/dialect", "orchestrator/dialect/teibase", "orchestrator/encoder", "orchestrator/fault", "orchestrator/gateway",
 		"orchestrator/gateway/bind", "orchestrator/wire",
 	}
 }

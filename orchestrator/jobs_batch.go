@@ -10,6 +10,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"retort/orchestrator/dialect"
+	"retort/orchestrator/embedding/tei"
 	"retort/orchestrator/gateway"
 	"retort/orchestrator/jobs/batch"
 )
@@ -56,6 +57,9 @@ func (a *application) batchEndpoints(via string) (endpoints []batch.Endpoint) {
 			lines = batch.QuickLines
 		}
 		for _, path := range a.gateways[i].Posts() {
+			if path == tei.RootPath {
+				continue
+			}
 			endpoint := batch.Endpoint{API: s.name, Path: path, Lines: lines, Bytes: s.limits(a.config).BodyLimit}
 			add := func(url string, openAI bool) {
 				endpoint.URL = url

@@ -13,6 +13,8 @@ import (
 	"retort/orchestrator/chat/anthropic"
 	"retort/orchestrator/chat/openai"
 	"retort/orchestrator/dialect"
+	"retort/orchestrator/dialect/teibase"
+	"retort/orchestrator/embedding/tei"
 	"retort/orchestrator/fault"
 	"retort/orchestrator/gateway"
 	"retort/orchestrator/triton"
@@ -59,11 +61,10 @@ func (a *application) openAIRoutes(app *fiber.App, local func(fiber.Handler) fib
 }
 
 // openAIPaths lists the POST endpoints of an API that the main port also serves without the API's name. It leaves out
-// vLLM's endpoints for tokens, because other APIs have endpoints of the same name in other forms.
+// those whose paths several APIs have, some in other forms.
 func openAIPaths(g *gateway.Gateway) []string {
-	return slices.DeleteFunc(g.Posts(), func(path string) bool {
-		return path == openai.TokenizePath || path == openai.DetokenizePath
-	})
+	ambiguous := []string{openai.TokenizePath, openai.DetokenizePath, teibase.DecodePath, tei.RootPath}
+	return slices.DeleteFunc(g.Posts(), func(path string) bool { return slices.Contains(ambiguous, path) })
 }
 
 // unknownURL answers requests below the base address that have no route.

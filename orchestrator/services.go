@@ -6,6 +6,7 @@ import (
 	"retort/orchestrator/chat/openai"
 	"retort/orchestrator/chat/stack"
 	"retort/orchestrator/chat/vision"
+	"retort/orchestrator/dialect/teibase"
 	"retort/orchestrator/embedding"
 	"retort/orchestrator/embedding/tei"
 	"retort/orchestrator/gateway"
@@ -82,8 +83,18 @@ func openMasked(r *resources) gateway.API {
 func openEmbedding(r *resources) gateway.API {
 	open := embedding.Opener(r.client, r.batching("embedding"))
 	service := embedding.New(r.config.Embedding.Room, catalog(r, "embedding", open))
-	service.Mount(tei.New(service))
+	service.Mount(tei.New(service, r.teiLimits(r.config.Embedding.Limits, r.config.Embedding.Room.MaxInputs)))
 	return service
+}
+
+// teiLimits returns what text-embeddings-inference's /info reports about an API.
+func (r *resources) teiLimits(limits gateway.Config, inputs int) teibase.Limits {
+	return teibase.Limits{
+		Requests:    limits.Concurrency,
+		Inputs:      inputs,
+		BatchTokens: r.config.BatchTokens,
+		Version:     version,
+	}
 }
 
 func openRanking(r *resources) gateway.API {

@@ -22,7 +22,11 @@ func parsePostProcessor(raw json.RawMessage) (postProcessor, error) {
 	case "RobertaProcessing":
 		return parseRobertaProcessing(raw)
 	case "ByteLevel":
-		return plainPostProcessor(), decodeComponent(raw, &byteLevelSplit{})
+		var c byteLevelSplit
+		err := decodeComponent(raw, &c)
+		plain := plainPostProcessor()
+		plain.trim, plain.prefixed = c.Trim, c.Prefix
+		return plain, err
 	case "Sequence":
 		return parseProcessors(raw)
 	}
@@ -136,8 +140,10 @@ func parseRobertaProcessing(raw json.RawMessage) (postProcessor, error) {
 	cls := slot{source: specialSource, id: c.Cls.id}
 	sep := slot{source: specialSource, id: c.Sep.id}
 	return postProcessor{
-		single: []slot{cls, {source: 0}, sep},
-		pair:   []slot{cls, {source: 0}, sep, sep, {source: 1}, sep},
+		single:   []slot{cls, {source: 0}, sep},
+		pair:     []slot{cls, {source: 0}, sep, sep, {source: 1}, sep},
+		trim:     c.Trim,
+		prefixed: c.Prefix,
 	}, err
 }
 
@@ -157,8 +163,12 @@ func parseProcessors(raw json.RawMessage) (postProcessor, error) {
 			return postProcessor{}, fmt.Errorf("Sequence: %s as processor %d of %d is not supported",
 				name, i+1, len(parts))
 		}
+		trim, prefixed := last.trim, last.prefixed
 		if last, err = parsePostProcessor(part); err != nil {
 			return postProcessor{}, err
+		}
+		if trim && !last.trim {
+			last.trim, last.prefixed = trim, prefixed
 		}
 	}
 	return last, nil
@@ -176,6 +186,8 @@ const specialSource = -1
 // postProcessor is the layout of encodings: texts and special tokens in order.
 type postProcessor struct {
 	single, pair []slot
+	trim         bool // places of tokens leave out spaces at their ends
+	prefixed     bool // the space before the first text is none of its own
 }
 
 // plainPostProcessor adds no special tokens.

@@ -88,13 +88,16 @@ func openAICode(f *fault.Error) string {
 }
 
 // TEIStatus returns the status and error_type of a failure at text-embeddings-inference
-// (https://huggingface.github.io/text-embeddings-inference): Validation for a bad request, Overloaded, Unhealthy if no
-// model can serve, Backend for all others.
+// (https://huggingface.github.io/text-embeddings-inference): Empty for an empty list or text, Validation for any other bad
+// request, Overloaded, Unhealthy if no model can serve, Backend for all others.
 func TEIStatus(f *fault.Error) (status int, errorType string) {
 	switch f.Kind {
 	case fault.Invalid:
 		if f.Rule == "" { // a well-formed text that is too long for the model
 			return http.StatusRequestEntityTooLarge, "Validation"
+		}
+		if f.Rule == "too_short" || f.Rule == "string_too_short" {
+			return http.StatusBadRequest, "Empty"
 		}
 		return http.StatusUnprocessableEntity, "Validation"
 	case fault.TooLarge, fault.NotFound, fault.Method, fault.Unauthorized:

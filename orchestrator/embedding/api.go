@@ -1,6 +1,9 @@
 package embedding
 
-import "retort/orchestrator/gateway/bind"
+import (
+	"retort/orchestrator/gateway/bind"
+	"retort/orchestrator/wire"
+)
 
 // Request is the body of POST /v1/embeddings.
 type Request struct {
@@ -13,10 +16,15 @@ type Request struct {
 	InputType *string `json:"input_type" oneof:"query passage"`
 	// Dimensions is the length of the vectors. Models without shorter vectors refuse it.
 	Dimensions *int `json:"dimensions"`
-	// Truncate applies to texts that are too long for the model: NONE refuses them, START and END cut that end.
-	Truncate string `json:"truncate" oneof:"NONE START END"`
-	// EncodingFormat is "float", or "base64" for little-endian float32 bytes.
+	// Truncate applies to texts that are too long for the model: NONE refuses them, START and END cut that end. CHUNK,
+	// an extension, reads them whole, in chunks.
+	Truncate string `json:"truncate" oneof:"NONE START END CHUNK"`
+	// EncodingFormat is "float" for a list of numbers, or "base64" for their little-endian bytes.
 	EncodingFormat string `json:"encoding_format" oneof:"float base64"`
+	// EmbeddingType is the type of the numbers: see quantize.go.
+	EmbeddingType string `json:"embedding_type" oneof:"float int8 uint8 binary ubinary"`
+	// Modality is the kind of all inputs, or of each: "text".
+	Modality wire.Strings `json:"modality"`
 	// User is accepted and ignored.
 	User *string `json:"user"`
 
@@ -30,6 +38,7 @@ func (r *Request) SetLenient() { r.lenient = true }
 func (r *Request) SetDefaults() {
 	r.Truncate = "NONE"
 	r.EncodingFormat = "float"
+	r.EmbeddingType = "float"
 }
 
 // Response is the answer of POST /v1/embeddings.
@@ -40,7 +49,7 @@ type Response struct {
 	Usage  Usage   `json:"usage"`
 }
 
-// Datum is the vector of one input. Embedding is a []float32 or a base64 string.
+// Datum is the vector of one input. Embedding is a []float32, an []int16 or a base64 string.
 type Datum struct {
 	Index     int    `json:"index"`
 	Embedding any    `json:"embedding"`
@@ -51,6 +60,10 @@ type Datum struct {
 type Usage struct {
 	PromptTokens int `json:"prompt_tokens"`
 	TotalTokens  int `json:"total_tokens"`
+	// TruncatedTokens were cut off texts that are too long.
+	TruncatedTokens int `json:"truncated_tokens,omitzero"`
+	// Chunks is the number of chunks of texts that are too long.
+	Chunks int `json:"chunks,omitzero"`
 }
 
 // Models is the answer of GET /v1/models.

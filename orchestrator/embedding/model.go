@@ -16,10 +16,19 @@ import (
 // for rounding (1e-5).
 type Model interface {
 	About() About
-	// Embed returns the vectors of texts, in order, with About().Width numbers each, and the number of tokens that the
-	// model read, special tokens included. mode is "query" or "passage" for a model with two modes, else "". truncate is
-	// Request.Truncate. The error for a text that is too long is Invalid, with its path.
-	Embed(ctx context.Context, texts []string, mode, truncate string) (vectors [][]float32, tokens int, err error)
+	// Embed returns the vectors of texts, in order, with About().Width numbers each, and how much of the texts the
+	// model read. The error for a text that is too long is Invalid, with its path.
+	Embed(ctx context.Context, texts Texts) (vectors [][]float32, reading encoder.Reading, err error)
+	// Encoder returns the encoder of the model, or nil if it has none.
+	Encoder() *encoder.Encoder
+}
+
+// Texts are the inputs of a request.
+type Texts struct {
+	Texts     []string
+	Mode      string // "query" or "passage" for a model with two modes, else ""
+	Truncate  string // Request.Truncate
+	MaxChunks int    // of all texts, with the mode CHUNK
 }
 
 // About describes a model.
@@ -27,7 +36,9 @@ type About struct {
 	ID, OwnedBy string
 	Created     int64 // Unix time in seconds
 	TwoModes    bool
-	DefaultMode string // of lenient requests without InputType; "" refuses them
+	Pooling     string            // how token vectors become one
+	Prefixes    map[string]string // before texts, by mode
+	DefaultMode string            // of lenient requests without InputType; "" refuses them
 	// LeastDimensions and Width are the bounds of the length of vectors.
 	LeastDimensions, Width int
 }
@@ -37,9 +48,8 @@ const outputVector = "sentence_embedding"
 
 // tritonModel is a Model served by Triton.
 type tritonModel struct {
-	*encoder.Encoder
-	about    About
-	prefixes map[string]string // by mode
+	encoder *encoder.Encoder
+	about   About
 }
 
 // Opener returns a function that opens the model of an entry of the model repository. Beyond the parameters of every
@@ -49,7 +59,7 @@ func Opener(client *triton.Client, options batching.Options) func(*triton.Model)
 		entry := model.Read()
 		e := encoder.Open(client, entry, outputVector, options)
 		m := &tritonModel{
-			Encoder: e,
+			encoder: e,
 			about: About{
 				ID:          e.ID,
 				OwnedBy:     e.OwnedBy,
@@ -57,10 +67,11 @@ func Opener(client *triton.Client, options batching.Options) func(*triton.Model)
 				TwoModes:    entry.OneOf("modes", "one", "two") == "two",
 				Width:       e.Width,
 				DefaultMode: strings.TrimSuffix(entry.OneOf("default_mode", "passage", "query", "none"), "none"),
-			},
-			prefixes: map[string]string{
-				"query":   entry.Text("query_prefix", ""),
-				"passage": entry.Text("passage_prefix", ""),
+				Pooling:     entry.Text("pooling", "mean"),
+				Prefixes: map[string]string{
+					"query":   entry.Text("query_prefix", ""),
+					"passage": entry.Text("passage_prefix", ""),
+				},
 			},
 		}
 		var err error
@@ -87,21 +98,77 @@ func leastDimensions(text string, width int) (int, error) {
 
 func (m *tritonModel) About() About { return m.about }
 
-func (m *tritonModel) Embed(ctx context.Context, texts []string, mode, truncate string) ([][]float32, int, error) {
-	options := tokenizers.Options{MaxLength: m.MaxTokens, Strategy: tokenizers.OnlyFirst}
-	switch truncate {
+func (m *tritonModel) Encoder() *encoder.Encoder { return m.encoder }
+
+func (m *tritonModel) Embed(ctx context.Context, t Texts) ([][]float32, encoder.Reading, error) {
+	if t.Truncate == "CHUNK" {
+		return m.embedChunks(ctx, t)
+	}
+	options := tokenizers.Options{MaxLength: m.encoder.MaxTokens, Strategy: tokenizers.OnlyFirst}
+	switch t.Truncate {
 	case "NONE":
 		options.Strategy = tokenizers.Refuse
 	case "START":
 		options.Direction = tokenizers.Left
 	}
-	prefix := m.prefixes[mode]
-	path := func(i int) []any { return []any{"input", i} }
-	rows, err := encoder.Tokenize(ctx, len(texts), path, func(i int) (*tokenizers.Encoding, error) {
-		return m.Encode(prefix+texts[i], options)
+	prefix := m.about.Prefixes[t.Mode]
+	var reading encoder.Reading
+	rows, err := encoder.Tokenize(ctx, len(t.Texts), inputPath, func(i int) (*tokenizers.Encoding, error) {
+		return m.encoder.Encode(prefix+t.Texts[i], options)
 	})
 	if err != nil {
-		return nil, 0, err
+		return nil, reading, err
 	}
-	return m.Run(ctx, rows)
+	for _, row := range rows {
+		reading.Add(row)
+	}
+	vectors, _, err := m.encoder.Run(ctx, rows)
+	return vectors, reading, err
+}
+
+func inputPath(i int) []any { return []any{"input", i} }
+
+// embedChunks embeds texts of any length. The vector of a text in several chunks is the mean of the chunks' vectors,
+// weighted by their tokens and normalized.
+func (m *tritonModel) embedChunks(ctx context.Context, t Texts) ([][]float32, encoder.Reading, error) {
+	prefix := m.about.Prefixes[t.Mode]
+	budget := encoder.NewChunkBudget(t.MaxChunks)
+	var reading encoder.Reading
+	texts, err := encoder.Tokenize(ctx, len(t.Texts), inputPath, func(i int) ([]tokenizers.Chunk, error) {
+		return m.encoder.EncodeChunks(prefix, t.Texts[i], budget)
+	})
+	if err != nil {
+		return nil, reading, err
+	}
+	var rows []*tokenizers.Encoding
+	for _, chunks := range texts {
+		reading.AddChunks(chunks)
+		for _, chunk := range chunks {
+			rows = append(rows, chunk.Encoding)
+		}
+	}
+	out, _, err := m.encoder.Run(ctx, rows)
+	if err != nil {
+		return nil, reading, err
+	}
+	vectors := make([][]float32, len(texts))
+	for i, chunks := range texts {
+		vectors[i] = weightedMean(out[:len(chunks)], chunks)
+		out = out[len(chunks):]
+	}
+	return vectors, reading, nil
+}
+
+// weightedMean returns the normalized mean of the vectors of chunks.
+func weightedMean(vectors [][]float32, chunks []tokenizers.Chunk) []float32 {
+	if len(vectors) == 1 {
+		return vectors[0]
+	}
+	mean := make([]float32, len(vectors[0]))
+	for i, vector := range vectors {
+		for j, x := range vector {
+			mean[j] += float32(chunks[i].Tokens) * x
+		}
+	}
+	return normalized(mean)
 }

@@ -2,11 +2,10 @@ package embedding
 
 import (
 	"context"
-	"encoding/base64"
-	"encoding/binary"
 	"math"
 	"strings"
 
+	"retort/orchestrator/encoder"
 	"retort/orchestrator/fault"
 	"retort/orchestrator/triton/discovery"
 )
@@ -45,6 +44,18 @@ func (s *Service) DefaultID(twoModes bool) (string, error) {
 		return "", err
 	}
 	return first.About().ID, nil
+}
+
+// Find returns the model of a public id or, if id is nil, that of DefaultID.
+func (s *Service) Find(id *string, twoModes bool) (Model, error) {
+	if id != nil {
+		return s.models.Find(*id)
+	}
+	name, err := s.DefaultID(twoModes)
+	if err != nil {
+		return nil, err
+	}
+	return s.models.Find(name)
 }
 
 // List answers GET /v1/models. The ids have no suffix for the mode.
@@ -90,11 +101,16 @@ func (s *Service) Embed(ctx context.Context, r Request) (Response, error) {
 	if err != nil {
 		return Response{}, err
 	}
-	vectors, tokens, err := model.Embed(ctx, texts, mode, r.Truncate)
+	vectors, reading, err := model.Embed(ctx, Texts{
+		Texts:     texts,
+		Mode:      mode,
+		Truncate:  r.Truncate,
+		MaxChunks: s.config.MaxInputs,
+	})
 	if err != nil {
 		return Response{}, err
 	}
-	return answer(r, vectors, size, tokens), nil
+	return answer(r, vectors, size, reading), nil
 }
 
 // model returns the model of a request, and the mode, which InputType or a suffix of the model's name gives.
@@ -164,19 +180,20 @@ func (a About) dimensions(requested *int) (int, error) {
 	return min(*requested, a.Width), nil
 }
 
-func answer(r Request, vectors [][]float32, size, tokens int) Response {
+func answer(r Request, vectors [][]float32, size int, reading encoder.Reading) Response {
 	res := Response{
 		Object: "list",
 		Data:   make([]Datum, len(vectors)),
 		Model:  r.Model,
-		Usage:  Usage{PromptTokens: tokens, TotalTokens: tokens},
+		Usage: Usage{
+			PromptTokens:    reading.Tokens,
+			TotalTokens:     reading.Tokens,
+			TruncatedTokens: reading.Truncated,
+			Chunks:          reading.Chunks,
+		},
 	}
 	for i, v := range vectors {
-		v = shorten(v, size)
-		res.Data[i] = Datum{Index: i, Object: "embedding", Embedding: v}
-		if r.EncodingFormat == "base64" {
-			res.Data[i].Embedding = encodeBase64(v)
-		}
+		res.Data[i] = Datum{Index: i, Object: "embedding", Embedding: represent(shorten(v, size), r)}
 	}
 	return res
 }
@@ -186,23 +203,19 @@ func shorten(v []float32, size int) []float32 {
 	if size >= len(v) {
 		return v
 	}
-	sum := 0.0
-	for _, x := range v[:size] {
-		sum += float64(x) * float64(x)
-	}
-	short := make([]float32, size)
-	norm := max(math.Sqrt(sum), math.SmallestNonzeroFloat32)
-	for i, x := range v[:size] {
-		short[i] = float32(float64(x) / norm)
-	}
-	return short
+	return normalized(v[:size])
 }
 
-// encodeBase64 returns base64 of v as little-endian float32 bytes.
-func encodeBase64(v []float32) string {
-	raw := make([]byte, 0, 4*len(v))
+// normalized returns v with length 1.
+func normalized(v []float32) []float32 {
+	sum := 0.0
 	for _, x := range v {
-		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(x))
+		sum += float64(x) * float64(x)
 	}
-	return base64.StdEncoding.EncodeToString(raw)
+	out := make([]float32, len(v))
+	norm := max(math.Sqrt(sum), math.SmallestNonzeroFloat32)
+	for i, x := range v {
+		out[i] = float32(float64(x) / norm)
+	}
+	return out
 }

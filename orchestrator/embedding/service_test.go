@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -13,10 +14,13 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"retort/orchestrator/encoder"
 	"retort/orchestrator/fault"
+	"retort/orchestrator/gateway/bind"
 	"retort/orchestrator/triton"
 	"retort/orchestrator/triton/discovery"
 	"retort/orchestrator/triton/tritontest"
+	"retort/tokenizers"
 )
 
 // toy is a model with vectors of four numbers: length of the text, 1 for a query, 1 for a passage, and 12.
@@ -24,18 +28,20 @@ type toy struct{ about About }
 
 func (m *toy) About() About { return m.about }
 
-func (m *toy) Embed(_ context.Context, texts []string, mode, truncate string) ([][]float32, int, error) {
-	vectors := make([][]float32, len(texts))
-	for i, text := range texts {
-		if len(text) > 100 && truncate == "NONE" {
-			return nil, 0, fault.New(fault.Invalid, "too long").Under("input", i)
+func (m *toy) Encoder() *encoder.Encoder { return nil }
+
+func (m *toy) Embed(_ context.Context, t Texts) ([][]float32, encoder.Reading, error) {
+	vectors := make([][]float32, len(t.Texts))
+	for i, text := range t.Texts {
+		if len(text) > 100 && t.Truncate == "NONE" {
+			return nil, encoder.Reading{}, fault.New(fault.Invalid, "too long").Under("input", i)
 		}
 		vectors[i] = []float32{float32(len(text)), 0, 0, 12}
-		if at := slices.Index([]string{"query", "passage"}, mode); at >= 0 {
+		if at := slices.Index([]string{"query", "passage"}, t.Mode); at >= 0 {
 			vectors[i][1+at] = 1
 		}
 	}
-	return vectors, 3 * len(texts), nil
+	return vectors, encoder.Reading{Tokens: 3 * len(t.Texts)}, nil
 }
 
 const toyConfig = `
@@ -214,5 +220,93 @@ func TestLeastDimensions(t *testing.T) {
 		if got != want || (err == nil) != (want > 0) {
 			t.Errorf("%q: %d, %v; want %d", text, got, err, want)
 		}
+	}
+}
+
+// Without dimensions and in the order of the request, for one modality and for one each.
+func TestModality(t *testing.T) {
+	for want, modality := range map[string]string{
+		"":            `"text"`,
+		" ":           `["text","text"]`,
+		"  ":          `["text"]`,
+		"   ":         `null`,
+		"modality[0]": `"image"`,
+		"modality[1]": `["text","text_image"]`,
+		"modality":    `["text","text","text"]`,
+	} {
+		var r Request
+		r.SetDefaults()
+		body := `{"model": "m", "input": ["a", "b"], "modality": ` + modality + `}`
+		if err := bind.JSON([]byte(body), &r); err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if err := r.Validate(); err != nil {
+			got = fault.As(err).Field()
+		}
+		if got != strings.TrimSpace(want) {
+			t.Errorf("modality %s: problem in %q, want %q", modality, got, want)
+		}
+	}
+}
+
+// quantized has vectors in the forms of sentence-transformers: scripts/golden/quantized.py.
+type quantized struct {
+	Vector                       []float32
+	Int8, Uint8, Binary, Ubinary []int16
+}
+
+func TestEmbeddingTypesEqualThoseOfSentenceTransformers(t *testing.T) {
+	data, err := os.ReadFile("testdata/quantized.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var golden []quantized
+	if err := json.Unmarshal(data, &golden); err != nil || len(golden) < 4 {
+		t.Fatalf("%d vectors, %v", len(golden), err)
+	}
+	for i, g := range golden {
+		for kind, want := range map[string][]int16{
+			"int8": g.Int8, "uint8": g.Uint8, "binary": g.Binary, "ubinary": g.Ubinary,
+		} {
+			got := represent(g.Vector, Request{EmbeddingType: kind, EncodingFormat: "float"}).([]int16)
+			if !slices.Equal(got, want) {
+				t.Errorf("vector %d in %s: %v, want %v", i, kind, got, want)
+			}
+			text := represent(g.Vector, Request{EmbeddingType: kind, EncodingFormat: "base64"}).(string)
+			raw, err := base64.StdEncoding.DecodeString(text)
+			if err != nil || len(raw) != len(want) {
+				t.Fatalf("vector %d in %s: %d bytes, %v", i, kind, len(raw), err)
+			}
+			for j, b := range raw {
+				if b != byte(want[j]) {
+					t.Fatalf("vector %d in %s: byte %d is %d, want %d", i, kind, j, b, want[j])
+				}
+			}
+		}
+	}
+}
+
+// A request is heavy by what the model reads.
+func TestHeavyChunks(t *testing.T) {
+	long := strings.Repeat("a long text ", 50_000)
+	for truncate, want := range map[string]bool{"END": false, "NONE": false, "CHUNK": true} {
+		r := request("m", func(r *Request) { r.Truncate = truncate }, long)
+		if r.Heavy() != want {
+			t.Errorf("%s: heavy %v, want %v", truncate, r.Heavy(), want)
+		}
+	}
+}
+
+// The mean of the vectors of chunks is weighted by their tokens.
+func TestWeightedMean(t *testing.T) {
+	chunks := []tokenizers.Chunk{{Tokens: 3}, {Tokens: 4}}
+	got := weightedMean([][]float32{{1, 0}, {0, 1}}, chunks)
+	if math.Abs(float64(got[0])-0.6) > 1e-6 || math.Abs(float64(got[1])-0.8) > 1e-6 {
+		t.Errorf("%v, want [0.6 0.8]", got)
+	}
+	alone := []float32{3, 4}
+	if got := weightedMean([][]float32{alone}, chunks[:1]); !slices.Equal(got, alone) {
+		t.Errorf("%v, want the vector of the only chunk as it is", got)
 	}
 }

@@ -12,9 +12,42 @@ func (r *Request) Validate() error {
 	if r.Dimensions != nil {
 		problems.Add(fault.AtLeast(*r.Dimensions, 1, "dimensions"))
 	}
+	problems.Add(r.checkModality())
 	problems.AddEach(len(r.Input.Texts), func(i int) *fault.Error { return fault.Text(r.Input.Texts[i], "input", i) })
 	return problems.Err()
 }
 
+// checkModality checks that all inputs are texts. A list has one modality for all inputs, or one for each.
+func (r *Request) checkModality() *fault.Error {
+	if r.Modality == nil {
+		return nil
+	}
+	if n := len(r.Modality); n != 1 && n != r.Input.Len() {
+		return fault.Field("value_error", nil, []any{"modality"},
+			"Value error, %d modalities were given for %d inputs: one for all or one for each is expected", n, r.Input.Len())
+	}
+	for i, modality := range r.Modality {
+		if modality != "text" {
+			return fault.Field("value_error", modality, []any{"modality", i},
+				"Value error, modality '%s' is not supported: the models here read text", fault.Clip(modality))
+		}
+	}
+	return nil
+}
+
+// longInput is about the size in bytes of a text that fits a row.
+const longInput = 2 << 10
+
 // Heavy reports whether a request may occupy a model for long: gateway.Heavy.
-func (r *Request) Heavy() bool { return r.Input.Len() > encoder.LightRows }
+func (r *Request) Heavy() bool {
+	rows := r.Input.Len()
+	if r.Truncate == "CHUNK" {
+		for _, text := range r.Input.Texts {
+			rows += len(text) / longInput
+		}
+		for _, tokens := range r.Input.Tokens {
+			rows += len(tokens) / (longInput / 4)
+		}
+	}
+	return rows > encoder.LightRows
+}

@@ -3,6 +3,7 @@
 //
 // Terms:
 //   - row: the tokens of one text or of one pair, special tokens included.
+//   - chunk: a part of a text that is too long for one row. Chunks overlap.
 package encoder
 
 import (

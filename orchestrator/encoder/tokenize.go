@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"runtime"
 	"strings"
 	"unicode/utf8"
@@ -19,10 +20,10 @@ const rowsAtOnce = 64
 
 // Tokenize calls row for 0..n-1, on all cores if there are many, and returns the rows in order. path returns the path
 // of row i in the request body.
-func Tokenize(
-	ctx context.Context, n int, path func(i int) []any, row func(i int) (*tokenizers.Encoding, error),
-) ([]*tokenizers.Encoding, error) {
-	rows := make([]*tokenizers.Encoding, n)
+func Tokenize[Row any](
+	ctx context.Context, n int, path func(i int) []any, row func(i int) (Row, error),
+) ([]Row, error) {
+	rows := make([]Row, n)
 	tokenize := func(ctx context.Context, from, to int) error {
 		for i := from; i < to; i++ {
 			encoding, err := row(i)
@@ -54,6 +55,9 @@ func refusal(err error, path []any) error {
 			Message: fmt.Sprintf("Input length %d exceeds maximum allowed token size %d", long.Length, long.Max),
 		}
 	}
+	if f, ok := errors.AsType[*fault.Error](err); ok {
+		return f.Under(path...)
+	}
 	return fault.Wrap(fault.Invalid, err, "Input could not be tokenized").Under(path...)
 }
 
@@ -64,6 +68,7 @@ const longText = 1 << 20
 
 // Encode is Tokenizer.Encode with little memory for long texts. o.MaxLength must be set.
 func (e *Encoder) Encode(text string, o tokenizers.Options) (*tokenizers.Encoding, error) {
+	cut := ""
 	switch {
 	case len(text) <= longText:
 	case o.Strategy == tokenizers.Refuse:
@@ -71,45 +76,61 @@ func (e *Encoder) Encode(text string, o tokenizers.Options) (*tokenizers.Encodin
 			return nil, err
 		}
 	default:
-		text = shorten(text, o.Direction)
+		text, cut = shorten(text, o.Direction)
 	}
-	return e.Tokenizer.Encode(text, o)
+	row, err := e.Tokenizer.Encode(text, o)
+	return e.withCut(row, cut, err)
 }
 
 // EncodePair is Tokenizer.EncodePair with little memory for long texts. o.MaxLength must be set. The first text is
 // never truncated.
 func (e *Encoder) EncodePair(first, second string, o tokenizers.Options) (*tokenizers.Encoding, error) {
+	cut := ""
 	switch {
 	case len(first) > longText, len(second) > longText && o.Strategy == tokenizers.Refuse:
 		if err := e.checkLength(o.MaxLength, first, second); err != nil {
 			return nil, err
 		}
 	case len(second) > longText:
-		second = shorten(second, o.Direction)
+		second, cut = shorten(second, o.Direction)
 	}
-	return e.Tokenizer.EncodePair(first, second, o)
+	row, err := e.Tokenizer.EncodePair(first, second, o)
+	return e.withCut(row, cut, err)
 }
 
-// shorten cuts a text to at most longText bytes, at a space if there is one.
-func shorten(text string, direction tokenizers.Direction) string {
+// withCut counts the tokens of a text that was cut off in the length of a row.
+func (e *Encoder) withCut(row *tokenizers.Encoding, cut string, err error) (*tokenizers.Encoding, error) {
+	if err != nil || cut == "" {
+		return row, err
+	}
+	n, err := e.count(cut)
+	if err != nil {
+		return nil, err
+	}
+	row.Length += n
+	return row, nil
+}
+
+// shorten cuts a text to at most longText bytes, at a space if there is one. It returns what is left and what was cut.
+func shorten(text string, direction tokenizers.Direction) (kept, cut string) {
 	if direction == tokenizers.Left {
-		end := text[len(text)-longText:]
-		for len(end) > 0 && !utf8.RuneStart(end[0]) {
-			end = end[1:]
+		from := len(text) - longText
+		for from < len(text) && !utf8.RuneStart(text[from]) {
+			from++
 		}
-		if _, words, ok := strings.Cut(end, " "); ok {
-			return words
+		if space := strings.IndexByte(text[from:], ' '); space >= 0 {
+			from += space + 1
 		}
-		return end
+		return text[from:], text[:from]
 	}
-	start := text[:longText]
-	for len(start) > 0 && !utf8.RuneStart(text[len(start)]) {
-		start = start[:len(start)-1]
+	to := longText
+	for to > 0 && !utf8.RuneStart(text[to]) {
+		to--
 	}
-	if space := strings.LastIndexByte(start, ' '); space > 0 {
-		return start[:space]
+	if space := strings.LastIndexByte(text[:to], ' '); space > 0 {
+		to = space
 	}
-	return start
+	return text[:to], text[to:]
 }
 
 // checkLength returns a LengthError if a row of one or two texts has more than limit tokens. It tokenizes the texts
@@ -128,7 +149,7 @@ func (e *Encoder) checkLength(limit int, texts ...string) error {
 		length = len(emptyPair.IDs)
 	}
 	for _, text := range texts {
-		tokens, err := e.count(text, len(empty.IDs))
+		tokens, err := e.count(text)
 		if err != nil {
 			return err
 		}
@@ -142,25 +163,36 @@ func (e *Encoder) checkLength(limit int, texts ...string) error {
 
 // count returns the number of tokens of a text, without the special tokens of a row. A word longer than a piece may
 // count as more.
-func (e *Encoder) count(text string, special int) (int, error) {
-	const piece = 64 << 10
+func (e *Encoder) count(text string) (int, error) {
 	total := 0
-	for len(text) > 0 {
-		end := min(piece, len(text))
-		if end < len(text) {
-			if space := strings.LastIndexByte(text[:end], ' '); space > 0 {
-				end = space
-			}
-			for end < len(text) && !utf8.RuneStart(text[end]) {
-				end++
-			}
-		}
-		row, err := e.Tokenizer.Encode(text[:end], tokenizers.Options{})
+	for piece := range pieces(text) {
+		ids, err := e.Tokenizer.Tokens(piece)
 		if err != nil {
 			return 0, err
 		}
-		total += len(row.IDs) - special
-		text = text[end:]
+		total += len(ids)
 	}
 	return total, nil
+}
+
+// pieces cuts a text into pieces of at most 64 KiB, at spaces where there are some.
+func pieces(text string) iter.Seq[string] {
+	const size = 64 << 10
+	return func(yield func(string) bool) {
+		for len(text) > 0 {
+			end := min(size, len(text))
+			if end < len(text) {
+				if space := strings.LastIndexByte(text[:end], ' '); space > 0 {
+					end = space
+				}
+				for end < len(text) && !utf8.RuneStart(text[end]) {
+					end++
+				}
+			}
+			if !yield(text[:end]) {
+				return
+			}
+			text = text[end:]
+		}
+	}
 }

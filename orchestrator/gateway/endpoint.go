@@ -42,6 +42,11 @@ type (
 	Heavy interface{ Heavy() bool }
 )
 
+// WithHeaders is an answer with headers, for what its body cannot say.
+type WithHeaders interface {
+	Headers() map[string]string
+}
+
 // JSON is an endpoint that answers a JSON object with a JSON value: it reads the body, decodes it within the bounds,
 // validates, takes a permit, calls the use case and encodes its answer. JSON panics if Req has fields that package bind
 // cannot decode.
@@ -69,6 +74,17 @@ func Get[Res any](use func(context.Context) (Res, error)) fiber.Handler {
 			return err
 		}
 		return send(c, res)
+	}
+}
+
+// ProbePaths are the health endpoints of text-embeddings-inference. Like all health endpoints they need no key.
+var ProbePaths = []string{"/health", "/ping"}
+
+// Probe is an endpoint without an answer's body: status 200, or the failure of ready.
+func Probe(ready func() error) fiber.Handler {
+	return func(c *fiber.Ctx) error {
+		exchangeOf(c).setRoute(c)
+		return ready()
 	}
 }
 
@@ -183,6 +199,11 @@ func (x *exchange) readBody(c *fiber.Ctx) ([]byte, error) {
 // send encodes body as the answer, with a header if it is unfinished.
 func send(c *fiber.Ctx, body any) error {
 	c.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
+	if r, ok := body.(WithHeaders); ok {
+		for name, value := range r.Headers() {
+			c.Set(name, value)
+		}
+	}
 	if reason := exchangeOf(c).noteUnfinished(body); reason != "" {
 		c.Set(unfinished.Header, string(reason))
 	}

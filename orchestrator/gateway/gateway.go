@@ -138,7 +138,7 @@ func New(life context.Context, api API, draining func() bool, opts Options) (*Ga
 }
 
 // exposedHeaders are the headers of answers that a browser shows to pages of another origin.
-const exposedHeaders = RequestIDHeader + ",Retry-After," + unfinished.Header
+const exposedHeaders = RequestIDHeader + ",Retry-After," + unfinished.Header + ",X-Compute-Tokens,X-Truncated-Tokens"
 
 // NewApp returns a Fiber app whose handler an httpserver.Server can serve.
 func NewApp() *fiber.App {

@@ -217,8 +217,8 @@ func TestEveryAPIAnswers(t *testing.T) {
 	url, _ := open(t, k, nil)
 	post(t, url+"/cook", `{}`)
 	for path, want := range map[string]string{
-		"/v1/health/ready":            `{"ready":true}`,
-		"/v1/health/live":             `{"live":true}`,
+		"/v1/health/ready":            `{"message":"ready","object":"health.response","ready":true}`,
+		"/v1/health/live":             `{"live":true,"message":"live","object":"health.response"}`,
 		"/v1/metadata":                `"shortName":"pot-v1"`,
 		"/v1/version":                 `"release":"test"`,
 		"/openapi.json":               `"title":"Kitchen"`,

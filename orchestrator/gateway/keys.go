@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
@@ -59,7 +60,9 @@ func (k *Keys) has(key string) bool {
 
 // authorize refuses requests of clients without a key. Probes and scrapers need none.
 func (g *Gateway) authorize(c *fiber.Ctx) error {
-	if path := c.Path(); strings.HasPrefix(path, "/v1/health/") || path == "/metrics" || path == "/v1/metrics" {
+	path := c.Path()
+	isProbe := strings.HasPrefix(path, "/v1/health/") || slices.Contains(ProbePaths, path)
+	if isProbe || path == "/metrics" || path == "/v1/metrics" {
 		return c.Next()
 	}
 	if exchangeOf(c).call != nil {

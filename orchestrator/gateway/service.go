@@ -5,6 +5,7 @@ import (
 	"crypto/sha1"
 	_ "embed"
 	"encoding/hex"
+	"encoding/json"
 	"net/url"
 	"path"
 	"slices"
@@ -22,6 +23,8 @@ import (
 // and metrics.
 func (g *Gateway) serviceRoutes(r fiber.Router) {
 	ready, live := g.api.Health()
+	ready = withCommonMembers(ready, "ready")
+	live = withCommonMembers(live, "live")
 	r.Get("/v1/health/ready", Get(func(context.Context) (any, error) { return ready, g.Ready() }))
 	r.Get("/v1/health/live", Get(func(context.Context) (any, error) { return live, nil }))
 	r.Get("/v1/metadata", Get(g.metadata))
@@ -32,6 +35,23 @@ func (g *Gateway) serviceRoutes(r fiber.Router) {
 	metrics := adaptor.HTTPHandler(promhttp.HandlerFor(g.opts.Metrics.Registry, promhttp.HandlerOpts{}))
 	r.Get("/metrics", metrics)
 	r.Get("/v1/metrics", metrics)
+}
+
+// withCommonMembers adds to the documented body of a health endpoint the members of the body that NVIDIA's services of
+// 2026 share, {"object": "health.response", "message": "ready", "ready": true}. Those that are there keep their values,
+// and a body that is no object, or an empty one, stays as it is.
+func withCommonMembers(body any, state string) any {
+	text, err := json.Marshal(body)
+	members := map[string]any{}
+	if err != nil || json.Unmarshal(text, &members) != nil || len(members) == 0 {
+		return body
+	}
+	for name, value := range map[string]any{"object": "health.response", "message": state, state: true} {
+		if _, ok := members[name]; !ok {
+			members[name] = value
+		}
+	}
+	return members
 }
 
 // Ready returns nil if the API can serve and the process is not about to stop.

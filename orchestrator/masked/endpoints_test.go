@@ -15,7 +15,7 @@ func TestEndpoints(t *testing.T) {
 		}
 	}
 	status, text := h.get("/v1/health/ready")
-	check("ready", status, 200, text, `{"status":"ready"}`)
+	check("ready", status, 200, text, `{"message":"ready","object":"health.response","ready":true,"status":"ready"}`)
 	status, text = bare.get("/v1/health/ready")
 	check("ready, bare", status, 200, text, `true`)
 	status, text = h.get("/v1/models")

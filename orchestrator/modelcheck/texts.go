@@ -35,7 +35,7 @@ func (c *check) embedding(ctx context.Context, m embedding.Model) {
 			call = mode + " vectors"
 		}
 		ask := func(ctx context.Context, samples []int) ([][]float32, error) {
-			rows, _, err := m.Embed(ctx, pick(passages, samples), mode, "END")
+			rows, _, err := m.Embed(ctx, embedding.Texts{Texts: pick(passages, samples), Mode: mode, Truncate: "END"})
 			return rows, err
 		}
 		vectors := c.checkNumbers(ctx, call, len(passages), ask)

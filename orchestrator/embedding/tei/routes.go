@@ -1,28 +1,44 @@
 package tei
 
 import (
+	"slices"
+
 	"github.com/gofiber/fiber/v2"
 
-	"retort/orchestrator/dialect"
-	"retort/orchestrator/fault"
+	"retort/orchestrator/dialect/teibase"
 	"retort/orchestrator/gateway"
 	"retort/orchestrator/gateway/bind"
 )
 
-const embedPath = "/embed"
+// RootPath is where clients embed that know a server by its address alone. The main port has its page there.
+const RootPath = "/"
 
-// Routes adds the endpoint.
+const (
+	embedPath      = "/embed"
+	similarityPath = "/similarity"
+	allPath        = "/embed_all"
+	sparsePath     = "/embed_sparse"
+)
+
+// paths are the paths of this package.
+var paths = []string{RootPath, embedPath, similarityPath, allPath, sparsePath}
+
+// Routes adds the endpoints.
 func (s *Service) Routes(r fiber.Router) {
-	r.Post(embedPath, gateway.JSON(s.Embed, bind.AtMost("inputs", s.embedding.MaxInputs())))
+	most := bind.AtMost("inputs", s.embedding.MaxInputs())
+	embed := gateway.JSON(s.Embed, most)
+	r.Post(embedPath, embed)
+	r.Post(RootPath, embed)
+	r.Post(similarityPath, gateway.JSON(s.Similarity))
+	r.Post(allPath, gateway.JSON(s.refuse("`embed_all` is not available: the models have no vectors of tokens"), most))
+	r.Post(sparsePath, gateway.JSON(s.refuse("`embed_sparse` is not available: the models have dense vectors"), most))
+	s.base.Routes(r)
 }
 
-// Renderer returns the renderer of failures at the endpoint, or nil for any other path.
+// Renderer returns the renderer of failures at a path, or nil if it is not a path of this package or of teibase.
 func (s *Service) Renderer(path string) gateway.RenderFunc {
-	if path != embedPath {
-		return nil
+	if slices.Contains(paths, path) {
+		return teibase.Render
 	}
-	return func(f *fault.Error) (int, any) {
-		status, kind := dialect.TEIStatus(f)
-		return status, Error{Error: f.Summary(), ErrorType: kind}
-	}
+	return s.base.Renderer(path)
 }

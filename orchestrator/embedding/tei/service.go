@@ -2,74 +2,197 @@ package tei
 
 import (
 	"context"
+	"encoding/json"
+	"net/http"
 
+	"retort/orchestrator/dialect/teibase"
 	"retort/orchestrator/embedding"
 	"retort/orchestrator/fault"
+	"retort/orchestrator/gateway"
 )
 
-// Service answers the endpoint with the models of the embedding API.
-type Service struct{ embedding *embedding.Service }
+// Service answers the endpoints with the models of the embedding API.
+type Service struct {
+	embedding *embedding.Service
+	base      *teibase.Service
+}
 
-// New returns the endpoint over an embedding service.
-func New(service *embedding.Service) *Service { return &Service{embedding: service} }
+// New returns the endpoints over an embedding service.
+func New(service *embedding.Service, limits teibase.Limits) *Service {
+	s := &Service{embedding: service}
+	s.base = teibase.New(s, limits)
+	return s
+}
+
+// Ready returns nil if at least one model is served.
+func (s *Service) Ready() error { return s.embedding.Ready() }
+
+// TEIModel returns the model of a public id, or the default.
+func (s *Service) TEIModel(id *string, hasPrompt bool) (teibase.Model, error) {
+	model, err := s.embedding.Find(id, hasPrompt)
+	if err != nil {
+		return teibase.Model{}, err
+	}
+	about := model.About()
+	described := teibase.Model{
+		ID:      about.ID,
+		Encoder: model.Encoder(),
+		Type:    map[string]any{"embedding": map[string]string{"pooling": about.Pooling}},
+		// As by /embed, the mode is ignored by a model with one.
+		Prompts: map[string]string{"": "", "query": "", "passage": ""},
+	}
+	if about.TwoModes {
+		described.Prompts = map[string]string{
+			"":        about.Prefixes[about.DefaultMode],
+			"query":   about.Prefixes["query"],
+			"passage": about.Prefixes["passage"],
+		}
+	}
+	return described, nil
+}
 
 // Embed returns one vector per input, in order.
-func (s *Service) Embed(ctx context.Context, r Request) ([]any, error) {
-	request := embedding.Request{
-		Input:          embedding.Input{Texts: r.Inputs},
-		InputType:      r.PromptName,
-		Dimensions:     r.Dimensions,
-		Truncate:       r.truncate(),
-		EncodingFormat: "float",
-	}
-	request.SetLenient() // text-embeddings-inference has no modes
-	var err error
-	if request.Model, err = s.model(r); err != nil {
-		return nil, err
-	}
-	answer, err := s.embedding.Embed(ctx, request)
+func (s *Service) Embed(ctx context.Context, r Request) (Vectors, error) {
+	texts, err := s.texts(r)
 	if err != nil {
-		return nil, renameMember(err)
+		return Vectors{}, err
+	}
+	answer, err := s.embed(ctx, r.Model, texts, r.Parameters, r.Dimensions)
+	if err != nil {
+		return Vectors{}, rename(err, func(i any) []any { return []any{"inputs", i} })
 	}
 	vectors := make([]any, len(answer.Data))
 	for i, datum := range answer.Data {
 		vectors[i] = datum.Embedding
 	}
-	return vectors, nil
+	return Vectors{vectors, answer.Usage}, nil
 }
 
-// model returns the public id of the model, or the default.
-func (s *Service) model(r Request) (string, error) {
-	if r.Model != nil {
-		return *r.Model, nil
+// texts returns the inputs as texts. Tokens are decoded without special tokens, which the model adds again.
+func (s *Service) texts(r Request) ([]string, error) {
+	texts := make([]string, len(r.Inputs))
+	var model embedding.Model
+	for i, input := range r.Inputs {
+		texts[i] = input.Text
+		if input.IDs == nil {
+			continue
+		}
+		var err error
+		if model == nil {
+			if model, err = s.embedding.Find(r.Model, r.PromptName != nil); err != nil {
+				return nil, err
+			}
+		}
+		if texts[i], err = model.Encoder().Tokenizer.Decode(input.IDs, true); err != nil {
+			return nil, fault.Wrap(fault.Invalid, err, "the model `%s` cannot decode: %v", model.About().ID, err)
+		}
+		if texts[i] == "" {
+			return nil, fault.Field("string_too_short", nil, []any{"inputs", i}, "The tokens have no text")
+		}
 	}
-	return s.embedding.DefaultID(r.PromptName != nil)
+	return texts, nil
+}
+
+// Similarity returns the cosine of the source sentence and each other sentence, in order.
+func (s *Service) Similarity(ctx context.Context, r SimilarityRequest) (Similarities, error) {
+	var parameters Parameters
+	if r.Parameters != nil {
+		parameters = *r.Parameters
+	}
+	texts := append([]string{r.Inputs.SourceSentence}, r.Inputs.Sentences...)
+	answer, err := s.embed(ctx, r.Model, texts, parameters, nil)
+	if err != nil {
+		return Similarities{}, rename(err, sentencePath)
+	}
+	source := answer.Data[0].Embedding.([]float32)
+	cosines := make([]float64, len(answer.Data)-1)
+	for i := range cosines {
+		cosines[i] = dot(source, answer.Data[i+1].Embedding.([]float32))
+	}
+	return Similarities{cosines, answer.Usage}, nil
+}
+
+// sentencePath returns the path of text i of a SimilarityRequest.
+func sentencePath(i any) []any {
+	if n, ok := i.(int); ok && n > 0 {
+		return []any{"inputs", "sentences", n - 1}
+	}
+	return []any{"inputs", "source_sentence"}
+}
+
+// dot returns the dot product of two vectors, which for vectors of length 1 is their cosine.
+func dot(a, b []float32) float64 {
+	sum := 0.0
+	for i, x := range a {
+		sum += float64(x) * float64(b[i])
+	}
+	return sum
+}
+
+// embed calls the use case of the embedding API.
+func (s *Service) embed(
+	ctx context.Context, id *string, texts []string, p Parameters, dimensions *int,
+) (embedding.Response, error) {
+	request := embedding.Request{
+		Input:          embedding.Input{Texts: texts},
+		InputType:      p.PromptName,
+		Dimensions:     dimensions,
+		Truncate:       p.truncate(),
+		EncodingFormat: "float",
+	}
+	request.SetLenient() // text-embeddings-inference has no modes
+	if id == nil {
+		name, err := s.embedding.DefaultID(p.PromptName != nil)
+		if err != nil {
+			return embedding.Response{}, err
+		}
+		id = &name
+	}
+	request.Model = *id
+	return s.embedding.Embed(ctx, request)
 }
 
 // truncate returns embedding.Request.Truncate.
-func (r *Request) truncate() string {
+func (p *Parameters) truncate() string {
 	switch {
-	case r.Truncate != nil && !*r.Truncate:
+	case p.Truncate != nil && !*p.Truncate:
 		return "NONE"
-	case r.TruncationDirection != nil && (*r.TruncationDirection == "left" || *r.TruncationDirection == "Left"):
+	case p.TruncationDirection != nil && (*p.TruncationDirection == "left" || *p.TruncationDirection == "Left"):
 		return "START"
 	}
 	return "END"
 }
 
-// members are the names of members of embedding.Request in a Request.
-var members = map[any]any{"input": "inputs", "input_type": "prompt_name"}
-
-// renameMember renames the member at fault to the one that the client sent.
-func renameMember(err error) error {
+// rename renames the member of an embedding.Request at fault to the one that the client sent. path returns the path of
+// text i.
+func rename(err error, path func(i any) []any) error {
 	f := fault.As(err)
 	if len(f.Path) == 0 {
 		return err
 	}
-	if name, ok := members[f.Path[0]]; ok {
-		renamed := *f
-		renamed.Path = append([]any{name}, f.Path[1:]...)
-		return &renamed
+	renamed := *f
+	switch {
+	case f.Path[0] == "input" && len(f.Path) > 1:
+		renamed.Path = path(f.Path[1])
+	case f.Path[0] == "input":
+		renamed.Path = []any{"inputs"}
+	case f.Path[0] == "input_type":
+		renamed.Path = []any{"prompt_name"}
 	}
-	return err
+	return &renamed
+}
+
+// refuse returns a use case that refuses every valid request as text-embeddings-inference refuses one that its model
+// cannot serve.
+func (s *Service) refuse(message string) func(context.Context, Request) (any, error) {
+	return func(_ context.Context, r Request) (any, error) {
+		if _, err := s.embedding.Find(r.Model, r.PromptName != nil); err != nil {
+			return nil, err
+		}
+		body, err := json.Marshal(teibase.Error{Error: message, ErrorType: "Backend"})
+		if err != nil {
+			return nil, err
+		}
+		return nil, &gateway.Refusal{Status: http.StatusFailedDependency, Body: body}
+	}
 }
