@@ -106,7 +106,9 @@ func SetVia(c *fasthttp.RequestCtx, api string) { c.SetUserValue(viaKey{}, api) 
 
 // identify adds to ctx what Caller and Via return.
 func (g *Gateway) identify(ctx context.Context, c *fiber.Ctx) context.Context {
-	if g.opts.Keys != nil {
+	if call, _ := callOf(c.Context()); call != nil {
+		ctx = context.WithValue(ctx, callerKey{}, call.Caller)
+	} else if g.opts.Keys != nil {
 		_, key, _ := strings.Cut(c.Get(fiber.HeaderAuthorization), " ")
 		digest := sha256.Sum256([]byte("caller of retort: " + strings.TrimSpace(key)))
 		ctx = context.WithValue(ctx, callerKey{}, hex.EncodeToString(digest[:16]))

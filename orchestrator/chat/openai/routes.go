@@ -40,6 +40,25 @@ func (s *Service) Routes(r fiber.Router) {
 		r.Post(base+"/v1/completions", texts)
 		r.Post(base+"/v1/responses", responses)
 	}
+	for _, base := range []string{"", "/v1", llamaStackBase + "/v1"} {
+		s.storeRoutes(r, base+"/responses/:id")
+	}
+}
+
+// storeRoutes adds the endpoints of a stored response.
+func (s *Service) storeRoutes(r fiber.Router, path string) {
+	r.Get(path, gateway.WithParams(func(ctx context.Context, p gateway.Params) (Response, error) {
+		return s.Retrieve(ctx, p.Path("id"), p.Query("stream"))
+	}))
+	r.Delete(path, gateway.WithParams(func(ctx context.Context, p gateway.Params) (DeletedResponse, error) {
+		return s.Delete(ctx, p.Path("id"))
+	}))
+	r.Get(path+"/input_items", gateway.WithParams(func(ctx context.Context, p gateway.Params) (ItemList, error) {
+		return s.ListItems(ctx, p.Path("id"), itemQuery{p.Query("after"), p.Query("limit"), p.Query("order")})
+	}))
+	r.Post(path+"/cancel", gateway.WithParams(func(ctx context.Context, p gateway.Params) (Response, error) {
+		return s.Cancel(ctx, p.Path("id"))
+	}))
 }
 
 // endMarked returns stream as server-sent events that end with OpenAI's marker.
