@@ -127,7 +127,7 @@ func (s *testServer) answer(method, path, body string) string {
 
 var (
 	randomID    = regexp.MustCompile(`([-_])[0-9a-f]{32}\b`)
-	created     = regexp.MustCompile(`"created(?:_at)?":\d+`)
+	created     = regexp.MustCompile(`"(?:created|created_at|completed_at)":\d+`)
 	placeholder = regexp.MustCompile(`\{\{(\w+) ([^}]*)\}\}`)
 )
 
