@@ -12,6 +12,8 @@ from servers import APIS
 from waiting import PATIENCE
 
 METHODS = ("get", "post")
+STORED = "{response_id}"
+"""Part of the paths of stored responses, which test_open_responses.py tests."""
 
 
 def description(stack, api: str) -> dict:
@@ -45,7 +47,7 @@ def examples(content: dict) -> dict:
 def test_every_request_example_is_answered_as_described(stack, api: str) -> None:
     document, sent = description(stack, api), 0
     for path, method, operation in operations(document):
-        if method != "post":
+        if method != "post" or STORED in path:
             continue
         bodies = examples(operation["requestBody"]["content"]["application/json"])
         assert bodies, f"{path} has no example"
@@ -67,7 +69,7 @@ def test_every_get_is_answered_as_described(stack, api: str) -> None:
     document = description(stack, api)
     model = requests.get(f"{stack.url}/{api}/v1/metadata", timeout=PATIENCE).json()["modelInfo"][0]["modelUrl"]
     for path, method, operation in operations(document):
-        if method == "get":
+        if method == "get" and STORED not in path:
             answer = requests.get(f"{stack.url}/{api}{path.replace('{id}', model)}", timeout=PATIENCE)
             assert answer.status_code == 200, f"{path}: {answer.text}"
             for media, described in operation["responses"]["200"]["content"].items():

@@ -16,7 +16,7 @@ import (
 	"retort/orchestrator/memory"
 )
 
-// setUp returns the service with its stores in a new folder, without workers.
+// setUp returns the service with its stores in a new folder, without workers and sweeps.
 func setUp(t *testing.T, config Config, ownerBytes int64) (*Service, *stores) {
 	t.Helper()
 	e, err := queue.Open(t.Context(), queue.Config{
@@ -26,20 +26,15 @@ func setUp(t *testing.T, config Config, ownerBytes int64) (*Service, *stores) {
 		t.Fatal(err)
 	}
 	s := New(config, Program{MaxBytes: 1 << 20, Memory: memory.NewBudget(64<<20, time.Second), Logger: zerolog.Nop()})
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel() // so that Begin starts no workers and no sweep
-	var ended sync.WaitGroup
-	opening, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
-	defer stop()
 	s.config.Background = 0
-	if err := s.Begin(opening, e, &ended); err != nil {
+	ctx, stop := context.WithCancel(t.Context())
+	var ended sync.WaitGroup
+	if err := s.Begin(ctx, e, &ended); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		stop()
-		ended.Wait()
-		e.Close()
-	})
+	stop()
+	ended.Wait() // the sweep
+	t.Cleanup(e.Close)
 	st, err := s.storage.Open(t.Context())
 	if err != nil {
 		t.Fatal(err)
