@@ -14,6 +14,7 @@ import base64
 import contextlib
 import json
 import shutil
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -22,6 +23,8 @@ import pytest
 import requests
 from servers import ROOT, Gateway, Triton
 from test_documentation import STORED, conforms
+from test_javascript_clients import run_node
+from test_openai_clients import CAFFEINE, READ, ask
 from waiting import PATIENCE, wait_for
 
 SCRIPTED = ROOT / "orchestrator/chat/testdata"
@@ -116,7 +119,9 @@ class Client:
         answer = self.send("POST", body={"model": MODEL, "stream": True, **body})
         assert answer.status_code == 200, answer.text
         events = []
-        for block in answer.text.strip().split("\n\n"):
+        *blocks, end = answer.text.strip().split("\n\n")
+        assert end == "data: [DONE]"
+        for block in blocks:
             name, data = block.split("\n")
             event = json.loads(data.removeprefix("data: "))
             assert name == f"event: {event['type']}" and event["sequence_number"] == len(events)
@@ -459,3 +464,78 @@ def test_refusals_of_state(client: Client) -> None:
         assert client.send("POST", body={"model": MODEL, "input": "a", **members}).status_code == 400
     assert client.send("POST", "/compact", {"model": MODEL, "input": "a"}).status_code in (404, 405)
     assert client.send("PUT", f"/{made['id']}").status_code == 405
+
+
+# Clients, with the included model: they ask a second question about a drawing that only the first request has.
+
+FORMULA = "Its molecular formula is C8H10N4O2."
+GONE = "previous_response_not_found"
+
+
+@pytest.fixture(scope="module")
+def reader(stack: Gateway, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    """A gateway with jobs in front of the included models."""
+    data = tmp_path_factory.mktemp("reader") / "jobs"
+    with Gateway(stack.triton, stack.repository, RETORT_JOBS="true", RETORT_JOBS_DATA=str(data)) as gateway:
+        gateway.wait_ready("chat")
+        yield gateway
+
+
+@pytest.fixture(scope="module")
+def python_results(reader: Gateway) -> dict:
+    return ask("openai", "responses_client.py", reader.url)
+
+
+def test_openai_python(python_results: dict) -> None:
+    assert python_results["conversation"] == [
+        READ,
+        FORMULA,
+        True,
+        {"project": "a"},
+        ["user", "assistant", "user"],
+        True,
+        ["NotFoundError", None, None],
+        ["BadRequestError", GONE, "previous_response_id"],
+        ["BadRequestError", None, "id"],
+    ]
+    assert python_results["background"] == ["queued", "completed", READ, "completed"]
+
+
+def test_pydantic_ai(python_results: dict) -> None:
+    assert python_results["pydantic_ai"] == [READ, FORMULA, True]
+
+
+def test_openai_agents(python_results: dict) -> None:
+    assert python_results["agents"] == [READ, FORMULA]
+
+
+def test_openresponses_py(python_results: dict) -> None:
+    assert python_results["open_responses"] == ["completed", "response.created", "response.completed"]
+
+
+def test_openai_javascript(reader: Gateway, tmp_path: Path) -> None:
+    assert run_node("responses.mjs", tmp_path, reader.url, CAFFEINE) == {
+        "texts": [READ, FORMULA, FORMULA],
+        "roles": ["user", "assistant", "user"],
+        "gone": ["NotFoundError", 404, None, None],
+        "broken": ["BadRequestError", 400, GONE, "previous_response_id"],
+        "synchronous": ["BadRequestError", 400, None, "id"],
+    }
+
+
+def test_openai_go(reader: Gateway, tmp_path: Path) -> None:
+    program = tmp_path / "clients"
+    subprocess.run(
+        ["go", "build", "-trimpath", "-o", str(program), "."], cwd=ROOT / "scripts/tests/go_clients", check=True
+    )
+    run = subprocess.run(
+        [str(program), reader.url, CAFFEINE, "stored"], capture_output=True, text=True, timeout=4 * PATIENCE
+    )
+    assert run.returncode == 0, run.stderr[-4000:]
+    assert json.loads(run.stdout)["stored"] == [
+        READ,
+        FORMULA,
+        FORMULA,
+        3,
+        [[404, "", ""], [400, GONE, "previous_response_id"], [400, "", "id"]],
+    ]

@@ -217,7 +217,7 @@ func (w *responseWriter) writeContent(status Status) (OutputItem, error) {
 	return newMessage(w.itemID, status, part), err
 }
 
-// failureEvents returns the last event of a response that fails.
+// failureEvents returns the last events of a response that fails.
 func (w *responseWriter) failureEvents(f *fault.Error) []any {
 	w.response.Status = failed
 	w.response.Store = false
@@ -225,5 +225,6 @@ func (w *responseWriter) failureEvents(f *fault.Error) []any {
 	if f.Kind == fault.Invalid {
 		w.response.Error.Code = "invalid_prompt"
 	}
-	return []any{event{"type": "response.failed", "sequence_number": w.sequence, "response": w.response}}
+	last := event{"type": "response.failed", "sequence_number": w.sequence, "response": w.response}
+	return []any{last, chat.EndOfStream}
 }
