@@ -30,6 +30,11 @@ func (s *Service) startResponse(ctx context.Context, r ResponseRequest) (Respons
 	response.Model = answer.Model
 	response.Status = queued
 	response.Store = true
+	releaseContent, err := s.store.Reserve(ctx, r.Input.size())
+	if err != nil {
+		return Response{}, err
+	}
+	defer releaseContent()
 	request := r
 	request.Background = nil
 	request.Store = new(false)

@@ -21,6 +21,8 @@ type Store interface {
 	Ready() error
 	// NewID returns the id of a new response.
 	NewID() string
+	// Reserve takes memory for contents of size bytes until release is called.
+	Reserve(ctx context.Context, size int64) (release func(), err error)
 	// Save stores the content of a response. previous is the id of the response that it continues, or "".
 	Save(ctx context.Context, caller, id, previous string, content []byte) error
 	// Start is Save for a background response, whose request is sent to this API later.
@@ -75,11 +77,28 @@ func (w *responseWriter) store(ctx context.Context) {
 	if !w.response.Store {
 		return
 	}
-	text, err := json.Marshal(content{w.response, w.request.Input.stored()})
-	if err == nil {
-		err = w.service.store.Save(ctx, gateway.Caller(ctx), w.response.ID, w.request.previous(), text)
+	w.response.Store = w.service.save(ctx, w.response, w.request) == nil
+}
+
+func (s *Service) save(ctx context.Context, response Response, r ResponseRequest) error {
+	release, err := s.store.Reserve(ctx, r.Input.size())
+	if err != nil {
+		return err
 	}
-	w.response.Store = err == nil
+	defer release()
+	text, err := json.Marshal(content{response, r.Input.stored()})
+	if err != nil {
+		return err
+	}
+	return s.store.Save(ctx, gateway.Caller(ctx), response.ID, r.previous(), text)
+}
+
+// size returns the bytes of the items as the client sent them.
+func (items Items) size() (bytes int64) {
+	for _, item := range items {
+		bytes += int64(len(item.Raw))
+	}
+	return bytes
 }
 
 func (r *ResponseRequest) previous() string { return *cmp.Or(r.PreviousResponseID, new("")) }

@@ -217,8 +217,21 @@ func (st *stores) find(ctx context.Context, caller, id string) (record, error) {
 	return r, err
 }
 
-// bodyWeight is the memory that a byte of content takes until its request has been answered, as httpserver.BodyWeight.
-const bodyWeight = 4
+const (
+	// bodyWeight is the memory that a byte of content takes until its request has been answered, as
+	// httpserver.BodyWeight.
+	bodyWeight = 4
+	// smallContent is how many bytes need no memory of the budget, so that small requests never wait for large ones.
+	smallContent = 64 << 10
+)
+
+// Reserve takes memory for the contents of size bytes until release is called.
+func (s *Service) Reserve(ctx context.Context, size int64) (release func(), err error) {
+	if size <= smallContent {
+		return func() {}, nil
+	}
+	return s.program.Memory.Acquire(ctx, bodyWeight*size)
+}
 
 // Load returns the content of a caller's response and its status, "" for one that has ended. release frees the memory of
 // the content.
@@ -233,7 +246,7 @@ func (s *Service) Load(ctx context.Context, caller, id string) (
 	if err != nil {
 		return nil, "", nil, s.fault(err, id)
 	}
-	if release, err = s.program.Memory.Acquire(ctx, bodyWeight*r.Size); err != nil {
+	if release, err = s.Reserve(ctx, r.Size); err != nil {
 		return nil, "", nil, err
 	}
 	if content, err = st.read(ctx, r); err != nil {
@@ -254,7 +267,7 @@ func (s *Service) LoadChain(ctx context.Context, caller, id string) (chain [][]b
 	if err != nil {
 		return nil, nil, s.fault(err, id)
 	}
-	if release, err = s.program.Memory.Acquire(ctx, bodyWeight*r.ChainBytes); err != nil {
+	if release, err = s.Reserve(ctx, r.ChainBytes); err != nil {
 		return nil, nil, err
 	}
 	for {
