@@ -1,5 +1,5 @@
-"""Continues, reads, lists, cancels and deletes responses with Python clients and prints the results by case, as one line
-of JSON.
+"""Continues, reads, lists, cancels and deletes responses with Python clients and prints the results by case, as one
+line of JSON.
 
     .venv-openai/bin/python scripts/tests/responses_client.py URL DATA_URL
 

@@ -73,8 +73,8 @@ func endMarked[R any](
 	}
 }
 
-// streamResponse answers with server-sent events that are named by their type. The last one before the marker of the end
-// has the final status, also of a response that fails.
+// streamResponse answers with server-sent events that are named by their type. The last one before the marker of the
+// end has the final status, also of a response that fails.
 func (s *Service) streamResponse(ctx context.Context, r ResponseRequest, events *gateway.Events) error {
 	w := s.newResponseWriter(r, events.SendNamed)
 	if err := w.run(ctx); err != nil {

@@ -103,7 +103,8 @@ func (s *Service) work(ctx context.Context, st *stores, t queue.Task) error {
 	}
 	sending, cancel := context.WithCancel(ctx)
 	defer cancel()
-	go jobs.Poll(sending, cancel, st.records, r.key(), s.program.Logger, func(r record) bool { return r.Status == InProgress })
+	isActive := func(r record) bool { return r.Status == InProgress }
+	go jobs.Poll(sending, cancel, st.records, r.key(), s.program.Logger, isActive)
 	status, reply := s.program.Send(sending, r.Owner, request)
 	switch {
 	case ctx.Err() != nil:

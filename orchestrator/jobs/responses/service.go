@@ -89,7 +89,9 @@ func (s *Service) Begin(ctx context.Context, e *queue.Engine, ended *sync.WaitGr
 	st.index = queue.NewIndex(st.records, func(r record) record { return r })
 	s.storage.Set(e, st)
 	ended.Go(func() {
-		st.tasks.Work(ctx, s.config.Background, func(ctx context.Context, t queue.Task) error { return s.work(ctx, st, t) })
+		st.tasks.Work(ctx, s.config.Background, func(ctx context.Context, t queue.Task) error {
+			return s.work(ctx, st, t)
+		})
 	})
 	ended.Go(func() {
 		jobs.SweepEvery(ctx, sweepInterval, "responses", s.program.Logger,

@@ -151,7 +151,8 @@ func (c clients) responses(ctx context.Context) (any, error) {
 func (c clients) stored(ctx context.Context) (any, error) {
 	part := responses.ResponseInputContentParamOfInputImage(responses.ResponseInputImageDetailAuto)
 	part.OfInputImage.ImageURL = openai.String(c.image)
-	parts := responses.ResponseInputMessageContentListParam{part, responses.ResponseInputContentParamOfInputText(question)}
+	text := responses.ResponseInputContentParamOfInputText(question)
+	parts := responses.ResponseInputMessageContentListParam{part, text}
 	message := responses.ResponseInputItemParamOfMessage(parts, responses.EasyInputMessageRoleUser)
 	first, err := c.openai.Responses.New(ctx, responses.ResponseNewParams{
 		Model: chatModel,
@@ -174,7 +175,8 @@ func (c clients) stored(ctx context.Context) (any, error) {
 		return nil, err
 	}
 	listed := 0
-	items := c.openai.Responses.InputItems.ListAutoPaging(ctx, second.ID, responses.InputItemListParams{Limit: openai.Int(2)})
+	page := responses.InputItemListParams{Limit: openai.Int(2)}
+	items := c.openai.Responses.InputItems.ListAutoPaging(ctx, second.ID, page)
 	for items.Next() {
 		listed++
 	}
