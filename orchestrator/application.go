@@ -47,7 +47,9 @@ func (a *application) openGateways() error {
 		}
 		a.gateways = append(a.gateways, g)
 	}
-	for _, open := range []func() error{a.openOptimizations, a.openResponses, a.openMCP, a.openPage, a.openBatches, a.openJobs} {
+	for _, open := range []func() error{
+		a.openOptimizations, a.openResponses, a.openMCP, a.openPage, a.openBatches, a.openJobs,
+	} {
 		if err := open(); err != nil {
 			return err
 		}
