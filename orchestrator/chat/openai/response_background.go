@@ -7,15 +7,14 @@ import (
 
 	"retort/orchestrator/chat"
 	"retort/orchestrator/fault"
-	"retort/orchestrator/gateway"
 )
 
 // startResponse stores a queued response and its request. It refuses what the request itself would be refused for.
-func (s *Service) startResponse(ctx context.Context, r ResponseRequest) (Response, error) {
+func (s *Service) startResponse(ctx context.Context, caller string, r ResponseRequest) (Response, error) {
 	if s.store == nil {
 		return Response{}, chat.Refuse([]any{"background"}, "background is not supported: this service stores no responses")
 	}
-	history, release, err := s.history(ctx, r.PreviousResponseID)
+	history, release, err := s.history(ctx, caller, r.PreviousResponseID)
 	if err != nil {
 		return Response{}, err
 	}
@@ -46,7 +45,7 @@ func (s *Service) startResponse(ctx context.Context, r ResponseRequest) (Respons
 	if err != nil {
 		return Response{}, err
 	}
-	return response, s.store.Start(ctx, gateway.Caller(ctx), response.ID, r.previous(), text, body)
+	return response, s.store.Start(ctx, caller, response.ID, r.previous(), text, body)
 }
 
 // FinishResponse returns the stored content of a background response at its end, made from its content at the start

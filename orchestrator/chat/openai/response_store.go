@@ -10,12 +10,12 @@ import (
 
 	"retort/orchestrator/chat"
 	"retort/orchestrator/fault"
-	"retort/orchestrator/gateway"
 	"retort/orchestrator/telemetry"
 )
 
-// Store keeps the contents of responses, so that later requests can read and continue them. caller is that of
-// gateway.Caller: a response of another caller does not exist. The error for one that does not exist is a NotFound.
+// Store keeps the contents of responses, so that later requests can read and continue them. caller identifies the key of
+// a client, see gateway.Caller: a response of another caller does not exist. The error for one that does not exist is a
+// NotFound.
 type Store interface {
 	// Ready returns nil while responses can be stored.
 	Ready() error
@@ -77,10 +77,10 @@ func (w *responseWriter) store(ctx context.Context) {
 	if !w.response.Store {
 		return
 	}
-	w.response.Store = w.service.save(ctx, w.response, w.request) == nil
+	w.response.Store = w.service.save(ctx, w.caller, w.response, w.request) == nil
 }
 
-func (s *Service) save(ctx context.Context, response Response, r ResponseRequest) error {
+func (s *Service) save(ctx context.Context, caller string, response Response, r ResponseRequest) error {
 	release, err := s.store.Reserve(ctx, r.Input.size())
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func (s *Service) save(ctx context.Context, response Response, r ResponseRequest
 	if err != nil {
 		return err
 	}
-	return s.store.Save(ctx, gateway.Caller(ctx), response.ID, r.previous(), text)
+	return s.store.Save(ctx, caller, response.ID, r.previous(), text)
 }
 
 // size returns the bytes of the items as the client sent them.
@@ -104,7 +104,7 @@ func (items Items) size() (bytes int64) {
 func (r *ResponseRequest) previous() string { return *cmp.Or(r.PreviousResponseID, new("")) }
 
 // history returns the items of a stored response and of those before it, none if id is nil. release frees their memory.
-func (s *Service) history(ctx context.Context, id *string) (items Items, release func(), err error) {
+func (s *Service) history(ctx context.Context, caller string, id *string) (items Items, release func(), err error) {
 	if id == nil {
 		return nil, func() {}, nil
 	}
@@ -112,7 +112,6 @@ func (s *Service) history(ctx context.Context, id *string) (items Items, release
 		return nil, nil, chat.Refuse([]any{previousResponse},
 			"%s is not supported: this service stores no responses; send the whole conversation", previousResponse)
 	}
-	caller := gateway.Caller(ctx)
 	if err := s.store.CheckContinuable(ctx, caller, *id); err != nil {
 		return nil, nil, notContinuable(err, *id)
 	}
@@ -240,14 +239,14 @@ func notStored(id string) error {
 }
 
 // Retrieve returns a stored response.
-func (s *Service) Retrieve(ctx context.Context, id, stream string) (Response, error) {
+func (s *Service) Retrieve(ctx context.Context, caller, id, stream string) (Response, error) {
 	if stream == "true" {
 		return Response{}, chat.Refuse([]any{"stream"}, "a stored response cannot be streamed")
 	}
 	if s.store == nil {
 		return Response{}, notStored(id)
 	}
-	text, status, release, err := s.store.Load(ctx, gateway.Caller(ctx), id)
+	text, status, release, err := s.store.Load(ctx, caller, id)
 	if err != nil {
 		return Response{}, err
 	}
@@ -266,27 +265,27 @@ func (s *Service) Retrieve(ctx context.Context, id, stream string) (Response, er
 }
 
 // Delete deletes a stored response.
-func (s *Service) Delete(ctx context.Context, id string) (DeletedResponse, error) {
+func (s *Service) Delete(ctx context.Context, caller, id string) (DeletedResponse, error) {
 	if s.store == nil {
 		return DeletedResponse{}, notStored(id)
 	}
-	err := s.store.Delete(ctx, gateway.Caller(ctx), id)
+	err := s.store.Delete(ctx, caller, id)
 	return DeletedResponse{ID: id, Object: "response", Deleted: err == nil}, err
 }
 
 // Cancel cancels a background response. One that has ended is returned unchanged.
-func (s *Service) Cancel(ctx context.Context, id string) (Response, error) {
-	response, err := s.Retrieve(ctx, id, "")
+func (s *Service) Cancel(ctx context.Context, caller, id string) (Response, error) {
+	response, err := s.Retrieve(ctx, caller, id, "")
 	switch {
 	case err != nil:
 		return response, err
 	case !response.Background:
 		return response, chat.Refuse([]any{"id"}, "Cannot cancel a synchronous response.")
 	}
-	if err := s.store.Cancel(ctx, gateway.Caller(ctx), id); err != nil {
+	if err := s.store.Cancel(ctx, caller, id); err != nil {
 		return response, err
 	}
-	return s.Retrieve(ctx, id, "")
+	return s.Retrieve(ctx, caller, id, "")
 }
 
 // itemQuery has the parameters of a list of items, "" for those that are not given.
@@ -300,7 +299,7 @@ const (
 
 // ListItems returns a page of the items that the model received before a response: those of its request, and those of
 // the responses before it.
-func (s *Service) ListItems(ctx context.Context, id string, q itemQuery) (ItemList, error) {
+func (s *Service) ListItems(ctx context.Context, caller, id string, q itemQuery) (ItemList, error) {
 	list := ItemList{Object: "list", Data: []json.RawMessage{}}
 	limit, err := strconv.Atoi(cmp.Or(q.limit, strconv.Itoa(defaultItems)))
 	if err != nil {
@@ -317,7 +316,7 @@ func (s *Service) ListItems(ctx context.Context, id string, q itemQuery) (ItemLi
 	if s.store == nil {
 		return list, notStored(id)
 	}
-	chain, release, err := s.store.LoadChain(ctx, gateway.Caller(ctx), id)
+	chain, release, err := s.store.LoadChain(ctx, caller, id)
 	if err != nil {
 		return list, err
 	}

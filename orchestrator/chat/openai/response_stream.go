@@ -11,11 +11,11 @@ import (
 
 // Respond answers in one piece. It runs the stream and returns the response of its last event. A background response is
 // queued.
-func (s *Service) Respond(ctx context.Context, r ResponseRequest) (Response, error) {
+func (s *Service) Respond(ctx context.Context, caller string, r ResponseRequest) (Response, error) {
 	if isTrue(r.Background) {
-		return s.startResponse(ctx, r)
+		return s.startResponse(ctx, caller, r)
 	}
-	w := s.newResponseWriter(r, func(string, any) error { return nil })
+	w := s.newResponseWriter(caller, r, func(string, any) error { return nil })
 	err := w.run(ctx)
 	return w.response, err
 }
@@ -28,6 +28,7 @@ type event = map[string]any
 // or failed.
 type responseWriter struct {
 	service  *Service
+	caller   string // for the store
 	request  ResponseRequest
 	plan     plan
 	emit     func(name string, event any) error
@@ -41,8 +42,12 @@ type responseWriter struct {
 	finish   string
 }
 
-func (s *Service) newResponseWriter(r ResponseRequest, emit func(name string, event any) error) *responseWriter {
-	w := &responseWriter{service: s, request: r, plan: r.plan(), emit: emit, response: r.newResponse()}
+func (s *Service) newResponseWriter(
+	caller string, r ResponseRequest, emit func(name string, event any) error,
+) *responseWriter {
+	w := &responseWriter{
+		service: s, caller: caller, request: r, plan: r.plan(), emit: emit, response: r.newResponse(),
+	}
 	w.response.ID = s.newResponseID()
 	w.response.CreatedAt = s.now().Unix()
 	return w
@@ -53,7 +58,7 @@ func (w *responseWriter) run(ctx context.Context) (err error) {
 	if w.response.Store, err = w.service.willStore(ctx, w.request); err != nil {
 		return err
 	}
-	history, release, err := w.service.history(ctx, w.request.PreviousResponseID)
+	history, release, err := w.service.history(ctx, w.caller, w.request.PreviousResponseID)
 	if err != nil {
 		return err
 	}
