@@ -13,9 +13,9 @@ import (
 	"retort/orchestrator/telemetry"
 )
 
-// Store keeps the contents of responses, so that later requests can read and continue them. caller identifies the key of
-// a client, see gateway.Caller: a response of another caller does not exist. The error for one that does not exist is a
-// NotFound.
+// Store keeps the contents of responses, so that later requests can read and continue them. caller identifies the key
+// of a client, see gateway.Caller: a response of another caller does not exist. The error for one that does not exist
+// is a NotFound.
 type Store interface {
 	// Ready returns nil while responses can be stored.
 	Ready() error
