@@ -394,6 +394,30 @@ def test_the_oldest_responses_make_room(start: Start) -> None:
     assert [client.send("GET", f"/{id}").status_code for id in made] == [404, 200, 200]
 
 
+def test_lines_of_a_batch_belong_to_its_key(gateway: Gateway, client: Client) -> None:
+    first = client.create(input="Remember the word papaya.")
+    lines = [{"previous_response_id": first["id"], "store": True}, {"previous_response_id": first["id"]}]
+    text = "".join(
+        json.dumps({"custom_id": str(i), "method": "POST", "url": "/v1/responses", "body": body}) + "\n"
+        for i, body in enumerate({"model": MODEL, "input": "Which word?", **line} for line in lines)
+    )
+
+    def send(method: str, path: str, **more: object) -> requests.Response:
+        answer = requests.request(method, f"{gateway.url}/v1/{path}", headers=client.headers, timeout=PATIENCE, **more)
+        assert answer.status_code == 200, answer.text
+        return answer
+
+    file = send("POST", "files", files={"file": ("lines.jsonl", text)}, data={"purpose": "batch"}).json()
+    body = {"input_file_id": file["id"], "endpoint": "/v1/responses", "completion_window": "24h"}
+    path = f"batches/{send('POST', 'batches', json=body).json()['id']}"
+    wait_for("the batch is completed", lambda: send("GET", path).json()["status"] == "completed")
+    results = send("GET", f"files/{send('GET', path).json()['output_file_id']}/content").text.splitlines()
+    kept, other = (json.loads(line)["response"]["body"] for line in results)
+    assert "papaya" in text_of(kept) and "papaya" in text_of(other) and (kept["store"], other["store"]) == (True, False)
+    assert client.send("GET", f"/{kept['id']}").json() == kept
+    assert client.send("GET", f"/{other['id']}").status_code == 404
+
+
 def test_incomplete(client: Client) -> None:
     answer = client.create(input=script("a", "b", "c"), max_output_tokens=2)
     assert (answer["status"], answer["incomplete_details"]) == ("incomplete", {"reason": "max_output_tokens"})
