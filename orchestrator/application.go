@@ -47,7 +47,9 @@ func (a *application) openGateways() error {
 		}
 		a.gateways = append(a.gateways, g)
 	}
-	for _, open := range []func() error{a.openOptimizations, a.openMCP, a.openPage, a.openBatches, a.openJobs} {
+	for _, open := range []func() error{
+		a.openOptimizations, a.openResponses, a.openMCP, a.openPage, a.openBatches, a.openJobs,
+	} {
 		if err := open(); err != nil {
 			return err
 		}
@@ -76,7 +78,7 @@ func (a *application) callAPI(ctx context.Context, api, method, path string, bod
 	if !ok {
 		return http.StatusNotFound, nil
 	}
-	result := g.Call(ctx, gateway.Call{Method: method, Path: path, Body: body})
+	result := g.Call(ctx, gateway.Call{Method: method, Path: path, Body: body, Caller: gateway.Caller(ctx)})
 	return result.Status, result.Body
 }
 
@@ -88,7 +90,7 @@ func (a *application) followAPI(
 	if !ok {
 		return http.StatusNotFound, nil, nil
 	}
-	return g.Follow(ctx, gateway.Call{Path: path, Body: body}, onEvent)
+	return g.Follow(ctx, gateway.Call{Path: path, Body: body, Caller: gateway.Caller(ctx)}, onEvent)
 }
 
 // imageModels returns the public ids of the chat models that take images.

@@ -15,6 +15,7 @@ import (
 	"retort/orchestrator/jobs/batch"
 	"retort/orchestrator/jobs/optimization"
 	"retort/orchestrator/jobs/queue"
+	"retort/orchestrator/jobs/responses"
 	"retort/orchestrator/latent"
 	"retort/orchestrator/masked"
 	"retort/orchestrator/memory"
@@ -55,12 +56,13 @@ type Config struct {
 
 	MCP bool `name:"mcp" default:"true" negatable:"" help:"Serve the APIs as tools of the Model Context Protocol, at /mcp of the main port."`
 
-	Jobs         bool                `default:"true" negatable:"" help:"Accept files, batches and other jobs that outlast a request."`
+	Jobs         bool                `default:"true" negatable:"" help:"Accept files, batches and other jobs that outlast a request, and store responses."`
 	JobsData     string              `type:"path" placeholder:"DIR" help:"Folder that stores jobs, unless nats-url is set; by default $XDG_STATE_HOME/retort/jobs or ~/.local/state/retort/jobs."`
 	JobsMaxBytes int64               `default:"0" placeholder:"BYTES" help:"Stored bytes at which new files and jobs are refused. 0: 10 GiB or, if that is less, a quarter of the disk space that is free or used by jobs."`
-	JobsKeyBytes int64               `name:"jobs-key-bytes" default:"0" placeholder:"BYTES" help:"Most bytes of the files of one key, and as many for its searches. 0: a quarter of jobs-max-bytes."`
+	JobsKeyBytes int64               `name:"jobs-key-bytes" default:"0" placeholder:"BYTES" help:"Most bytes of the files of one key, as many for its searches, and as many for its responses. 0: a quarter of jobs-max-bytes."`
 	Batch        batch.Config        `embed:"" prefix:"jobs-" group:"Files and batches"`
 	Optimization optimization.Config `embed:"" prefix:"jobs-" group:"Searches as jobs"`
+	Responses    responses.Config    `embed:"" prefix:"jobs-" group:"Responses"`
 	NATS         queue.Cluster       `embed:"" prefix:"nats-" group:"NATS cluster of jobs"`
 
 	LogLevel     string        `env:"RETORT_LOG_LEVEL,NIM_LOG_LEVEL" default:"info" help:"trace, debug, info (also: default), warn (also: warning), error or critical."`
@@ -164,6 +166,9 @@ func (c *Config) Validate() error {
 		requirePositive("jobs-search-timeout", c.Optimization.Timeout),
 		requirePositive("jobs-keep-searches", c.Optimization.Keep),
 		requirePositive("jobs-most-searches", c.Optimization.MaxJobs),
+		requireNotNegative("jobs-keep-responses", c.Responses.Keep),
+		requirePositive("jobs-most-responses", c.Responses.Most),
+		requirePositive("jobs-background-responses", c.Responses.Background),
 		c.NATS.Validate(),
 		inSetting("log-level", levelErr),
 		c.validateServedModelNames(),

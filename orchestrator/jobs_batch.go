@@ -86,7 +86,7 @@ func (a *application) sendLine(ctx context.Context, r batch.Request) batch.Reply
 	if !ok {
 		return batch.Reply{Status: http.StatusNotFound}
 	}
-	call := gateway.Call{Path: r.Path, Body: r.Body, ID: r.ID, Background: true}
+	call := gateway.Call{Path: r.Path, Body: r.Body, ID: r.ID, Caller: r.Caller, Background: true}
 	if r.OpenAI {
 		call.Dialect = dialect.OpenAI
 	}

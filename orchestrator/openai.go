@@ -57,6 +57,9 @@ func (a *application) openAIRoutes(app *fiber.App, local func(fiber.Handler) fib
 				app.Options(spelling, serve) // preflight requests of browsers
 			}
 		}
+		for _, path := range s.objects {
+			app.Use([]string{openAIBase + path, path}, serve)
+		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"retort/orchestrator/filewatch"
 	"retort/orchestrator/gateway"
 	"retort/orchestrator/gateway/admission"
+	"retort/orchestrator/jobs/responses"
 	"retort/orchestrator/memory"
 	"retort/orchestrator/oracle"
 	"retort/orchestrator/telemetry"
@@ -36,7 +37,8 @@ type resources struct {
 	client      *triton.Client
 	registry    *discovery.Registry
 	oracles     *oracle.Oracles
-	keys        *gateway.Keys // nil if no key is required
+	responses   *responses.Service // nil if no response is stored
+	keys        *gateway.Keys      // nil if no key is required
 	files       *filewatch.Watcher
 	stopTracing func(context.Context) error
 	*lifetime
@@ -70,6 +72,11 @@ func openResources(config *Config, logger zerolog.Logger) (*resources, error) {
 		lifetime: newLifetime(context.Background()),
 	}
 	r.metrics.RegisterBackgroundLevel(r.gate.Level)
+	if config.Jobs && config.Responses.Keep > 0 {
+		r.responses = responses.New(config.Responses, responses.Program{
+			MaxBytes: int64(config.Chat.Limits.BodyLimit), Memory: r.memory, Logger: logger,
+		})
+	}
 	if err := r.open(); err != nil {
 		r.close()
 		return nil, err

@@ -25,8 +25,9 @@ type service struct {
 	title    string
 	limits   func(*Config) gateway.Config
 	open     func(*resources) gateway.API
-	byModel  bool // requests name their model, so that the main port's /v1 can serve them to OpenAI's clients
-	searches bool // its searches can be jobs
+	byModel  bool     // requests name their model, so that the main port's /v1 can serve them to OpenAI's clients
+	searches bool     // its searches can be jobs
+	objects  []string // paths below the main port's /v1 of objects that requests of any method address by an id
 }
 
 // services are the documented APIs.
@@ -65,6 +66,7 @@ var services = []service{
 		limits:  func(c *Config) gateway.Config { return c.Chat.Limits },
 		open:    openChat,
 		byModel: true,
+		objects: []string{"/responses"},
 	},
 }
 
@@ -107,7 +109,11 @@ func openRanking(r *resources) gateway.API {
 func openChat(r *resources) gateway.API {
 	images := vision.NewLoader(r.config.Chat.Room.Image, r.memory)
 	service := chat.New(r.config.Chat.Room, images, catalog(r, "chat", chat.Opener(r.client)))
-	service.Mount(openai.New(service), stack.New(service), anthropic.New(service))
+	var store openai.Store
+	if r.responses != nil {
+		store = r.responses
+	}
+	service.Mount(openai.New(service, store), stack.New(service), anthropic.New(service))
 	return service
 }
 

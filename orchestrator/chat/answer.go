@@ -23,6 +23,9 @@ type Answer struct {
 	usage   usage
 }
 
+// Sampling returns the settings that the engine receives.
+func (a *Answer) Sampling() engine.Sampling { return a.request.Sampling }
+
 // Chunks runs the engine and yields the answer as it is written. It may be ranged over once; breaking out of the loop
 // cancels the request. Chunks of several choices are interleaved. The last chunk of each choice has a finish reason.
 func (a *Answer) Chunks() iter.Seq2[engine.Chunk, error] {

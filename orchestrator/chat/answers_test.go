@@ -129,7 +129,7 @@ func (s *testServer) answer(method, path, body string) string {
 var (
 	randomID    = regexp.MustCompile(`([-_])[0-9a-f]{32}\b`)
 	requestID   = regexp.MustCompile(`"request_id":"[A-Z2-7]{26}"`)
-	created     = regexp.MustCompile(`"created(?:_at)?":\d+`)
+	created     = regexp.MustCompile(`"(?:created|created_at|completed_at)":\d+`)
 	placeholder = regexp.MustCompile(`\{\{(\w+) ([^}]*)\}\}`)
 )
 

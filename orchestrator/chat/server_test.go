@@ -114,7 +114,7 @@ func serve(t testing.TB, tritonURL, repository string, change func(*chat.Config,
 	log := zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.WarnLevel)
 	models := discovery.NewCatalog(registry, "chat", log, func(int) {}, chat.Opener(client))
 	service := chat.New(config, images, models)
-	service.Mount(openai.New(service), stack.New(service), anthropic.New(service))
+	service.Mount(openai.New(service, nil), stack.New(service), anthropic.New(service))
 	life, end := context.WithCancel(context.Background())
 	g, err := gateway.New(life, service, func() bool { return false }, gateway.Options{
 		Config: limits, Version: "test", Logger: zerolog.Nop(), Metrics: telemetry.NewMetrics(),

@@ -75,6 +75,8 @@ func openAICode(f *fault.Error) string {
 		return "model_not_found"
 	case f.Subject == fault.Route || f.Kind == fault.Method:
 		return "unknown_url"
+	case f.Kind == fault.Invalid && f.Subject == fault.Response:
+		return "previous_response_not_found"
 	case f.Kind != fault.Invalid || f.Rule == "":
 		return ""
 	case f.Rule == "missing":

@@ -70,12 +70,15 @@ const (
 	Job    Subject = "job"
 	Result Subject = "result" // of a job
 	Cursor Subject = "cursor" // the item after which a page of a list starts
+	// Response is a stored response of the chat API. An Invalid request to continue one that does not exist has this
+	// subject too.
+	Response Subject = "response"
 )
 
 // Error is one failure. The zero Kind is Internal.
 type Error struct {
 	Kind    Kind
-	Subject Subject // of a NotFound
+	Subject Subject // of a NotFound; of an Invalid for Response
 	// Message is for the client, except for an Internal error: then it is for the log, and the answer has another text.
 	Message string
 	// Path locates an Invalid field in the request body by names and indexes from the outside in, such as {"passages",

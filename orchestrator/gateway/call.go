@@ -23,6 +23,8 @@ type Call struct {
 	Path   string
 	Body   []byte
 	ID     string // of the request; default: a new one
+	// Caller is the client for whom the request is made, as Caller returns it; "" if no key is needed.
+	Caller string
 	// Dialect is what SetDialect sets; may be nil.
 	Dialect *Dialect
 	// Background work yields to requests of clients: they get permits first, and turns in batches for Triton.

@@ -18,6 +18,7 @@ package gateway
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -173,10 +174,10 @@ func (g *Gateway) serve(c *fiber.Ctx) error {
 	return x.finish(c, x.catchPanic(c.Next))
 }
 
-// Posts lists the paths of the API's POST endpoints.
+// Posts lists the paths of the API's POST endpoints, without those of one object, whose path has its id.
 func (g *Gateway) Posts() (paths []string) {
 	for _, r := range g.app.GetRoutes(true) {
-		if r.Method == fiber.MethodPost {
+		if r.Method == fiber.MethodPost && !strings.Contains(r.Path, ":") {
 			paths = append(paths, r.Path)
 		}
 	}

@@ -120,7 +120,9 @@ func SetVia(c *fasthttp.RequestCtx, api string) { c.SetUserValue(viaKey{}, api) 
 
 // identify adds to ctx what Caller and Via return.
 func (g *Gateway) identify(ctx context.Context, c *fiber.Ctx) context.Context {
-	if g.opts.Keys != nil {
+	if call, _ := callOf(c.Context()); call != nil {
+		ctx = context.WithValue(ctx, callerKey{}, call.Caller)
+	} else if g.opts.Keys != nil {
 		digest := sha256.Sum256([]byte("caller of retort: " + keyOf(c)))
 		ctx = context.WithValue(ctx, callerKey{}, hex.EncodeToString(digest[:16]))
 	}

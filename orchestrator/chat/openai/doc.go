@@ -7,6 +7,12 @@
 //	POST /tokenize             [TokenizeRequest]  [Tokenized]
 //	POST /detokenize           [DetokenizeRequest] [Detokenized]
 //
+// A [Store] keeps responses for later requests:
+//
+//	GET, DELETE /v1/responses/{id}       [Response], [DeletedResponse]
+//	GET /v1/responses/{id}/input_items   [ItemList]
+//	POST /v1/responses/{id}/cancel       [Response]
+//
 // Each endpoint of OpenAI also exists below /v1/openai, the base path of llama-stack-client in 2025.
 //
 // The interface is that of NVIDIA NIM for vision-language models. NIM has vLLM's interface

@@ -14,35 +14,44 @@ type ResponseRequest struct {
 	// Instructions are a system message before the input.
 	Instructions *string `json:"instructions"`
 
-	MaxOutputTokens *int     `json:"max_output_tokens"`
-	Temperature     *float64 `json:"temperature"`
-	TopP            *float64 `json:"top_p"`
-	TopLogprobs     *int     `json:"top_logprobs"` // 0 to 20; needs message.output_text.logprobs in Include
-	Stream          *bool    `json:"stream"`
+	// PreviousResponseID is the id of a stored response whose conversation this request continues.
+	PreviousResponseID *string `json:"previous_response_id"`
+	// Store keeps the response for later requests. The default is true, except for the lines of a batch.
+	Store *bool `json:"store"`
+	// Background answers at once with a queued response, which a later request reads.
+	Background *bool `json:"background"`
+	// Metadata has at most 16 pairs. The response repeats it.
+	Metadata map[string]string `json:"metadata"`
+
+	MaxOutputTokens  *int     `json:"max_output_tokens"`
+	Temperature      *float64 `json:"temperature"`
+	TopP             *float64 `json:"top_p"`
+	PresencePenalty  *float64 `json:"presence_penalty"`
+	FrequencyPenalty *float64 `json:"frequency_penalty"`
+	TopLogprobs      *int     `json:"top_logprobs"` // 0 to 20; needs message.output_text.logprobs in Include
+	Stream           *bool    `json:"stream"`
 
 	Text       *TextConfig     `json:"text"`
 	Tools      []ResponseTool  `json:"tools"`
 	ToolChoice json.RawMessage `json:"tool_choice"`
 	Include    []string        `json:"include"`
 
-	// Refused: the service keeps no state and runs no background work.
-	PreviousResponseID *string         `json:"previous_response_id"`
-	Conversation       json.RawMessage `json:"conversation"`
-	Prompt             json.RawMessage `json:"prompt"`
-	Background         *bool           `json:"background"`
+	// Refused.
+	Conversation json.RawMessage `json:"conversation"`
+	Prompt       json.RawMessage `json:"prompt"`
+
+	// The response repeats these; they do not change it.
+	ParallelToolCalls *bool   `json:"parallel_tool_calls"`
+	MaxToolCalls      *int    `json:"max_tool_calls"`
+	SafetyIdentifier  *string `json:"safety_identifier"`
+	PromptCacheKey    *string `json:"prompt_cache_key"`
+	User              *string `json:"user"`
 
 	// Accepted and ignored.
-	Store                json.RawMessage `json:"store"`
-	Metadata             json.RawMessage `json:"metadata"`
 	Truncation           json.RawMessage `json:"truncation"`
 	Reasoning            json.RawMessage `json:"reasoning"`
-	ParallelToolCalls    *bool           `json:"parallel_tool_calls"`
-	MaxToolCalls         *int            `json:"max_tool_calls"`
 	ServiceTier          json.RawMessage `json:"service_tier"`
 	StreamOptions        json.RawMessage `json:"stream_options"`
-	User                 json.RawMessage `json:"user"`
-	SafetyIdentifier     json.RawMessage `json:"safety_identifier"`
-	PromptCacheKey       json.RawMessage `json:"prompt_cache_key"`
 	PromptCacheRetention json.RawMessage `json:"prompt_cache_retention"`
 }
 
@@ -77,35 +86,73 @@ type Item struct {
 	Role    string
 	Content []chat.Part
 	Call    FunctionCall
+	Raw     json.RawMessage // as the client sent it
 }
 
-// Response is the response of POST /v1/responses. Events of a stream hold its state so far.
+// Response is the response of POST /v1/responses. Events of a stream hold its state so far. Its members are those that
+// Open Responses requires (https://www.openresponses.org), and user.
 type Response struct {
-	ID                 string          `json:"id"`     // "resp_…"
-	Object             string          `json:"object"` // "response"
-	CreatedAt          int64           `json:"created_at"`
-	Status             string          `json:"status"` // "in_progress", "completed", "incomplete" or "failed"
-	Background         bool            `json:"background"`
-	Error              *ResponseError  `json:"error"`
-	IncompleteDetails  *Incomplete     `json:"incomplete_details"`
-	Instructions       *string         `json:"instructions"`
-	MaxOutputTokens    *int            `json:"max_output_tokens"` // as many as fit if more were requested
-	Model              string          `json:"model"`
-	Output             []OutputItem    `json:"output"`
-	ParallelToolCalls  bool            `json:"parallel_tool_calls"`
-	PreviousResponseID *string         `json:"previous_response_id"`
-	Reasoning          Reasoning       `json:"reasoning"`
-	Store              bool            `json:"store"`
-	Temperature        *float64        `json:"temperature"`
-	Text               ResponseText    `json:"text"`
-	ToolChoice         any             `json:"tool_choice"`
-	Tools              []ResponseTool  `json:"tools"`
-	TopLogprobs        int             `json:"top_logprobs"`
-	TopP               *float64        `json:"top_p"`
-	Truncation         string          `json:"truncation"` // "disabled"
-	Usage              *ResponseUsage  `json:"usage"`
-	User               *string         `json:"user"`
-	Metadata           json.RawMessage `json:"metadata"`
+	ID                 string            `json:"id"`     // "resp_…"
+	Object             string            `json:"object"` // "response"
+	CreatedAt          int64             `json:"created_at"`
+	CompletedAt        *int64            `json:"completed_at"` // null unless the status is "completed"
+	Status             Status            `json:"status"`
+	Background         bool              `json:"background"`
+	Error              *ResponseError    `json:"error"`
+	IncompleteDetails  *Incomplete       `json:"incomplete_details"`
+	Instructions       *string           `json:"instructions"`
+	MaxOutputTokens    *int              `json:"max_output_tokens"` // as many as fit if more were requested
+	MaxToolCalls       *int              `json:"max_tool_calls"`
+	Model              string            `json:"model"`
+	Output             []OutputItem      `json:"output"`
+	ParallelToolCalls  bool              `json:"parallel_tool_calls"`
+	PreviousResponseID *string           `json:"previous_response_id"`
+	PromptCacheKey     *string           `json:"prompt_cache_key"`
+	Reasoning          Reasoning         `json:"reasoning"`
+	SafetyIdentifier   *string           `json:"safety_identifier"`
+	ServiceTier        string            `json:"service_tier"` // "default"
+	Store              bool              `json:"store"`        // whether the response is kept
+	Temperature        float64           `json:"temperature"`
+	PresencePenalty    float64           `json:"presence_penalty"`
+	FrequencyPenalty   float64           `json:"frequency_penalty"`
+	Text               ResponseText      `json:"text"`
+	ToolChoice         any               `json:"tool_choice"`
+	Tools              []ResponseTool    `json:"tools"`
+	TopLogprobs        int               `json:"top_logprobs"`
+	TopP               float64           `json:"top_p"`
+	Truncation         string            `json:"truncation"` // "disabled"
+	Usage              *ResponseUsage    `json:"usage"`
+	User               *string           `json:"user"`
+	Metadata           map[string]string `json:"metadata"`
+}
+
+// Status is the state of a response.
+type Status string
+
+// The states of a response. Only a background response can be queued or cancelled.
+const (
+	queued     Status = "queued"
+	inProgress Status = "in_progress"
+	completed  Status = "completed"
+	incomplete Status = "incomplete"
+	failed     Status = "failed"
+	cancelled  Status = "cancelled"
+)
+
+// ItemList is a page of the items that a model received before its response.
+type ItemList struct {
+	Object  string            `json:"object"` // "list"
+	Data    []json.RawMessage `json:"data"`
+	FirstID *string           `json:"first_id"` // null: the page is empty
+	LastID  *string           `json:"last_id"`
+	HasMore bool              `json:"has_more"`
+}
+
+// DeletedResponse is the answer of DELETE /v1/responses/{id}.
+type DeletedResponse struct {
+	ID      string `json:"id"`
+	Object  string `json:"object"` // "response"
+	Deleted bool   `json:"deleted"`
 }
 
 // ResponseError says why a response failed.
@@ -134,7 +181,7 @@ type ResponseText struct {
 type OutputItem struct {
 	ID        string        `json:"id"`
 	Type      string        `json:"type"`   // "message" or "function_call"
-	Status    string        `json:"status"` // "in_progress", "completed" or "incomplete"
+	Status    Status        `json:"status"` // in_progress, completed or incomplete
 	Role      string        `json:"role,omitzero"`
 	Content   *[]OutputText `json:"content,omitzero"`
 	CallID    string        `json:"call_id,omitzero"`

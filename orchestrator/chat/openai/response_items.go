@@ -3,6 +3,7 @@ package openai
 import (
 	"encoding/json"
 	"math"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -16,8 +17,9 @@ type Items []Item
 // UnmarshalJSON decodes a text, or a list of items, whose length package bind has bounded.
 func (items *Items) UnmarshalJSON(data []byte) (err error) {
 	if text, ok := chat.ReadText(data); ok {
-		*items = Items{{Type: "message", Role: "user", Content: []chat.Part{{Text: text}}}}
-		return nil
+		raw, err := json.Marshal(map[string]string{"type": "message", "role": "user", "content": text})
+		*items = Items{{Type: "message", Role: "user", Content: []chat.Part{{Text: text}}, Raw: raw}}
+		return err
 	}
 	if jsontext.Value(data).Kind() != '[' {
 		return &wire.Mismatch{Rule: "string_type", Message: "Input should be a valid string or a list of items"}
@@ -42,6 +44,7 @@ func readItem(value jsontext.Value) (item Item, mismatch *wire.Mismatch) {
 		Type: "message",
 		Role: members.Role,
 		Call: FunctionCall{Name: members.Name, Arguments: members.Arguments},
+		Raw:  slices.Clone(json.RawMessage(value)),
 	}
 	if members.Type != nil {
 		item.Type = *members.Type

@@ -1,43 +1,63 @@
 package openai
 
 import (
-	"encoding/json"
-
 	"retort/orchestrator/chat"
+	"retort/orchestrator/chat/engine"
 )
-
-// maxMetadata bounds the metadata that a response repeats, in bytes. OpenAI accepts less.
-const maxMetadata = 16 << 10
 
 // newResponse returns the response to r before the model writes anything.
 func (r *ResponseRequest) newResponse() Response {
 	response := Response{
-		ID:                "resp_" + randomHex(),
-		Object:            "response",
-		Status:            "in_progress",
-		Instructions:      r.Instructions,
-		MaxOutputTokens:   r.MaxOutputTokens,
-		Model:             r.Model,
-		Output:            []OutputItem{},
-		ParallelToolCalls: r.ParallelToolCalls == nil || *r.ParallelToolCalls,
-		Temperature:       r.Temperature,
-		Text:              ResponseText{Format: r.format()},
-		ToolChoice:        "auto",
-		Tools:             append([]ResponseTool{}, r.Tools...),
-		TopP:              r.TopP,
-		Truncation:        "disabled",
-		Metadata:          r.Metadata,
+		Object:             "response",
+		Status:             inProgress,
+		Background:         isTrue(r.Background),
+		Instructions:       r.Instructions,
+		MaxOutputTokens:    r.MaxOutputTokens,
+		MaxToolCalls:       r.MaxToolCalls,
+		Model:              r.Model,
+		Output:             []OutputItem{},
+		ParallelToolCalls:  r.ParallelToolCalls == nil || *r.ParallelToolCalls,
+		PreviousResponseID: r.PreviousResponseID,
+		PromptCacheKey:     r.PromptCacheKey,
+		SafetyIdentifier:   r.SafetyIdentifier,
+		ServiceTier:        "default",
+		Temperature:        1,
+		Text:               ResponseText{Format: r.format()},
+		ToolChoice:         "auto",
+		Tools:              append([]ResponseTool{}, r.Tools...),
+		TopP:               1,
+		Truncation:         "disabled",
+		User:               r.User,
+		Metadata:           r.Metadata,
 	}
+	response.setSampling(r.sampling())
 	if chat.IsSet(r.ToolChoice) {
 		response.ToolChoice = r.ToolChoice
 	}
-	if !isObject(r.Metadata) || len(r.Metadata) > maxMetadata {
-		response.Metadata = json.RawMessage("{}")
+	if r.Metadata == nil {
+		response.Metadata = map[string]string{}
 	}
 	if r.TopLogprobs != nil {
 		response.TopLogprobs = *r.TopLogprobs
 	}
 	return response
+}
+
+// setSampling sets the settings that the model applied.
+func (response *Response) setSampling(s engine.Sampling) {
+	for _, setting := range []struct {
+		into  *float64
+		value *float64
+	}{
+		{&response.Temperature, s.Temperature},
+		{&response.TopP, s.TopP},
+		{&response.PresencePenalty, s.PresencePenalty},
+		{&response.FrequencyPenalty, s.FrequencyPenalty},
+	} {
+		if setting.value != nil {
+			*setting.into = *setting.value
+		}
+	}
 }
 
 // responseUsage returns the usage of an answer, or nil (null) if tokens cannot be counted.
@@ -49,12 +69,12 @@ func responseUsage(a *chat.Answer) *ResponseUsage {
 	return &ResponseUsage{InputTokens: u.PromptTokens, OutputTokens: u.CompletionTokens, TotalTokens: u.TotalTokens}
 }
 
-func newMessage(id, status string, content ...OutputText) OutputItem {
+func newMessage(id string, status Status, content ...OutputText) OutputItem {
 	content = append([]OutputText{}, content...) // encodes no content as [], not null
 	return OutputItem{ID: id, Type: "message", Status: status, Role: "assistant", Content: &content}
 }
 
-func newFunctionCall(id, status string, call ToolCall) OutputItem {
+func newFunctionCall(id string, status Status, call ToolCall) OutputItem {
 	return OutputItem{
 		ID:        id,
 		Type:      "function_call",

@@ -3,6 +3,7 @@ package openai
 import (
 	"cmp"
 	"slices"
+	"unicode/utf8"
 
 	"retort/orchestrator/chat"
 	"retort/orchestrator/chat/engine"
@@ -32,24 +33,33 @@ func (r *ResponseRequest) Validate() error {
 	if top := r.TopLogprobs; top != nil {
 		problems.Add(fault.Between(*top, 0, 20, "top_logprobs"))
 	}
-	r.checkStateless(&problems)
+	r.checkState(&problems)
 	r.checkGuides(&problems)
 	return problems.Err()
 }
 
-// checkStateless refuses members that need stored responses.
-func (r *ResponseRequest) checkStateless(problems *fault.Problems) {
-	for _, member := range []struct {
-		name string
-		set  bool
-	}{
-		{"previous_response_id", r.PreviousResponseID != nil},
-		{"conversation", chat.IsSet(r.Conversation)},
-		{"prompt", chat.IsSet(r.Prompt)},
-		{"background", isTrue(r.Background)},
-	} {
-		refuser(problems)(member.set, member.name,
-			"%s is not supported: this service stores no responses; send the whole conversation", member.name)
+// Bounds of metadata.
+const (
+	maxMetadata      = 16 // pairs
+	maxMetadataKey   = 64 // characters
+	maxMetadataValue = 512
+)
+
+// checkState checks the members that concern stored responses.
+func (r *ResponseRequest) checkState(problems *fault.Problems) {
+	refuseIf := refuser(problems)
+	refuseIf(chat.IsSet(r.Conversation), "conversation", "conversation is not supported: use previous_response_id")
+	refuseIf(chat.IsSet(r.Prompt), "prompt", unsupported, "prompt")
+	refuseIf(isTrue(r.Background) && r.Streams(), "stream", "a background response cannot be streamed: poll it")
+	refuseIf(isTrue(r.Background) && r.Store != nil && !*r.Store, "store", "a background response must be stored")
+	refuseIf(len(r.Metadata) > maxMetadata, "metadata", "metadata has %d pairs, at most %d are allowed",
+		len(r.Metadata), maxMetadata)
+	for name, value := range r.Metadata {
+		if utf8.RuneCountInString(name) > maxMetadataKey || utf8.RuneCountInString(value) > maxMetadataValue {
+			problems.Add(chat.Refuse([]any{"metadata", fault.Clip(name)},
+				"a key of metadata may have %d characters, a value %d", maxMetadataKey, maxMetadataValue))
+			break // maps have no order: one problem, so that the answer is small
+		}
 	}
 }
 
@@ -95,6 +105,9 @@ func (r *ResponseRequest) sampling() engine.Sampling {
 		MaxTokens:   r.MaxOutputTokens,
 		Temperature: r.Temperature,
 		TopP:        r.TopP,
+
+		PresencePenalty:  r.PresencePenalty,
+		FrequencyPenalty: r.FrequencyPenalty,
 	}
 	if slices.Contains(r.Include, includeLogprobs) {
 		s.Logprobs = cmp.Or(r.TopLogprobs, new(0))
@@ -102,8 +115,8 @@ func (r *ResponseRequest) sampling() engine.Sampling {
 	return s
 }
 
-// conversation converts a valid request with its plan.
-func (r *ResponseRequest) conversation(p plan) chat.Conversation {
+// conversation converts a valid request with its plan. history are the items of the responses that it continues.
+func (r *ResponseRequest) conversation(p plan, history Items) chat.Conversation {
 	c := chat.Conversation{
 		Model:       r.Model,
 		Field:       "input",
@@ -119,19 +132,27 @@ func (r *ResponseRequest) conversation(p plan) chat.Conversation {
 			Path:  []any{"instructions"},
 		})
 	}
+	for _, item := range history {
+		c.Messages = item.appendTo(c.Messages, previousResponse)
+	}
 	for i, item := range r.Input {
-		member := "content"
-		message := Message{Role: item.Role, Content: item.Content}
-		switch item.Type {
-		case "reasoning":
-			continue
-		case "function_call":
-			message = Message{Role: "assistant", ToolCalls: []ToolCall{{Function: item.Call}}}
-		case "function_call_output":
-			message.Role = "tool"
-			member = "output"
-		}
-		c.Messages = append(c.Messages, message.chatMessage(member, "input", i))
+		c.Messages = item.appendTo(c.Messages, "input", i)
 	}
 	return c
+}
+
+// appendTo appends an item at path in the body to messages. It omits reasoning.
+func (item *Item) appendTo(messages []chat.Message, path ...any) []chat.Message {
+	member := "content"
+	message := Message{Role: item.Role, Content: item.Content}
+	switch item.Type {
+	case "reasoning":
+		return messages
+	case "function_call":
+		message = Message{Role: "assistant", ToolCalls: []ToolCall{{Function: item.Call}}}
+	case "function_call_output":
+		message.Role = "tool"
+		member = "output"
+	}
+	return append(messages, message.chatMessage(member, path...))
 }

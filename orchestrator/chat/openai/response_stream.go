@@ -9,9 +9,13 @@ import (
 	"retort/orchestrator/fault"
 )
 
-// Respond answers in one piece. It runs the stream and returns the response of its last event.
-func (s *Service) Respond(ctx context.Context, r ResponseRequest) (Response, error) {
-	w := s.newResponseWriter(r, func(string, any) error { return nil })
+// Respond answers in one piece. It runs the stream and returns the response of its last event. A background response is
+// queued.
+func (s *Service) Respond(ctx context.Context, caller string, r ResponseRequest) (Response, error) {
+	if isTrue(r.Background) {
+		return s.startResponse(ctx, caller, r)
+	}
+	w := s.newResponseWriter(caller, r, func(string, any) error { return nil })
 	err := w.run(ctx)
 	return w.response, err
 }
@@ -24,6 +28,7 @@ type event = map[string]any
 // or failed.
 type responseWriter struct {
 	service  *Service
+	caller   string // for the store
 	request  ResponseRequest
 	plan     plan
 	emit     func(name string, event any) error
@@ -37,18 +42,33 @@ type responseWriter struct {
 	finish   string
 }
 
-func (s *Service) newResponseWriter(r ResponseRequest, emit func(name string, event any) error) *responseWriter {
-	return &responseWriter{service: s, request: r, plan: r.plan(), emit: emit, response: r.newResponse()}
+func (s *Service) newResponseWriter(
+	caller string, r ResponseRequest, emit func(name string, event any) error,
+) *responseWriter {
+	w := &responseWriter{
+		service: s, caller: caller, request: r, plan: r.plan(), emit: emit, response: r.newResponse(),
+	}
+	w.response.ID = s.newResponseID()
+	w.response.CreatedAt = s.now().Unix()
+	return w
 }
 
 // run writes the response. If it fails before the first event, no engine has been called.
-func (w *responseWriter) run(ctx context.Context) error {
-	w.response.CreatedAt = w.service.now().Unix()
-	answer, err := w.service.chat.Answer(ctx, w.request.conversation(w.plan))
+func (w *responseWriter) run(ctx context.Context) (err error) {
+	if w.response.Store, err = w.service.willStore(ctx, w.request); err != nil {
+		return err
+	}
+	history, release, err := w.service.history(ctx, w.caller, w.request.PreviousResponseID)
+	if err != nil {
+		return err
+	}
+	defer release()
+	answer, err := w.service.chat.Answer(ctx, w.request.conversation(w.plan, history))
 	if err != nil {
 		return err
 	}
 	w.response.Model = answer.Model
+	w.response.setSampling(answer.Sampling())
 	if answer.ClampedMaxTokens > 0 {
 		w.response.MaxOutputTokens = &answer.ClampedMaxTokens
 	}
@@ -65,7 +85,7 @@ func (w *responseWriter) run(ctx context.Context) error {
 			return err
 		}
 	}
-	return w.writeEnd(answer)
+	return w.writeEnd(ctx, answer)
 }
 
 // send emits the next event.
@@ -114,11 +134,11 @@ func (w *responseWriter) writeStart() error {
 func (w *responseWriter) addItem() error {
 	if w.isCall() {
 		w.itemID = "fc_" + randomHex()
-		item := newFunctionCall(w.itemID, "in_progress", w.call)
+		item := newFunctionCall(w.itemID, inProgress, w.call)
 		return w.sendItem("response.output_item.added", event{"item": item})
 	}
 	w.itemID = "msg_" + randomHex()
-	item := newMessage(w.itemID, "in_progress")
+	item := newMessage(w.itemID, inProgress)
 	if err := w.sendItem("response.output_item.added", event{"item": item}); err != nil {
 		return err
 	}
@@ -141,11 +161,11 @@ func (w *responseWriter) writeChunk(c engine.Chunk) error {
 	return w.sendContent("response.output_text.delta", event{"delta": delta.Text, "logprobs": delta.Logprobs})
 }
 
-// writeEnd sends the events after the last text.
-func (w *responseWriter) writeEnd(answer *chat.Answer) error {
-	status := "completed"
+// writeEnd sends the events after the last text. The response is stored before the last of them.
+func (w *responseWriter) writeEnd(ctx context.Context, answer *chat.Answer) error {
+	status := completed
 	if w.finish == "length" {
-		status = "incomplete"
+		status = incomplete
 		w.response.IncompleteDetails = &Incomplete{Reason: "max_output_tokens"}
 	}
 	if w.plan.anyTool {
@@ -164,7 +184,11 @@ func (w *responseWriter) writeEnd(answer *chat.Answer) error {
 	w.response.Status = status
 	w.response.Output = []OutputItem{item}
 	w.response.Usage = responseUsage(answer)
-	return w.send("response."+status, event{"response": w.response})
+	if status == completed {
+		w.response.CompletedAt = new(w.service.now().Unix())
+	}
+	w.store(ctx)
+	return w.send("response."+string(status), event{"response": w.response})
 }
 
 // resolveTool turns a complete text that names its tool into a call of that tool. A truncated text stays a message.
@@ -181,7 +205,7 @@ func (w *responseWriter) resolveTool() {
 }
 
 // writeContent sends the complete content of the item and returns the item.
-func (w *responseWriter) writeContent(status string) (OutputItem, error) {
+func (w *responseWriter) writeContent(status Status) (OutputItem, error) {
 	text := w.text.String()
 	if w.isCall() {
 		w.call.Function.Arguments = text
@@ -198,12 +222,14 @@ func (w *responseWriter) writeContent(status string) (OutputItem, error) {
 	return newMessage(w.itemID, status, part), err
 }
 
-// failureEvents returns the last event of a response that fails.
+// failureEvents returns the last events of a response that fails.
 func (w *responseWriter) failureEvents(f *fault.Error) []any {
-	w.response.Status = "failed"
+	w.response.Status = failed
+	w.response.Store = false
 	w.response.Error = &ResponseError{Code: "server_error", Message: f.Summary()}
 	if f.Kind == fault.Invalid {
 		w.response.Error.Code = "invalid_prompt"
 	}
-	return []any{event{"type": "response.failed", "sequence_number": w.sequence, "response": w.response}}
+	last := event{"type": "response.failed", "sequence_number": w.sequence, "response": w.response}
+	return []any{last, chat.EndOfStream}
 }

@@ -36,7 +36,7 @@ func (s *Service) Routes(r fiber.Router) {
 		bind.AtMost("prompt", maxPrompts),
 		bind.AtMost("stop_token_ids", maxStopTokens),
 	)
-	responses := gateway.JSONOrStream(ResponseRequest.Streams, s.Respond, s.streamResponse,
+	responses := gateway.JSONOrStream(ResponseRequest.Streams, s.respond, s.streamResponse,
 		bind.AtMost("input", s.chat.MaxMessages()),
 		bind.AtMost("include", maxModalities),
 		bind.AtMost("tools", maxTools),
@@ -48,6 +48,26 @@ func (s *Service) Routes(r fiber.Router) {
 		r.Post(base+"/v1/completions", texts)
 		r.Post(base+"/v1/responses", responses)
 	}
+	for _, base := range []string{"", "/v1", llamaStackBase + "/v1"} {
+		s.storeRoutes(r, base+"/responses/:id")
+	}
+}
+
+// storeRoutes adds the endpoints of a stored response.
+func (s *Service) storeRoutes(r fiber.Router, path string) {
+	r.Get(path, gateway.WithParams(func(ctx context.Context, p gateway.Params) (Response, error) {
+		return s.Retrieve(ctx, gateway.Caller(ctx), p.Path("id"), p.Query("stream"))
+	}))
+	r.Delete(path, gateway.WithParams(func(ctx context.Context, p gateway.Params) (DeletedResponse, error) {
+		return s.Delete(ctx, gateway.Caller(ctx), p.Path("id"))
+	}))
+	r.Get(path+"/input_items", gateway.WithParams(func(ctx context.Context, p gateway.Params) (ItemList, error) {
+		query := itemQuery{p.Query("after"), p.Query("limit"), p.Query("order")}
+		return s.ListItems(ctx, gateway.Caller(ctx), p.Path("id"), query)
+	}))
+	r.Post(path+"/cancel", gateway.WithParams(func(ctx context.Context, p gateway.Params) (Response, error) {
+		return s.Cancel(ctx, gateway.Caller(ctx), p.Path("id"))
+	}))
 }
 
 // endMarked returns stream as server-sent events that end with OpenAI's marker.
@@ -62,12 +82,17 @@ func endMarked[R any](
 	}
 }
 
-// streamResponse answers with server-sent events that are named by their type. The last one has the final status, also
-// of a response that fails.
+// respond answers in one piece.
+func (s *Service) respond(ctx context.Context, r ResponseRequest) (Response, error) {
+	return s.Respond(ctx, gateway.Caller(ctx), r)
+}
+
+// streamResponse answers with server-sent events that are named by their type. The last one before the marker of the
+// end has the final status, also of a response that fails.
 func (s *Service) streamResponse(ctx context.Context, r ResponseRequest, events *gateway.Events) error {
-	w := s.newResponseWriter(r, events.SendNamed)
+	w := s.newResponseWriter(gateway.Caller(ctx), r, events.SendNamed)
 	if err := w.run(ctx); err != nil {
 		return &gateway.StreamError{Err: err, Events: w.failureEvents}
 	}
-	return nil
+	return events.SendText(chat.EndOfStream)
 }

@@ -12,12 +12,15 @@ import (
 
 // Service translates OpenAI's requests and answers for the chat service.
 type Service struct {
-	chat *chat.Service
-	now  func() time.Time
+	chat  *chat.Service
+	store Store // nil: no response is stored
+	now   func() time.Time
 }
 
-// New returns the interface to a chat service.
-func New(service *chat.Service) *Service { return &Service{chat: service, now: time.Now} }
+// New returns the interface to a chat service. store may be nil: then no response is stored.
+func New(service *chat.Service, store Store) *Service {
+	return &Service{chat: service, store: store, now: time.Now}
+}
 
 // Complete answers a chat completion in one piece.
 func (s *Service) Complete(ctx context.Context, r ChatRequest) (Completion, error) {

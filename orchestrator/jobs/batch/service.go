@@ -43,8 +43,9 @@ const (
 // Request is a line as it is sent to an API.
 type Request struct {
 	Endpoint
-	ID   string
-	Body []byte
+	ID     string
+	Caller string // who created the batch
+	Body   []byte
 }
 
 // Program connects the service with the program around it.

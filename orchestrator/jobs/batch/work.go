@@ -218,7 +218,7 @@ func (a attempt) answer(ctx context.Context, n int, request parsedLine) (answer 
 	case request.wantsStream():
 		result.Response = refuseStream(id)
 	default:
-		send := Request{Endpoint: a.record.Target, ID: id, Body: request.Body}
+		send := Request{Endpoint: a.record.Target, ID: id, Caller: a.record.Owner, Body: request.Body}
 		reply, err := a.send(ctx, send, a.chunk.Refused >= maxRefused)
 		if err != nil {
 			return nil, false, err

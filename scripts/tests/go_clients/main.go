@@ -45,11 +45,15 @@ func main() {
 		image:  os.Args[2],
 		tools:  os.Args[1] + "/mcp",
 	}
-	results := map[string]any{}
-	for name, call := range map[string]func(context.Context) (any, error){
+	calls := map[string]func(context.Context) (any, error){
 		"models": c.models, "embeddings": c.embeddings, "errors": c.errors, "chat": c.chat,
 		"responses": c.responses, "go-openai": c.goOpenAI, "mcp": c.mcp,
-	} {
+	}
+	if len(os.Args) > 3 { // "stored": only what needs a gateway with jobs
+		calls = map[string]func(context.Context) (any, error){os.Args[3]: c.stored}
+	}
+	results := map[string]any{}
+	for name, call := range calls {
 		answer, err := call(context.Background())
 		if err != nil {
 			answer = err.Error()
@@ -141,6 +145,63 @@ func (c clients) responses(ctx context.Context) (any, error) {
 		return nil, err
 	}
 	return answer.OutputText(), nil
+}
+
+// stored continues, reads, lists and deletes responses.
+func (c clients) stored(ctx context.Context) (any, error) {
+	part := responses.ResponseInputContentParamOfInputImage(responses.ResponseInputImageDetailAuto)
+	part.OfInputImage.ImageURL = openai.String(c.image)
+	text := responses.ResponseInputContentParamOfInputText(question)
+	parts := responses.ResponseInputMessageContentListParam{part, text}
+	message := responses.ResponseInputItemParamOfMessage(parts, responses.EasyInputMessageRoleUser)
+	first, err := c.openai.Responses.New(ctx, responses.ResponseNewParams{
+		Model: chatModel,
+		Input: responses.ResponseNewParamsInputUnion{OfInputItemList: responses.ResponseInputParam{message}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	next := responses.ResponseNewParams{
+		Model:              chatModel,
+		Input:              responses.ResponseNewParamsInputUnion{OfString: openai.String("What is its molecular formula?")},
+		PreviousResponseID: openai.String(first.ID),
+	}
+	second, err := c.openai.Responses.New(ctx, next)
+	if err != nil {
+		return nil, err
+	}
+	read, err := c.openai.Responses.Get(ctx, second.ID, responses.ResponseGetParams{})
+	if err != nil {
+		return nil, err
+	}
+	listed := 0
+	page := responses.InputItemListParams{Limit: openai.Int(2)}
+	items := c.openai.Responses.InputItems.ListAutoPaging(ctx, second.ID, page)
+	for items.Next() {
+		listed++
+	}
+	if items.Err() != nil {
+		return nil, items.Err()
+	}
+	if err := c.openai.Responses.Delete(ctx, first.ID); err != nil {
+		return nil, err
+	}
+	var refusals []any
+	for _, call := range []func() error{
+		func() error {
+			_, err := c.openai.Responses.Get(ctx, first.ID, responses.ResponseGetParams{})
+			return err
+		},
+		func() error { _, err := c.openai.Responses.New(ctx, next); return err },
+		func() error { _, err := c.openai.Responses.Cancel(ctx, second.ID); return err },
+	} {
+		var refused *openai.Error
+		if !errors.As(call(), &refused) {
+			return nil, errors.New("a wrong request is answered")
+		}
+		refusals = append(refusals, []any{refused.StatusCode, refused.Code, refused.Param})
+	}
+	return []any{first.OutputText(), second.OutputText(), read.OutputText(), listed, refusals}, nil
 }
 
 // goOpenAI calls with go-openai, which is older than OpenAI's own client.
