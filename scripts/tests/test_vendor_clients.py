@@ -80,8 +80,15 @@ def test_requests_without_the_vendors_client(stack) -> None:
     assert all(isinstance(item, str) for item in plain)
     for more in (
         {"json": {**body, "generated": "objects"}},
+        {"json": body, "params": {"generated": "objects"}},
         {"json": body, "headers": {"X-Retort-Generated": "objects"}},
     ):
         items = requests.post(url, timeout=PATIENCE, **more).json()["generated"]
         assert [item["smiles"] for item in items] == plain
         assert all("score" in item for item in items)
+    for more in (
+        {"json": {**body, "generated": "strings"}, "params": {"generated": "objects"}},
+        {"json": body, "params": {"generated": "strings"}, "headers": {"X-Retort-Generated": "objects"}},
+        {"json": body, "params": {"generated": "other"}},
+    ):
+        assert requests.post(url, timeout=PATIENCE, **more).json()["generated"] == plain
