@@ -73,3 +73,21 @@ func TestNoMoleculeIsMissing(t *testing.T) {
 		t.Errorf("version 1.0 has %d molecules too: this test shows nothing", len(first))
 	}
 }
+
+// The model may add no carbocation; a given one is kept.
+func TestCarbocations(t *testing.T) {
+	for template, want := range map[string]map[string]bool{
+		"[*]c1ccccc1": {"CC[CH3+]": true, "CC[C@@H+]C": true, "CC[NH3+]": false, "CCC": false},
+		"[*]C[CH2+]":  {"CC[CH2+]": false},
+	} {
+		parsed, err := parseTemplate(template)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for smiles, adds := range want {
+			if parsed.addsCarbocation(smiles) != adds {
+				t.Errorf("%s, %s: want %t", template, smiles, adds)
+			}
+		}
+	}
+}

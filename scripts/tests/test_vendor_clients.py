@@ -105,10 +105,13 @@ def test_requests_without_the_vendors_client(stack) -> None:
 
 
 class NIMClient:
-    """The client of the notebook's folder: the two methods that the optimizer calls."""
+    """The client of the notebook's folder: the methods that the optimizer calls."""
 
     def __init__(self, url: str) -> None:
         self.url = url
+
+    def num_latent_dims(self) -> int:
+        return 512
 
     def encode(self, smis: list[str]) -> np.ndarray:
         answer = requests.post(f"{self.url}/hidden", json={"sequences": smis}, timeout=PATIENCE)
@@ -273,9 +276,11 @@ def test_examples_of_genmol_2(genmol_2: str, name: str) -> None:
         assert len(set(smiles)) == len(smiles)
     scores = [molecule["score"] for molecule in answer.json()["molecules"]]
     assert scores == sorted(scores, reverse=True)
+    molecules = [Chem.MolFromSmiles(molecule) for molecule in smiles]
+    assert None not in molecules
     for fragment in fragments:
         query = Chem.MolFromSmiles(fragment)
-        assert all(Chem.MolFromSmiles(molecule).HasSubstructMatch(query) for molecule in smiles), fragment
+        assert all(molecule.HasSubstructMatch(query) for molecule in molecules), fragment
 
 
 def test_setting_of_genmol_2_is_described(stack, genmol_2: str) -> None:
