@@ -142,8 +142,8 @@ def test_molmim_notebook_with_the_vendors_optimizer(stack) -> None:
 
 
 def test_molmim_notebook_sends_decoded_molecules_back(stack) -> None:
-    """The loop of MolMIMOracleControlledGeneration.ipynb ends with an error if /hidden refuses what /decode answered,
-    such as a radical."""
+    """MolMIMOracleControlledGeneration.ipynb sends each valid molecule of /decode to /hidden; one that is refused would
+    end it."""
     client, random = NIMClient(stack.urls["latent"]), np.random.default_rng(1)
     start = client.encode([IMATINIB])[0]
     points = start + random.normal(0, 2.0, (600, 512))
