@@ -38,7 +38,7 @@ class Programs:
     def __init__(self, tree: Tree, facts: Facts) -> None:
         self.tree, self.facts = tree, facts
         self.home = ""
-        """The folder, relative to the root, in which Python files of commands are: that of a skill, on its page."""
+        """The folder, relative to the root, that the paths of commands are relative to: that of a skill, on its page."""
 
     def knows(self, word: str) -> bool:
         """Reports whether code that begins with this word is a command."""
@@ -52,6 +52,7 @@ class Programs:
         """Yields what is wrong with a command. One that is not whole, such as `make` in a sentence, may lack arguments.
         Its paths are relative to folder, which is relative to the root.
         """
+        folder = folder or self.home
         words = []
         for before, word in zip(("", *command.words), command.words):
             if word not in ("…", "..."):
