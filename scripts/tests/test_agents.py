@@ -14,7 +14,7 @@ from urllib.parse import urljoin
 import pytest
 import requests
 from rdkit import Chem
-from servers import APIS, ROOT
+from servers import APIS, ROOT, Gateway
 from waiting import PATIENCE
 
 SKILL = ROOT / "orchestrator/docs/use/skills/retort"
@@ -83,19 +83,33 @@ def test_the_skill_is_served(stack) -> None:
     assert requests.get(f"{stack.url}/skills/retort/none.py", timeout=PATIENCE).status_code == 404
 
 
+def test_keys_are_required(stack, tmp_path: Path) -> None:
+    keys = tmp_path / "keys"
+    keys.write_text("a-key\n")
+    with Gateway(stack.triton, ROOT / "model_repository", RETORT_KEYS_FILE=str(keys), RETORT_MCP="false") as gateway:
+        gateway.wait_ready("ranking")
+        for path in ("/llms.txt", "/ranking/llms.txt"):
+            assert requests.get(gateway.url + path, timeout=PATIENCE).status_code == 401
+            header = {"Authorization": "Bearer a-key"}
+            page = requests.get(gateway.url + path, headers=header, timeout=PATIENCE).text
+            assert "(mcp)" not in page
+        assert "401" in run_script(gateway.url, "rank.py q p").stderr
+        assert run_script(gateway.url, "rank.py q p", key="a-key").stdout.endswith("\tp\n")
+
+
 def test_the_skill_has_the_published_form() -> None:
     code = "import pathlib, skills_ref, sys; print(skills_ref.validate(pathlib.Path(sys.argv[1])))"
     run = subprocess.run([PYTHON, "-c", code, SKILL], capture_output=True, text=True, check=True)
     assert run.stdout == "[]\n"
 
 
-def run_script(url: str, command: str, *, at: Path = SKILL) -> subprocess.CompletedProcess:
+def run_script(url: str, command: str, *, key: str = "") -> subprocess.CompletedProcess:
     """Runs a command of the skill, without this environment's packages."""
-    environment = {**os.environ, "RETORT_URL": url, "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**os.environ, "RETORT_URL": url, "RETORT_KEY": key, "PYTHONDONTWRITEBYTECODE": "1"}
     return subprocess.run(
         f"{sys.executable} -S scripts/{command}",
         shell=True,
-        cwd=at,
+        cwd=SKILL,
         env=environment,
         capture_output=True,
         text=True,
