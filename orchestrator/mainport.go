@@ -29,11 +29,14 @@ const localTimeout = 30 * time.Second
 
 // mainHandler serves the main port: the web page, a page of links, the health and metrics of the process, every API
 // under its name and, for OpenAI's clients, the APIs that are called by model.
-func (a *application) mainHandler() fasthttp.RequestHandler {
+func (a *application) mainHandler() (fasthttp.RequestHandler, error) {
 	app := gateway.NewApp()
 	localOptions := a.options(gateway.Config{Timeout: localTimeout})
 	local := gateway.NewLocalRoutes(a.ctx, "main", dialect.OpenAI.Render, localOptions).Route
 	a.openAIRoutes(app, local)
+	if err := a.agentRoutes(app, local); err != nil {
+		return nil, err
+	}
 	for i, s := range services {
 		app.Use("/"+s.name, stripPrefix("/"+s.name, a.withJobs(s.name, a.gateways[i].Handler())))
 	}
@@ -52,7 +55,7 @@ func (a *application) mainHandler() fasthttp.RequestHandler {
 	metrics := promhttp.HandlerFor(a.metrics.Registry, promhttp.HandlerOpts{})
 	app.Get("/metrics", local(adaptor.HTTPHandler(metrics)))
 	app.Use(openAIBase, local(unknownURL))
-	return httpserver.Guard(app.Handler(), gateway.RefusePlainly)
+	return httpserver.Guard(app.Handler(), gateway.RefusePlainly), nil
 }
 
 func forward(serve fasthttp.RequestHandler) fiber.Handler {

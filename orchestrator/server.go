@@ -82,7 +82,11 @@ func (s *server) listen() error {
 			GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return certificate.Get(), nil },
 		}
 	}
-	if err := s.listenOn("main", s.config.Port, s.mainHandler()); err != nil {
+	main, err := s.mainHandler()
+	if err != nil {
+		return err
+	}
+	if err := s.listenOn("main", s.config.Port, main); err != nil {
 		return err
 	}
 	for i, service := range services {

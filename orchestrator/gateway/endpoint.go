@@ -24,10 +24,10 @@ type (
 	// Lenient makes a request accept more for a client that expects a dialect. It is called before the body is decoded.
 	Lenient interface{ SetLenient() }
 
-	// FromHeaders reads members from headers, for clients whose body cannot have them. It is called after the body has
-	// been decoded.
-	FromHeaders interface {
-		FromHeaders(get func(name string) string)
+	// FromAddress reads members from headers and the query, for clients whose body cannot have them. It is called after
+	// the body has been decoded. The functions return "" for what the request does not have.
+	FromAddress interface {
+		FromAddress(header, query func(name string) string)
 	}
 
 	// Bounded checks the documented bounds that concern one member each. They are checked even if other members could
@@ -153,8 +153,9 @@ func receive[Req any](c *fiber.Ctx, bounds []bind.Bound) (req Req, err error) {
 		r.SetLenient()
 	}
 	err = bind.JSON(body, &req, bounds...)
-	if r, ok := any(&req).(FromHeaders); ok {
-		r.FromHeaders(func(name string) string { return utils.CopyString(c.Get(name)) })
+	if r, ok := any(&req).(FromAddress); ok {
+		header := func(name string) string { return utils.CopyString(c.Get(name)) }
+		r.FromAddress(header, Params{c}.Query)
 	}
 	if r, ok := any(&req).(Bounded); ok {
 		err = bind.Merge(err, r.Bounds())

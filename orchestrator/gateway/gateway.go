@@ -129,7 +129,7 @@ func New(life context.Context, api API, draining func() bool, opts Options) (*Ga
 	api.Routes(g.app)
 	g.serviceRoutes(g.app)
 	source := description.Source{OpenAPI: api.OpenAPI(), Version: opts.Version, NeedsKey: opts.Keys != nil}
-	if err := description.Mount(g.app, source); err != nil {
+	if err := description.Mount(g.app, source, api.Models); err != nil {
 		return nil, fmt.Errorf("%s: %w", api.Name(), err)
 	}
 	for _, r := range g.app.GetRoutes(true) {

@@ -103,8 +103,8 @@ type Generate struct {
 	SkipInvalid bool `json:"skip_invalid"`
 	// Seed is the seed of the random numbers and makes the answer repeatable.
 	Seed *int64 `json:"seed"`
-	// Generated is the form of the answer: "strings", or "objects" with smiles and score. The default is the header
-	// X-Retort-Generated, or else the setting.
+	// Generated is the form of the answer: "strings", or "objects" with smiles and score. The default is the query
+	// parameter of this name, else the header X-Retort-Generated, else the setting.
 	Generated string `json:"generated" oneof:"strings objects"`
 	// IncludeScores answers with objects that have a similarity too.
 	IncludeScores bool `json:"include_scores"`
@@ -123,11 +123,13 @@ func (r *Generate) SetDefaults() {
 	r.ScaledRadius = 1
 }
 
-// FromHeaders sets Generated from the header if the body does not: a client's headers are easier to configure than its
-// bodies. Unknown values are ignored.
-func (r *Generate) FromHeaders(get func(name string) string) {
-	if form := get("X-Retort-Generated"); r.Generated == "" && (form == "strings" || form == "objects") {
-		r.Generated = form
+// FromAddress sets Generated, if the body does not, from the query parameter of this name or from a header: a client's
+// address and headers are easier to configure than its bodies. Unknown values are ignored.
+func (r *Generate) FromAddress(header, query func(name string) string) {
+	for _, form := range []string{query("generated"), header("X-Retort-Generated")} {
+		if r.Generated == "" && (form == "strings" || form == "objects") {
+			r.Generated = form
+		}
 	}
 }
 

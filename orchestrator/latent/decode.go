@@ -52,7 +52,7 @@ func decode(ctx context.Context, model Model, points []search.Point) ([]string, 
 	if err != nil {
 		return nil, err
 	}
-	canonical, err := canonicalise(ctx, texts)
+	canonical, err := canonicalise(ctx, model, texts)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func rescue(
 		for k, row := range rows {
 			smiles := ""
 			if k < len(candidates) {
-				if smiles, err = firstMolecule(ctx, candidates[k]); err != nil {
+				if smiles, err = firstMolecule(ctx, model, candidates[k]); err != nil {
 					return nil, err
 				}
 			}
@@ -157,24 +157,29 @@ func seedOfPoint(hidden []float32) int64 {
 	return int64(hash.Sum64() >> 2)
 }
 
-// canonicalise returns the canonical SMILES of each text, "" if it is not a molecule.
-func canonicalise(ctx context.Context, texts []string) ([]string, error) {
+// canonicalise returns the canonical SMILES of each text, "" if it is not a molecule or if the model cannot encode it,
+// since clients send what /decode answers back to /hidden. Radicals such as [CH] are no tokens of most models.
+func canonicalise(ctx context.Context, model Model, texts []string) ([]string, error) {
 	results, err := chem.Evaluate(ctx, texts, chem.NoFacts)
 	if err != nil {
 		return nil, err
 	}
 	smiles := make([]string, len(texts))
 	for i, r := range results {
-		if r.Err == nil {
-			smiles[i] = r.Molecule.SMILES()
+		if r.Err != nil {
+			continue
+		}
+		text := r.Molecule.SMILES()
+		if _, err := model.Tokens(text); err == nil {
+			smiles[i] = text
 		}
 	}
 	return smiles, nil
 }
 
 // firstMolecule returns the canonical SMILES of the first text that is a molecule, "" if none is.
-func firstMolecule(ctx context.Context, texts []string) (string, error) {
-	smiles, err := canonicalise(ctx, texts)
+func firstMolecule(ctx context.Context, model Model, texts []string) (string, error) {
+	smiles, err := canonicalise(ctx, model, texts)
 	if err != nil {
 		return "", err
 	}

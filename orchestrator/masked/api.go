@@ -69,6 +69,21 @@ func (r *Request) SetDefaults() {
 	r.Quality = true
 }
 
+// requestV2 is a Request with the defaults of GenMol 2.0: see Config.GenMol.
+type requestV2 struct{ Request }
+
+// SetDefaults sets the documented defaults, before the body is decoded.
+func (r *requestV2) SetDefaults() {
+	r.Request.SetDefaults()
+	r.Noise = 1
+}
+
+// request returns the Request that means the same in version 1.0: step_size is ignored.
+func (r requestV2) request() Request {
+	r.StepSize = 1
+	return r.Request
+}
+
 // Response is the answer of POST /generate, best molecule first.
 type Response struct {
 	Status    string     `json:"status"` // "success"

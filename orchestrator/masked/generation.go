@@ -24,6 +24,7 @@ type generation struct {
 	facts    chem.Facts // computed for each molecule
 	scorer   *scorer
 	report   func(Progress) error // nil without a stream
+	complete bool                 // draw until there are NumMolecules: see complete.go
 
 	// finalContext is for reading and scoring the rows that were unmasked when the context of the work ended.
 	finalContext context.Context
@@ -103,7 +104,11 @@ func (g *generation) firstGeneration(ctx context.Context, count int) (found []*c
 	if unique {
 		found = distinct(found)
 	}
-	return found[:min(count, len(found))], err
+	found = found[:min(count, len(found))]
+	if err == nil && g.complete {
+		found, err = g.drawMissing(ctx, found, unique)
+	}
+	return found, err
 }
 
 // pass draws oversampling rows for each template, unmasks them, and returns the molecules of the nearestRows.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -91,7 +92,7 @@ func (g *generation) read(ctx context.Context, drafts []*draft, rows [][]int32) 
 	}
 	var candidates []*candidate
 	for i, r := range results {
-		if r.Err == nil {
+		if r.Err == nil && !g.template.addsCarbocation(r.Molecule.SMILES()) {
 			candidates = append(candidates, &candidate{molecule: r.Molecule, asWritten: all[i].asWritten})
 		}
 	}
@@ -112,6 +113,15 @@ func (g *generation) score(ctx context.Context, candidates []*candidate) ([]*can
 		}
 	}
 	return scored, err
+}
+
+// carbocation matches a positively charged carbon with hydrogens. Older versions of RDKit accept one with four bonds,
+// such as C[CH3+], which newer versions of clients refuse.
+var carbocation = regexp.MustCompile(`\[\d*C@{0,2}H\d?\+`)
+
+// addsCarbocation reports whether a molecule has a carbocation although the given fragments have none.
+func (t *Template) addsCarbocation(smiles string) bool {
+	return carbocation.MatchString(smiles) && !slices.ContainsFunc(t.given, carbocation.MatchString)
 }
 
 // filter returns the candidates that contain all given fragments.

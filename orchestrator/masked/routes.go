@@ -1,6 +1,7 @@
 package masked
 
 import (
+	"bytes"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -19,17 +20,32 @@ var openAPI []byte
 // Name returns the name of the API in settings, logs, metrics and paths.
 func (s *Service) Name() string { return "masked" }
 
-// OpenAPI returns the OpenAPI description.
-func (s *Service) OpenAPI() []byte { return openAPI }
+// OpenAPI returns the OpenAPI description, with the default of noise in the version of GenMol that is served.
+func (s *Service) OpenAPI() []byte {
+	if s.config.GenMol == 2 {
+		return bytes.Replace(openAPI, []byte("default: 0.0 # of noise"), []byte("default: 1.0"), 1)
+	}
+	return openAPI
+}
 
 // Routes adds the endpoints that are specific to this API.
 func (s *Service) Routes(r fiber.Router) {
-	isStream := func(r Request) bool { return bool(r.Stream) }
-	stream := func(ctx context.Context, r Request, events *gateway.Events) error {
-		return s.Stream(ctx, r, events.Send)
+	if s.config.GenMol == 2 {
+		r.Post("/generate", generate(s, requestV2.request))
+	} else {
+		r.Post("/generate", generate(s, func(r Request) Request { return r }))
 	}
-	r.Post("/generate", gateway.JSONOrStream(isStream, s.Generate, stream))
 	r.Get("/v1/models", gateway.Get(s.List))
+}
+
+// generate is the endpoint POST /generate. R is the type of the body, which request converts.
+func generate[R any](s *Service, request func(R) Request) fiber.Handler {
+	isStream := func(r R) bool { return bool(request(r).Stream) }
+	use := func(ctx context.Context, r R) (Response, error) { return s.Generate(ctx, request(r)) }
+	stream := func(ctx context.Context, r R, events *gateway.Events) error {
+		return s.Stream(ctx, request(r), events.Send)
+	}
+	return gateway.JSONOrStream(isStream, use, stream)
 }
 
 // Health returns the documented bodies. The published text promises an object and its example shows the bare value, so

@@ -1,4 +1,10 @@
-"""The vendor's clients and notebooks, in the environment of requirements-rerank.txt, against the whole stack."""
+"""The vendor's clients, notebooks and examples against the whole stack. The clients run in the environment of
+requirements-rerank.txt.
+
+The notebooks of github.com/NVIDIA/digital-biology-examples (commit 55d7bb4b, examples/nims) and the skill genmol-nim of
+github.com/NVIDIA-BioNeMo/bionemo-agent-toolkit (commit f62542c) are no packages: the tests have their requests one by
+one. The optimizer of the notebook cma_custom_oracles is one, bionemo-controlled-generation.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +12,13 @@ import json
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 import requests
-from servers import ROOT
+from guided_molecule_gen.optimizer import MoleculeGenerationOptimizer
+from guided_molecule_gen.oracles import qed, tanimoto_similarity
+from rdkit import Chem
+from servers import ROOT, Gateway
 from waiting import PATIENCE
 
 PYTHON = ROOT / ".venv-rerank" / "bin" / "python"
@@ -80,8 +90,200 @@ def test_requests_without_the_vendors_client(stack) -> None:
     assert all(isinstance(item, str) for item in plain)
     for more in (
         {"json": {**body, "generated": "objects"}},
+        {"json": body, "params": {"generated": "objects"}},
         {"json": body, "headers": {"X-Retort-Generated": "objects"}},
     ):
         items = requests.post(url, timeout=PATIENCE, **more).json()["generated"]
         assert [item["smiles"] for item in items] == plain
         assert all("score" in item for item in items)
+    for more in (
+        {"json": {**body, "generated": "strings"}, "params": {"generated": "objects"}},
+        {"json": body, "params": {"generated": "strings"}, "headers": {"X-Retort-Generated": "objects"}},
+        {"json": body, "params": {"generated": "other"}},
+    ):
+        assert requests.post(url, timeout=PATIENCE, **more).json()["generated"] == plain
+
+
+class NIMClient:
+    """The client of the notebook's folder: the methods that the optimizer calls."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    def num_latent_dims(self) -> int:
+        return 512
+
+    def encode(self, smis: list[str]) -> np.ndarray:
+        answer = requests.post(f"{self.url}/hidden", json={"sequences": smis}, timeout=PATIENCE)
+        return np.expand_dims(np.squeeze(np.array(answer.json()["hiddens"])), 0)
+
+    def decode(self, latent_features: np.ndarray) -> list[str]:
+        points = np.squeeze(latent_features)
+        body = {"hiddens": np.expand_dims(points, 1).tolist(), "mask": [[True]] * len(points)}
+        return requests.post(f"{self.url}/decode", json=body, timeout=PATIENCE).json()["generated"]
+
+
+def test_molmim_notebook_with_the_vendors_optimizer(stack) -> None:
+    """cma_custom_oracles.ipynb, with fewer steps: three searches from imatinib at once."""
+
+    def score(smiles: list[str], **options) -> np.ndarray:
+        similarities = tanimoto_similarity(smiles, options["reference"])
+        return -(np.clip(qed(smiles) / 0.9, 0, 1) + np.clip(similarities / 0.4, 0, 1))
+
+    seeds = [IMATINIB] * 3
+    optimizer = MoleculeGenerationOptimizer(
+        NIMClient(stack.urls["latent"]), score, seeds, popsize=20, optimizer_args={"sigma": 1.3}
+    )
+    for _ in range(4):
+        optimizer.step()
+        assert [len(molecules) for molecules in optimizer.generated_smis] == [20, 20, 20]
+        valid = [smiles for molecules in optimizer.generated_smis for smiles in molecules if Chem.MolFromSmiles(smiles)]
+        assert len(valid) > 54
+
+
+def test_molmim_notebook_sends_decoded_molecules_back(stack) -> None:
+    """MolMIMOracleControlledGeneration.ipynb sends each valid molecule of /decode to /hidden; one that is refused would
+    end it."""
+    client, random = NIMClient(stack.urls["latent"]), np.random.default_rng(1)
+    start = client.encode([IMATINIB])[0]
+    points = start + random.normal(0, 2.0, (600, 512))
+    decoded = client.decode(points)
+    valid = [smiles for smiles in dict.fromkeys(decoded) if Chem.MolFromSmiles(smiles)]
+    assert len(valid) > 500
+    answer = requests.post(f"{client.url}/hidden", json={"sequences": valid}, timeout=PATIENCE)
+    assert answer.status_code == 200, answer.text
+
+
+def text(**body: object) -> dict:
+    """A request in the form of the notebooks' client (genmol.py): every value as text, over its defaults."""
+    defaults = {"num_molecules": 10, "temperature": 1.0, "noise": 0.0, "step_size": 1, "unique": True, "scoring": "QED"}
+    return {name: str(value) for name, value in {**defaults, **body}.items()}
+
+
+MOTIF = "C124CN3C1.S3(=O)(=O)CC.C4C#N"
+"""The motif of 1.basics.ipynb, as its Utils.smiles2safe (safe-mol) writes it."""
+TWO = "c14ncnc2[nH]ccc12.C136CN5C1.S5(=O)(=O)CC.C6C#N"
+"""The two fragments of 2.linker-design.ipynb, as Utils.smiles2safe writes them."""
+AZETIDINE, PYRROLOPYRIMIDINE = "CCS(=O)(=O)N1CC(CC#N)C1", "c1ncnc2[nH]ccc12"
+GENMOL_2: dict[str, tuple[dict, list[str]]] = {
+    "endpoints.html": (
+        {
+            "smiles": "[C@H]1O[C@@H](CO)[C@H](O)[C@@H]1O.[*{15-15}]",
+            "num_molecules": "5",
+            "temperature": "2.0",
+            "noise": "1.0",
+            "step_size": "1",
+            "scoring": "QED",
+        },
+        ["C1OC(CO)C(O)C1O"],
+    ),
+    "1.basics, de novo": (text(smiles="[*{15-25}]", num_molecules=20), []),
+    "1.basics, motif": (
+        text(smiles=f"{MOTIF}.[*{{15-25}}]", num_molecules=100, temperature=2.0, noise=1.0),
+        [AZETIDINE],
+    ),
+    "1.basics, scaffold": (
+        text(smiles="c16ncnc2[nH]ccc12.c14c6cnn15.C15CNC1.[*{15-15}]", temperature=1.5, noise=1.0),
+        ["c1ncnc2[nH]ccc12"],
+    ),
+    "1.basics, validity": (
+        text(smiles=f"{MOTIF}.[*{{17-17}}]", num_molecules=100, temperature=1.2, noise=1.6, unique=False),
+        [AZETIDINE],
+    ),
+    "2.linker-design, mask at the end": (
+        text(smiles=f"{TWO}.[*{{15-35}}]", num_molecules=1000, temperature=1.5, noise=1.0),
+        [AZETIDINE, PYRROLOPYRIMIDINE],
+    ),
+    "2.linker-design, short mask between": (
+        text(
+            smiles="c14ncnc2[nH]ccc12.C136CN5C1.[*{5-15}].S5(=O)(=O)CC.C6C#N",
+            num_molecules=1000,
+            temperature=1.5,
+            noise=1.0,
+        ),
+        [AZETIDINE, PYRROLOPYRIMIDINE],
+    ),
+    "2.linker-design, linkers": (text(smiles="[*{20-20}]", num_molecules=3, temperature=1.5, noise=1.0), []),
+    "2.linker-design, extended": (
+        text(smiles=f"{MOTIF}.[*{{40-40}}]", num_molecules=5, temperature=1.5, noise=1.0),
+        [AZETIDINE],
+    ),
+    "3.hit-generation": (
+        text(smiles="CCS2(=O)(=O).C134CN2C1.C3C#N.[*{10-10}]", num_molecules=5, temperature=1.5, noise=2.0),
+        [AZETIDINE],
+    ),
+    "skill, de novo": (
+        {
+            "smiles": "[*{20-30}]",
+            "num_molecules": 30,
+            "temperature": "1.0",
+            "noise": "1.0",
+            "step_size": 1,
+            "scoring": "QED",
+            "unique": False,
+        },
+        [],
+    ),
+    "skill, scaffold": (
+        {"smiles": "C1CC(=O)NC1.[*{10-15}]", "num_molecules": 10, "temperature": "1.0", "noise": "1.0"},
+        ["C1CC(=O)NC1"],
+    ),
+    "skill, optimization of LogP": (
+        {
+            "smiles": "c13ccc(C)cc1.CC2=O.[*{5-12}]",
+            "num_molecules": 30,
+            "temperature": "1.0",
+            "noise": "1.0",
+            "scoring": "LogP",
+            "unique": True,
+        },
+        ["Cc1ccccc1", "CC=O"],
+    ),
+    "skill drug-discovery-pipeline": (
+        {
+            "smiles": "[*{20-30}]",
+            "num_molecules": 30,
+            "scoring": "QED",
+            "unique": True,
+            "temperature": "1.0",
+            "noise": "1.0",
+        },
+        [],
+    ),
+    "plain SMILES": ({"smiles": "CC(=O)Oc1ccccc1C(=O)O", "num_molecules": 40, "unique": True}, ["O=C(O)c1ccccc1"]),
+    "few fillings": ({"smiles": "c1ccccc1.[*{1-2}]", "num_molecules": 30, "unique": True}, ["c1ccccc1"]),
+    "without a template": ({"smiles": None, "unique": True, "step_size": 10, "filter": True}, []),
+}
+"""Requests of GenMol 2.0, and the fragments that each molecule must have."""
+
+
+@pytest.fixture(scope="module")
+def genmol_2(stack):
+    with Gateway(stack.triton, ROOT / "model_repository", RETORT_MASKED_GENMOL="2") as gateway:
+        gateway.wait_ready("masked")
+        yield gateway.urls["masked"]
+
+
+@pytest.mark.parametrize("name", GENMOL_2)
+def test_examples_of_genmol_2(genmol_2: str, name: str) -> None:
+    body, fragments = GENMOL_2[name]
+    answer = requests.post(f"{genmol_2}/generate", json={**body, "seed": 1}, timeout=PATIENCE)
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["status"] == "success"
+    smiles = [molecule["smiles"] for molecule in answer.json()["molecules"]]
+    assert len(smiles) == int(body.get("num_molecules", 30))
+    if body.get("unique") in (True, "True"):
+        assert len(set(smiles)) == len(smiles)
+    scores = [molecule["score"] for molecule in answer.json()["molecules"]]
+    assert scores == sorted(scores, reverse=True)
+    molecules = [Chem.MolFromSmiles(molecule) for molecule in smiles]
+    assert None not in molecules
+    for fragment in fragments:
+        query = Chem.MolFromSmiles(fragment)
+        assert all(molecule.HasSubstructMatch(query) for molecule in molecules), fragment
+
+
+def test_setting_of_genmol_2_is_described(stack, genmol_2: str) -> None:
+    for url, default in ((stack.urls["masked"], 0.0), (genmol_2, 1.0)):
+        document = requests.get(f"{url}/openapi.json", timeout=PATIENCE).json()
+        assert document["components"]["schemas"]["GenerateRequest"]["properties"]["noise"]["default"] == default

@@ -1,4 +1,4 @@
-// Package description serves an API's OpenAPI description and the page that shows it: /openapi.json and /docs.
+// Package description serves an API's OpenAPI description and the pages made of it: /openapi.json, /docs and /llms.txt.
 package description
 
 import (

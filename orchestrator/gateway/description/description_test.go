@@ -30,3 +30,45 @@ func TestDescription(t *testing.T) {
 		t.Error("the bearer scheme is declared though no key is needed")
 	}
 }
+
+// An index lists the endpoints of a description, the models before the optional links, and no empty section.
+func TestIndex(t *testing.T) {
+	const openAPI = `
+info: { title: Kitchen, description: "Recipes in,\ndishes out.\n\nDishes are hot." }
+paths:
+  /v1/cook/{dish}:
+    parameters: []
+    post: { summary: Cook a dish }
+  /metrics:
+    get: { tags: [service] }
+`
+	index, err := IndexOf([]byte(openAPI))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `# Kitchen
+
+> Recipes in, dishes out.
+
+Dishes are hot.
+
+## Endpoints
+
+- [OpenAPI description](openapi.json): all fields, limits, errors and examples
+- [POST /v1/cook/{dish}](openapi.json#/paths/~1v1~1cook~1%7Bdish%7D/post): Cook a dish
+
+## Models
+
+- [lab/oven](v1/models/lab/oven)
+
+## Optional
+
+- [GET /metrics](openapi.json#/paths/~1metrics/get)
+`
+	if got := index.withModels([]string{"lab/oven"}).String(); got != want {
+		t.Errorf("%s\nwant:\n%s", got, want)
+	}
+	if strings.Contains(index.withModels(nil).String(), "Models") {
+		t.Error("a section without links is shown")
+	}
+}

@@ -46,9 +46,14 @@ SwaggerUIBundle({ url: "openapi.json", dom_id: "#swagger-ui", deepLinking: true,
 </html>
 `))
 
-// Mount adds /openapi.json and /docs to r, and redirects / to /docs.
-func Mount(r fiber.Router, source Source) error {
+// Mount adds /openapi.json, /docs and /llms.txt to r, and redirects / to /docs. models returns the public ids of the
+// models that can be used now.
+func Mount(r fiber.Router, source Source, models func() []string) error {
 	description, title, err := source.compose()
+	if err != nil {
+		return err
+	}
+	index, err := IndexOf(description)
 	if err != nil {
 		return err
 	}
@@ -61,6 +66,7 @@ func Mount(r fiber.Router, source Source) error {
 		c.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
 		return c.Send(description)
 	})
+	r.Get("/llms.txt", func(c *fiber.Ctx) error { return index.withModels(models()).Send(c) })
 	r.Get("/docs", func(c *fiber.Ctx) error {
 		if strings.HasSuffix(c.Path(), "/") { // the links are relative to /docs
 			return c.Redirect("../docs")

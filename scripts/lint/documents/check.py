@@ -63,6 +63,8 @@ class Documents:
         """Yields the problems of one page, which need not be in the tree."""
         yield from links.check_links(self.tree, page, self.page_at)
         yield from links.check_names(self.tree, page.path, page.prose, self.page_at)
+        folder, _, name = page.path.rpartition("/")
+        self.programs.home = folder if name == "SKILL.md" else ""
         for first, text in page.prose:
             for line, fault in self.check_settings(first, text):
                 yield Problem(page.path, line, fault)

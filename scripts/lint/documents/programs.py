@@ -37,6 +37,8 @@ PYTHON_TOOLS = {"pip", "venv", "pytest", "json.tool", "http.server", "ensurepip"
 class Programs:
     def __init__(self, tree: Tree, facts: Facts) -> None:
         self.tree, self.facts = tree, facts
+        self.home = ""
+        """The folder, relative to the root, that the paths of commands are relative to: that of a skill, on its page."""
 
     def knows(self, word: str) -> bool:
         """Reports whether code that begins with this word is a command."""
@@ -50,6 +52,7 @@ class Programs:
         """Yields what is wrong with a command. One that is not whole, such as `make` in a sentence, may lack arguments.
         Its paths are relative to folder, which is relative to the root.
         """
+        folder = folder or self.home
         words = []
         for before, word in zip(("", *command.words), command.words):
             if word not in ("…", "..."):
@@ -172,6 +175,7 @@ class Programs:
             yield f"{name}: no such module"  # inline code may also name a package, or an object of a module
 
     def file(self, path: str, words: list[str], whole: bool) -> Iterator[str]:
+        path = f"{self.home}/{path}" if self.home else path
         if normalize(path) in self.tree.files:
             yield from self.arguments_of(normalize(path), normalize(path), tuple(words), whole)
         elif path.partition("/")[0] in self.tree.top and not PLACEHOLDER.search(path):

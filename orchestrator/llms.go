@@ -1,0 +1,85 @@
+package main
+
+import (
+	"embed"
+	"io/fs"
+	"net/http"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/gofiber/fiber/v2/middleware/filesystem"
+
+	docs "retort/orchestrator/gateway/description"
+	"retort/orchestrator/mcp"
+)
+
+// skills has the Agent Skill (https://agentskills.io) for users of the APIs.
+//
+//go:embed docs/use/skills
+var skills embed.FS
+
+// agentRoutes adds what agents read first to the main port: /llms.txt, and the skill below /skills.
+func (a *application) agentRoutes(app *fiber.App, local func(fiber.Handler) fiber.Handler) error {
+	index, err := a.index()
+	if err != nil {
+		return err
+	}
+	folder, err := fs.Sub(skills, "docs/use/skills")
+	if err != nil {
+		return err
+	}
+	app.Get("/llms.txt", local(func(c *fiber.Ctx) error {
+		if f := a.keys.Check(c); f != nil {
+			return f
+		}
+		return index.Send(c)
+	}))
+	app.Use("/skills", local(filesystem.New(filesystem.Config{Root: http.FS(folder)})))
+	return nil
+}
+
+// index returns /llms.txt of the main port.
+func (a *application) index() (docs.Index, error) {
+	index := docs.Index{
+		Title: "Retort",
+		Summary: "Inference APIs in front of a Triton Inference Server: each on a port of its own, and below its " +
+			"name on this port.",
+		Details: "Version " + version + ".",
+	}
+	if a.keys != nil {
+		index.Details += " Requests need a key: `Authorization: Bearer KEY`."
+	}
+	apis := docs.Section{Title: "APIs"}
+	for i, s := range services {
+		api, err := docs.IndexOf(a.gateways[i].API().OpenAPI())
+		if err != nil {
+			return index, err
+		}
+		apis.Links = append(apis.Links, docs.Link{Name: api.Title, URL: s.name + "/llms.txt", Note: api.Summary})
+	}
+	several := docs.Section{Title: "Interfaces to several APIs", Links: []docs.Link{
+		{Name: "OpenAI", URL: "v1/models", Note: "the base URL `/v1` serves the models of all APIs that are called by model"},
+	}}
+	if a.mcp != nil {
+		several.Links = append(several.Links, docs.Link{
+			Name: "Model Context Protocol", URL: mcp.Path[1:], Note: "the APIs as tools, over streamable HTTP",
+		})
+	}
+	if a.config.Jobs {
+		several.Links = append(several.Links, docs.Link{
+			Name: "Files and batches", URL: "jobs/llms.txt", Note: "requests in a file, answered in the background",
+		})
+	}
+	index.Sections = []docs.Section{
+		apis,
+		several,
+		{Title: "Skill", Links: []docs.Link{{
+			Name: "retort", URL: "skills/retort/SKILL.md", Note: "instructions and scripts for agents, a use case of each API",
+		}}},
+		{Title: "Optional", Links: []docs.Link{
+			{Name: "Readiness", URL: "v1/health/ready"},
+			{Name: "Metrics", URL: "metrics"},
+			{Name: "Web page", URL: "."},
+		}},
+	}
+	return index, nil
+}
