@@ -19,7 +19,7 @@ type Request struct {
 	ReturnDocuments *bool `json:"return_documents"`
 	// RankFields names the members of documents to rank by, in order. Default: text.
 	RankFields []string `json:"rank_fields"`
-	// MaxTokensPerDoc is the most tokens of a document that are read. Default: as many as fit.
+	// MaxTokensPerDoc is the most tokens of a document that are read. Default 4096.
 	MaxTokensPerDoc *int `json:"max_tokens_per_doc"`
 	MaxDocLength    *int `json:"max_doc_length"` // Jina's name of MaxTokensPerDoc
 	// ReturnEmbeddings is refused: rankers have no embeddings.
@@ -63,6 +63,7 @@ type Meta struct {
 	APIVersion  APIVersion  `json:"api_version"`
 	BilledUnits BilledUnits `json:"billed_units"`
 	Tokens      Tokens      `json:"tokens"`
+	Warnings    []string    `json:"warnings,omitempty"` // what was not read
 }
 
 // APIVersion is the version of Cohere's API.
@@ -70,7 +71,7 @@ type APIVersion struct {
 	Version string `json:"version"` // "2"
 }
 
-// BilledUnits counts a search unit for every started hundred documents.
+// BilledUnits counts a search unit for every started hundred documents, of which each chunk counts as one.
 type BilledUnits struct {
 	SearchUnits int `json:"search_units"`
 }

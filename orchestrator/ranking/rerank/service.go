@@ -3,6 +3,7 @@ package rerank
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"math"
 
 	"retort/orchestrator/ranking"
@@ -27,21 +28,30 @@ func (s *Service) Rerank(ctx context.Context, r Request) (any, error) {
 	return r.response(ranks, scores), nil
 }
 
-// pairs returns the input of the model. Documents are always truncated.
+// defaultTokensPerDoc is Cohere's default of max_tokens_per_doc.
+const defaultTokensPerDoc = 4096
+
+// pairs returns the input of the model. Long documents are read in chunks, long texts are cut.
 func (r *Request) pairs() ranking.Pairs {
 	if r.Texts != nil {
-		return ranking.Pairs{
+		p := ranking.Pairs{
 			Query:    r.Query,
 			Passages: r.Texts,
-			Truncate: r.Truncate == nil || *r.Truncate,
+			Long:     ranking.Cut,
 			Path:     func(i int) []any { return []any{"texts", i} },
 		}
+		if r.Truncate != nil && !*r.Truncate {
+			p.Long = ranking.Refuse
+		}
+		return p
 	}
 	p := ranking.Pairs{
-		Query:    r.Query,
-		Passages: make([]string, len(r.Documents)),
-		Truncate: true,
-		Path:     func(i int) []any { return []any{"documents", i} },
+		Query:         r.Query,
+		Passages:      make([]string, len(r.Documents)),
+		Long:          ranking.Chunk,
+		ShortenQuery:  true,
+		PassageTokens: defaultTokensPerDoc,
+		Path:          func(i int) []any { return []any{"documents", i} },
 	}
 	for _, bound := range []*int{r.MaxTokensPerDoc, r.MaxDocLength} {
 		if bound != nil {
@@ -62,17 +72,30 @@ func (r *Request) resultCount(n int) int {
 	return n
 }
 
+// warnings says what was not read.
+func (r *Request) warnings(read ranking.Reading) (warnings []string) {
+	if read.QueryCut {
+		warnings = append(warnings, "query: only its start was read, up to half of the model's context length")
+	}
+	if read.PassagesCut > 0 {
+		warnings = append(warnings, fmt.Sprintf("documents: of %d, only the first max_tokens_per_doc tokens were read", read.PassagesCut))
+	}
+	return warnings
+}
+
 func (r *Request) response(ranks []ranking.Rank, scores ranking.Scores) Response {
+	read := scores.Read
 	answer := Response{
 		ID:     rand.Text(),
 		Object: "list",
 		Model:  scores.Model,
 		Meta: Meta{
 			APIVersion:  APIVersion{Version: "2"},
-			BilledUnits: BilledUnits{SearchUnits: (len(ranks) + 99) / 100},
-			Tokens:      Tokens{InputTokens: scores.Tokens},
+			BilledUnits: BilledUnits{SearchUnits: (read.Rows + 99) / 100},
+			Tokens:      Tokens{InputTokens: read.Tokens},
+			Warnings:    r.warnings(read),
 		},
-		Usage: Usage{PromptTokens: scores.Tokens, TotalTokens: scores.Tokens},
+		Usage: Usage{PromptTokens: read.Tokens, TotalTokens: read.Tokens},
 	}
 	for _, rank := range ranks[:r.resultCount(len(ranks))] {
 		result := Result{Index: rank.Index, RelevanceScore: relevance(rank.Logit)}
