@@ -90,7 +90,7 @@ type Scores struct {
 
 // Score scores passages with the model of a public id, or with the first model if id is nil.
 func (s *Service) Score(ctx context.Context, id *string, p Pairs) (Scores, error) {
-	model, err := s.model(id)
+	model, err := s.Find(id)
 	if err != nil {
 		return Scores{}, err
 	}
@@ -100,7 +100,7 @@ func (s *Service) Score(ctx context.Context, id *string, p Pairs) (Scores, error
 
 // ScoreInputs scores inputs with the first model.
 func (s *Service) ScoreInputs(ctx context.Context, in Inputs) (Scores, error) {
-	model, err := s.model(nil)
+	model, err := s.Find(nil)
 	if err != nil {
 		return Scores{}, err
 	}
@@ -108,7 +108,8 @@ func (s *Service) ScoreInputs(ctx context.Context, in Inputs) (Scores, error) {
 	return Scores{Model: model.ID(), Logits: logits, Read: read}, err
 }
 
-func (s *Service) model(id *string) (Model, error) {
+// Find returns the model of a public id, or the first model if id is nil.
+func (s *Service) Find(id *string) (Model, error) {
 	if id == nil {
 		return s.models.Default("")
 	}

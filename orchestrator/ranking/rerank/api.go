@@ -1,5 +1,14 @@
 package rerank
 
+import (
+	"strconv"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"retort/orchestrator/ranking"
+)
+
 // Request is the body at all three paths. Unknown members are ignored, since clients send hints for other models.
 type Request struct {
 	_ struct{} `bind:"open"`
@@ -92,6 +101,23 @@ type Rank struct {
 	Index int     `json:"index"`          // in the request
 	Text  *string `json:"text,omitempty"` // only with return_text
 	Score float64 `json:"score"`          // 0 to 1, or the logit with raw_scores
+}
+
+// Scored is an answer in the form of text-embeddings-inference. Its headers say how much the model read.
+type Scored struct {
+	list any
+	read ranking.Reading
+}
+
+// MarshalJSONTo encodes the list.
+func (s Scored) MarshalJSONTo(e *jsontext.Encoder) error { return json.MarshalEncode(e, s.list) }
+
+// Headers returns text-embeddings-inference's header for the tokens read, and one for those that were cut off.
+func (s Scored) Headers() map[string]string {
+	return map[string]string{
+		"X-Compute-Tokens":   strconv.Itoa(s.read.Tokens),
+		"X-Truncated-Tokens": strconv.Itoa(s.read.Truncated),
+	}
 }
 
 // CohereError is a failure at /v2/rerank.

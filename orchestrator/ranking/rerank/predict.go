@@ -148,10 +148,10 @@ func (r *PredictRequest) path(i int) []any {
 // Heavy reports whether a request may occupy a model for long: gateway.Heavy.
 func (r *PredictRequest) Heavy() bool { return len(r.Inputs.items) > encoder.LightRows }
 
-// Predict scores inputs in order. It returns a []Prediction for one input and a [][]Prediction for a batch.
-func (s *Service) Predict(ctx context.Context, r PredictRequest) (any, error) {
+// Predict scores inputs in order. The answer is a []Prediction for one input and a [][]Prediction for a batch.
+func (s *Service) Predict(ctx context.Context, r PredictRequest) (Scored, error) {
 	if f := fault.Items(len(r.Inputs.items), 1, s.ranking.MaxPassages(), "inputs"); f != nil {
-		return nil, f
+		return Scored{}, f
 	}
 	scores, err := s.ranking.ScoreInputs(ctx, ranking.Inputs{
 		Items: r.Inputs.items,
@@ -159,7 +159,7 @@ func (s *Service) Predict(ctx context.Context, r PredictRequest) (any, error) {
 		Path:  r.path,
 	})
 	if err != nil {
-		return nil, err
+		return Scored{}, err
 	}
 	answer := make([][]Prediction, len(scores.Logits))
 	for i, logit := range scores.Logits {
@@ -170,7 +170,7 @@ func (s *Service) Predict(ctx context.Context, r PredictRequest) (any, error) {
 		answer[i] = []Prediction{{Score: score, Label: label}}
 	}
 	if r.Inputs.batch {
-		return answer, nil
+		return Scored{answer, scores.Read}, nil
 	}
-	return answer[0], nil
+	return Scored{answer[0], scores.Read}, nil
 }

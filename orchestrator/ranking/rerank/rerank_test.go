@@ -2,14 +2,15 @@ package rerank_test
 
 import (
 	"context"
-	"encoding/json"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/rs/zerolog"
 
+	"retort/orchestrator/dialect/teibase"
 	"retort/orchestrator/encoder"
 	"retort/orchestrator/fault"
 	"retort/orchestrator/gateway/bind"
@@ -87,7 +88,7 @@ func start(t *testing.T) (*rerank.Service, *fake) {
 			t.Fatal(models.Ready())
 		}
 	}
-	return rerank.New(ranking.New(ranking.Config{MaxPassages: 512, MaxDocuments: 10_000}, models)), model
+	return rerank.New(ranking.New(ranking.Config{MaxPassages: 512, MaxDocuments: 10_000}, models), teibase.Limits{}), model
 }
 
 // ask binds a body and returns the answer as text, or the error.

@@ -28,9 +28,10 @@ func (s *Service) Routes(r fiber.Router) {
 		r.Post(path, rerank)
 	}
 	r.Post(predictPath, gateway.JSON(s.Predict))
+	s.base.Routes(r)
 }
 
-// Renderer returns the renderer of failures at a path, or nil if it is not a path of this package.
+// Renderer returns the renderer of failures at a path, or nil if it is not a path of this package or of teibase.
 func (s *Service) Renderer(path string) gateway.RenderFunc {
 	switch path {
 	case coherePath:
@@ -46,5 +47,5 @@ func (s *Service) Renderer(path string) gateway.RenderFunc {
 			return status, TEIError{Error: text, ErrorType: kind, Message: text, Detail: text}
 		}
 	}
-	return nil
+	return s.base.Renderer(path)
 }

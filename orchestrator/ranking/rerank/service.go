@@ -6,16 +6,44 @@ import (
 	"fmt"
 	"math"
 
+	"retort/orchestrator/dialect/teibase"
 	"retort/orchestrator/ranking"
 )
 
 // Service answers the endpoints with the models of the ranking API.
-type Service struct{ ranking *ranking.Service }
+type Service struct {
+	ranking *ranking.Service
+	base    *teibase.Service
+}
 
 // New returns the endpoints over a ranking service.
-func New(service *ranking.Service) *Service { return &Service{ranking: service} }
+func New(service *ranking.Service, limits teibase.Limits) *Service {
+	s := &Service{ranking: service}
+	s.base = teibase.New(s, limits)
+	return s
+}
 
-// Rerank sorts the candidates of a request by logit. It returns a Response for documents and a []Rank for texts.
+// Ready returns nil if at least one model is served.
+func (s *Service) Ready() error { return s.ranking.Ready() }
+
+// TEIModel returns the model of a public id, or the first. Rankers have no prompts.
+func (s *Service) TEIModel(id *string, _ bool) (teibase.Model, error) {
+	model, err := s.ranking.Find(id)
+	if err != nil {
+		return teibase.Model{}, err
+	}
+	return teibase.Model{
+		ID:      model.ID(),
+		Encoder: model.Encoder(),
+		Type: map[string]any{"reranker": map[string]any{
+			"id2label": map[string]string{"0": label},
+			"label2id": map[string]int{label: 0},
+		}},
+		Prompts: map[string]string{"": ""},
+	}, nil
+}
+
+// Rerank sorts the candidates of a request by logit. It returns a Response for documents and Scored ranks for texts.
 func (s *Service) Rerank(ctx context.Context, r Request) (any, error) {
 	scores, err := s.ranking.Score(ctx, r.Model, r.pairs())
 	if err != nil {
@@ -23,7 +51,7 @@ func (s *Service) Rerank(ctx context.Context, r Request) (any, error) {
 	}
 	ranks := ranking.Order(scores.Logits)
 	if r.Texts != nil {
-		return r.ranks(ranks), nil
+		return Scored{r.ranks(ranks), scores.Read}, nil
 	}
 	return r.response(ranks, scores), nil
 }
