@@ -1,10 +1,11 @@
 """Calls the rerank interfaces with published clients and prints the results as JSON.
 
     python rerank_client.py URL EMBEDDING_URL MODEL QUERY PASSAGE...
+    python rerank_client.py URL EMBEDDING_URL MODEL QUERY - < PASSAGES.json
 
 The URLs are ports that serve the ranking and the embedding API. Run by test_rerank_clients.py in the environment of
 requirements-rerank.txt, once for all clients since they take long to import. Each returns the indexes of the passages,
-best first, with their scores; nothing is set for Retort but its base URL.
+best first, with their scores; nothing is set for Retort but its base URL. Passages in a file go to the clients MANY.
 """
 
 from __future__ import annotations
@@ -44,6 +45,26 @@ def cohere_v2(url: str, model: str, query: str, passages: list[str]) -> Ranked:
         model=model, query=query, documents=passages, max_tokens_per_doc=64
     )
     assert answer.meta.billed_units.search_units == 1
+    return [(result.index, result.relevance_score) for result in answer.results]
+
+
+def cohere_v2_many(url: str, model: str, query: str, passages: list[str]) -> Ranked:
+    import cohere
+
+    answer = cohere.ClientV2(api_key="none", base_url=url).rerank(model=model, query=query, documents=passages)
+    assert answer.meta.billed_units.search_units > len(passages) // 100, answer.meta
+    assert answer.meta.warnings is None, answer.meta
+    return [(result.index, result.relevance_score) for result in answer.results]
+
+
+def cohere_v2_start(url: str, model: str, query: str, passages: list[str]) -> Ranked:
+    """Only the start of the longest passage is read."""
+    import cohere
+
+    answer = cohere.ClientV2(api_key="none", base_url=url).rerank(
+        model=model, query=query, documents=passages, max_tokens_per_doc=64
+    )
+    assert answer.meta.warnings and "max_tokens_per_doc" in answer.meta.warnings[0], answer.meta
     return [(result.index, result.relevance_score) for result in answer.results]
 
 
@@ -139,10 +160,24 @@ CLIENTS: dict[str, Callable[..., Ranked]] = {
 }
 
 
+MANY: dict[str, Callable[..., Ranked]] = {
+    "cohere v1": cohere_v1,
+    "cohere v2": cohere_v2_many,
+    "cohere v2 start": cohere_v2_start,
+    "langchain-cohere": langchain_cohere,
+    "llama-index cohere": llama_index_cohere,
+    **{f"litellm {name}": litellm(name) for name in ("cohere", "hosted_vllm")},
+}
+"""The clients of interfaces without a limit of 512 passages."""
+
+
 def main() -> None:
     url, embedding, model, query, *passages = sys.argv[1:]
+    clients = CLIENTS
+    if passages == ["-"]:
+        clients, passages = MANY, json.load(sys.stdin)
     found: dict[str, Ranked | str] = {}
-    for name, client in CLIENTS.items():
+    for name, client in clients.items():
         try:
             found[name] = client(embedding if client is llama_index_embeds else url, model, query, passages)
         except Exception:  # any failure is that client's result
