@@ -178,7 +178,7 @@ def test_a_long_document_is_truncated_as_requested(ranking_url: str) -> None:
 
 
 def test_many_documents_leave_room_for_others(ranking_url: str) -> None:
-    """Another client's small requests are answered while thousands of documents are read. Ten thousand are the limit."""
+    """Small requests of another client are answered while thousands of documents are read. 10,000 are the limit."""
     documents = [f"Note {i}" for i in range(3000)]
     answers: list[requests.Response] = []
 

@@ -140,9 +140,6 @@ def test_prompt_names_and_normalize(running, embedding: Client) -> None:
     query = embedding.call("Embed/Embed", {"inputs": BEST, "prompt_name": "query", "normalize": True}).embeddings
     expected = post(running, "embedding", "/embed", {"inputs": BEST, "prompt_name": "query"}).json()[0]
     assert query == pytest.approx(expected, abs=1e-5)
-    code, details = embedding.fails("Embed/Embed", {"inputs": BEST, "normalize": False})
-    assert code == grpc.StatusCode.INVALID_ARGUMENT
-    assert "normalize" in details
     code, details = embedding.fails("Embed/Embed", {"inputs": BEST, "dimensions": 16})
     assert code == grpc.StatusCode.INVALID_ARGUMENT
     assert "dimensions" in details

@@ -40,12 +40,13 @@ func (s *Service) Renderer(path string) gateway.RenderFunc {
 		return func(f *fault.Error) (int, any) {
 			return gateway.StatusOf(f.Kind), JinaError{Message: f.Summary(), Detail: f.Summary()}
 		}
-	case teiPath, predictPath:
+	}
+	if path == teiPath || path == predictPath || s.base.Renderer(path) != nil {
 		return func(f *fault.Error) (int, any) {
 			status, kind := dialect.TEIStatus(f)
 			text := f.Summary()
 			return status, TEIError{Error: text, ErrorType: kind, Message: text, Detail: text}
 		}
 	}
-	return s.base.Renderer(path)
+	return nil
 }
