@@ -58,14 +58,15 @@ def cohere_v2_many(url: str, model: str, query: str, passages: list[str]) -> Ran
 
 
 def cohere_v2_start(url: str, model: str, query: str, passages: list[str]) -> Ranked:
-    """Only the start of the longest passage is read."""
+    """Only the longest passage, of which the start is read."""
     import cohere
 
+    longest = max(passages, key=len)
     answer = cohere.ClientV2(api_key="none", base_url=url).rerank(
-        model=model, query=query, documents=passages, max_tokens_per_doc=64
+        model=model, query=query, documents=[longest], max_tokens_per_doc=64
     )
     assert answer.meta.warnings and "max_tokens_per_doc" in answer.meta.warnings[0], answer.meta
-    return [(result.index, result.relevance_score) for result in answer.results]
+    return [(passages.index(longest), answer.results[0].relevance_score)]
 
 
 def cohere_error(url: str, model: str, query: str, passages: list[str]) -> Ranked:
@@ -164,9 +165,8 @@ MANY: dict[str, Callable[..., Ranked]] = {
     "cohere v1": cohere_v1,
     "cohere v2": cohere_v2_many,
     "cohere v2 start": cohere_v2_start,
-    "langchain-cohere": langchain_cohere,
     "llama-index cohere": llama_index_cohere,
-    **{f"litellm {name}": litellm(name) for name in ("cohere", "hosted_vllm")},
+    "litellm cohere": litellm("cohere"),
 }
 """The clients of interfaces without a limit of 512 passages."""
 

@@ -254,19 +254,20 @@ def test_requests_are_counted_and_logged_with_those_over_http(running, ranking: 
 def test_drain_lets_a_request_end(running, tmp_path: Path) -> None:
     """After SIGTERM a request in flight is answered, and streams of health checks do not delay the end."""
     port = free_ports(1)[0]
-    with Gateway(running[0].triton, ROOT / "model_repository", RETORT_RANKING_GRPC_PORT=str(port)) as gateway:
+    settings = {"RETORT_RANKING_GRPC_PORT": str(port), "RETORT_DRAIN_TIMEOUT": f"{PATIENCE}s"}
+    with Gateway(running[0].triton, ROOT / "model_repository", **settings) as gateway:
         gateway.wait_ready("ranking")
         client = Client(f"127.0.0.1:{port}", None)
         watch = client.channel.unary_stream("/grpc.health.v1.Health/Watch")(b"", timeout=10 * PATIENCE)
         assert next(watch)[1] == 1
         method = client.channel.unary_unary("/tei.v1.Rerank/Rerank")
-        request = MESSAGES["RerankRequest"](query=QUERY, texts=[f"{LONG} {i}" for i in range(40)], truncate=True)
+        request = MESSAGES["RerankRequest"](query=QUERY, texts=[f"{LONG} {i}" for i in range(12)], truncate=True)
         answer = method.future(request.SerializeToString(), timeout=10 * PATIENCE)
         deadline = time.monotonic() + PATIENCE
         while requests_in_flight(gateway) < 2:  # one asks for this metric
             assert time.monotonic() < deadline and not answer.done(), gateway.output()
         assert gateway.stop() == 0
-        assert len(MESSAGES["RerankResponse"].FromString(answer.result()).ranks) == 40
+        assert len(MESSAGES["RerankResponse"].FromString(answer.result()).ranks) == 12
         with pytest.raises(grpc.RpcError):
             list(watch)
 
