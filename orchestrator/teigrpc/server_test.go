@@ -92,7 +92,8 @@ func start(t *testing.T, a *api, change func(*teigrpc.Options)) (*teigrpc.Server
 	}
 	served := make(chan error)
 	go func() { served <- server.Serve(listener) }()
-	connection, err := grpc.NewClient(listener.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	noTLS := grpc.WithTransportCredentials(insecure.NewCredentials())
+	connection, err := grpc.NewClient(listener.Addr().String(), noTLS)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -96,7 +96,9 @@ func (s embedServer) Embed(ctx context.Context, r *teipb.EmbedRequest) (*teipb.E
 }
 
 // embed makes the call of an embedding.
-func (s embedServer) embed(ctx context.Context, path string, body object, answer any, text string) (*teipb.Metadata, error) {
+func (s embedServer) embed(
+	ctx context.Context, path string, body object, answer any, text string,
+) (*teipb.Metadata, error) {
 	if err := s.requireService(teipb.Embed_ServiceDesc, "an embedding"); err != nil {
 		return nil, err
 	}
@@ -182,7 +184,9 @@ func (s predictServer) PredictPair(ctx context.Context, r *teipb.PredictPairRequ
 	return s.predict(ctx, r.Inputs, r.Truncate, r.RawScores, r.TruncationDirection)
 }
 
-func (s predictServer) PredictStream(stream grpc.BidiStreamingServer[teipb.PredictRequest, teipb.PredictResponse]) error {
+func (s predictServer) PredictStream(
+	stream grpc.BidiStreamingServer[teipb.PredictRequest, teipb.PredictResponse],
+) error {
 	return answerStream(stream, s.Predict)
 }
 
@@ -293,7 +297,9 @@ func (s tokenizeServer) Tokenize(ctx context.Context, r *teipb.EncodeRequest) (*
 	return &teipb.EncodeResponse{Tokens: texts[0]}, nil
 }
 
-func (s tokenizeServer) TokenizeStream(stream grpc.BidiStreamingServer[teipb.EncodeRequest, teipb.EncodeResponse]) error {
+func (s tokenizeServer) TokenizeStream(
+	stream grpc.BidiStreamingServer[teipb.EncodeRequest, teipb.EncodeResponse],
+) error {
 	return answerStream(stream, s.Tokenize)
 }
 

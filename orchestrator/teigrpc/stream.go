@@ -12,7 +12,9 @@ import (
 const parallel = 16
 
 // wrapStream bounds the time of a stream.
-func (s *Server) wrapStream(server any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
+func (s *Server) wrapStream(
+	server any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handle grpc.StreamHandler,
+) error {
 	ctx, cancel := context.WithTimeout(stream.Context(), s.options.Timeout)
 	defer cancel()
 	return recovered(func() error { return handle(server, &boundedStream{stream, ctx}) })

@@ -129,6 +129,16 @@ def haystack_nvidia(url: str, model: str, query: str, passages: list[str]) -> Ra
     return [(passages.index(document.content), document.score) for document in ranked]
 
 
+def haystack_cohere(url: str, model: str, query: str, passages: list[str]) -> Ranked:
+    from haystack import Document
+    from haystack.utils import Secret
+    from haystack_integrations.components.rankers.cohere import CohereRanker
+
+    ranker = CohereRanker(model=model, api_base_url=url, api_key=Secret.from_token("none"), top_k=len(passages))
+    ranked = ranker.run(query=query, documents=[Document(content=p) for p in passages])["documents"]
+    return [(passages.index(document.content), document.score) for document in ranked]
+
+
 def litellm(provider: str) -> Callable[..., Ranked]:
     def rank(url: str, model: str, query: str, passages: list[str]) -> Ranked:
         from litellm import rerank
@@ -156,6 +166,7 @@ CLIENTS: dict[str, Callable[..., Ranked]] = {
     "llama-index cohere": llama_index_cohere,
     "llama-index tei": llama_index_tei,
     "haystack nvidia": haystack_nvidia,
+    "haystack cohere": haystack_cohere,
     "llama-index embeds": llama_index_embeds,
     **{f"litellm {name}": litellm(name) for name in ("cohere", "jina_ai", "infinity", "hosted_vllm", "nvidia_nim")},
 }
@@ -167,6 +178,7 @@ MANY: dict[str, Callable[..., Ranked]] = {
     "cohere v2 start": cohere_v2_start,
     "llama-index cohere": llama_index_cohere,
     "litellm cohere": litellm("cohere"),
+    "haystack cohere": haystack_cohere,
 }
 """The clients of interfaces without a limit of 512 passages."""
 

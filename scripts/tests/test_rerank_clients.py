@@ -30,12 +30,13 @@ CLIENTS = [
     "litellm jina_ai",
     "litellm infinity",
     "litellm hosted_vllm",
+    "haystack cohere",
 ]
 LOGITS = ["haystack nvidia", "litellm nvidia_nim"]
 """Clients of the documented interface, which give logits."""
 
 
-MANY = ["cohere v1", "cohere v2", "llama-index cohere", "litellm cohere"]
+MANY = ["cohere v1", "cohere v2", "llama-index cohere", "litellm cohere", "haystack cohere"]
 FACTS = ("The Rhine flows north", "A bank lends money", "Snow is cold", "Trains run on rails", "Wheat grows in fields")
 LONG = ". ".join(FACTS * 60) + ". Aspirin is an analgesic: it eases pain and lowers fever."
 """A document of more than a thousand tokens, of which the last sentence matters."""

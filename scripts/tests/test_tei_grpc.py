@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import grpc
 import pytest
@@ -21,7 +22,7 @@ LONG = "The Rhine flows north. " * 500
 KEY = "a-key-of-a-client"
 
 
-def load_messages() -> tuple[dict[str, type], dict[str, descriptor_pb2.MethodDescriptorProto]]:
+def load_messages() -> tuple[dict[str, Any], dict[str, descriptor_pb2.MethodDescriptorProto]]:
     """The classes of the messages by name, and the methods by path."""
     files = descriptor_pb2.FileDescriptorSet.FromString(DESCRIPTORS.read_bytes())
     pool = descriptor_pool.DescriptorPool()
@@ -47,7 +48,7 @@ class Client:
         self.channel = grpc.insecure_channel(address)
         self.metadata = [("authorization", f"Bearer {key}")] if key else []
 
-    def call(self, path: str, request: object, timeout: float = PATIENCE):
+    def call(self, path: str, request: Any, timeout: float = PATIENCE):
         """Calls a method with a message, or with several if it takes a stream. A stream of answers is a list."""
         method = METHODS[f"/tei.v1.{path}"]
         kinds = ["unary" if not stream else "stream" for stream in (method.client_streaming, method.server_streaming)]
@@ -65,7 +66,7 @@ class Client:
         made = MESSAGES[method.input_type.rpartition(".")[2]]
         return (made(**request) for request in requests)
 
-    def fails(self, path: str, request: object, timeout: float = PATIENCE) -> tuple[grpc.StatusCode, str]:
+    def fails(self, path: str, request: Any, timeout: float = PATIENCE) -> tuple[grpc.StatusCode, str]:
         with pytest.raises(grpc.RpcError) as failed:
             self.call(path, request, timeout)
         return failed.value.code(), failed.value.details()
