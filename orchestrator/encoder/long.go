@@ -75,7 +75,9 @@ func (e *Encoder) EncodeChunks(prefix, text string, budget *ChunkBudget) ([]toke
 }
 
 // EncodeChunksWithin is EncodeChunks with bounds. cut reports whether tokens beyond MostTokens were left out.
-func (e *Encoder) EncodeChunksWithin(prefix, text string, o ChunkOptions) (chunks []tokenizers.Chunk, cut bool, err error) {
+func (e *Encoder) EncodeChunksWithin(
+	prefix, text string, o ChunkOptions,
+) (chunks []tokenizers.Chunk, cut bool, err error) {
 	head, err := e.Tokenizer.Tokens(prefix)
 	if err != nil {
 		return nil, false, err
@@ -102,7 +104,9 @@ func (e *Encoder) EncodeChunksWithin(prefix, text string, o ChunkOptions) (chunk
 // EncodePairChunks tokenizes a pair of texts. The second is cut into chunks that overlap, each in a row of MaxTokens
 // with the whole first text. A pair that fits is encoded as by EncodePair. cut reports whether tokens beyond MostTokens
 // of the second text were left out.
-func (e *Encoder) EncodePairChunks(first, second string, o ChunkOptions) (chunks []tokenizers.Chunk, cut bool, err error) {
+func (e *Encoder) EncodePairChunks(
+	first, second string, o ChunkOptions,
+) (chunks []tokenizers.Chunk, cut bool, err error) {
 	head, err := e.tokens(first, 0)
 	if err != nil {
 		return nil, false, err

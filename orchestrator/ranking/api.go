@@ -8,8 +8,8 @@ type Request struct {
 	Query Text `json:"query" bind:"required"`
 	// Passages are the candidates.
 	Passages []Text `json:"passages" bind:"required"`
-	// Truncate applies to pairs that are too long for the model: NONE refuses them, END cuts off the end of the passage,
-	// CHUNK cuts the passage into chunks and returns the logit of the best one.
+	// Truncate applies to pairs that are too long for the model: NONE refuses them, END cuts off the end of the
+	// passage, CHUNK cuts the passage into chunks and returns the logit of the best one.
 	Truncate string `json:"truncate" oneof:"NONE END CHUNK"`
 }
 

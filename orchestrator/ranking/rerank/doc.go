@@ -5,8 +5,8 @@
 //	POST /rerank     text-embeddings-inference (https://huggingface.github.io/text-embeddings-inference), vLLM, Infinity
 //	POST /predict    text-embeddings-inference
 //
-// The first three paths take the same bodies. The answer to documents has the form of Cohere and Jina, the answer to texts
-// the form of text-embeddings-inference. An error has the form of the path, since an unreadable body has neither.
+// The first three paths take the same bodies. The answer to documents has the form of Cohere and Jina, the answer to
+// texts the form of text-embeddings-inference. An error has the form of the path, since an unreadable body has neither.
 //
 // Terms:
 //   - candidate: a document or a text, which a ranker reads as a passage.
