@@ -88,7 +88,8 @@ func start(t *testing.T) (*rerank.Service, *fake) {
 			t.Fatal(models.Ready())
 		}
 	}
-	return rerank.New(ranking.New(ranking.Config{MaxPassages: 512, MaxDocuments: 10_000}, models), teibase.Limits{}), model
+	service := ranking.New(ranking.Config{MaxPassages: 512, MaxDocuments: 10_000}, models)
+	return rerank.New(service, teibase.Limits{}), model
 }
 
 // ask binds a body and returns the answer as text, or the error.
