@@ -185,6 +185,9 @@ func (c *Config) Validate() error {
 			requirePositive(s.name+"-timeout", limits.Timeout),
 		)
 	}
+	for _, g := range grpcServices {
+		errs = append(errs, requirePort(g.api+grpcSuffix+"-port", g.port(c)))
+	}
 	return errors.Join(append(errs, c.validatePortsDiffer())...)
 }
 
@@ -192,12 +195,17 @@ func (c *Config) Validate() error {
 func (c *Config) validatePortsDiffer() error {
 	var errs []error
 	names := map[int]string{c.Port: "main"}
-	for _, s := range services {
-		port := s.limits(c).Port
-		if name, taken := names[port]; taken && port > 0 {
-			errs = append(errs, fmt.Errorf("%s-port: %d is also the port of %s", s.name, port, name))
+	check := func(name string, port int) {
+		if other, taken := names[port]; taken && port > 0 {
+			errs = append(errs, fmt.Errorf("%s-port: %d is also the port of %s", name, port, other))
 		}
-		names[port] = s.name
+		names[port] = name
+	}
+	for _, s := range services {
+		check(s.name, s.limits(c).Port)
+	}
+	for _, g := range grpcServices {
+		check(g.api+grpcSuffix, g.port(c))
 	}
 	return errors.Join(errs...)
 }

@@ -36,6 +36,9 @@ var arrows = map[string][]string{
 	"orchestrator/gateway/description": {},
 	"orchestrator/gateway/httpserver":  {"orchestrator/fault", "orchestrator/memory", "orchestrator/telemetry"},
 	"orchestrator/dialect":             {"orchestrator/fault", "orchestrator/gateway"},
+	"orchestrator/teigrpc": {"orchestrator/fault", "orchestrator/memory",
+		"orchestrator/teigrpc/teipb"},
+	"orchestrator/teigrpc/teipb": {},
 	"orchestrator/dialect/teibase": {
 		"orchestrator/dialect", "orchestrator/encoder", "orchestrator/fault", "orchestrator/gateway",
 		"orchestrator/gateway/bind", "orchestrator/wire",
@@ -195,7 +198,8 @@ func TestBorders(t *testing.T) {
 		},
 		// The fleet of a bench plays a hundred Tritons.
 		"google.golang.org/grpc": func(f string) bool {
-			return strings.HasPrefix(f, "orchestrator/triton/") || f == "scripts/bench/discovery/fleet.go"
+			return strings.HasPrefix(f, "orchestrator/triton/") || strings.HasPrefix(f, "orchestrator/teigrpc/") ||
+				f == "scripts/bench/discovery/fleet.go"
 		},
 		"C": func(f string) bool { return strings.HasPrefix(f, "chem/rdkit/") },
 	}

@@ -46,11 +46,22 @@ type server struct {
 	listeners []listener  // the main port first
 }
 
-// listener is a port. Its name is "main", or the name of the API that has the port for itself.
+// listener is a port. Its name is "main", the name of the API that has the port for itself, or the name of an API with
+// grpcSuffix.
 type listener struct {
 	name   string
-	server *httpserver.Server
+	server portServer
 	net.Listener
+}
+
+// portServer answers on a port: an httpserver.Server or a teigrpc.Server.
+type portServer interface {
+	// Serve answers on a listener until Shutdown.
+	Serve(net.Listener) error
+	// Leave makes clients leave, before the port closes.
+	Leave()
+	// Shutdown waits until the requests in flight have ended. The error says that the timeout has cut some off.
+	Shutdown(timeout time.Duration) error
 }
 
 // newServer opens everything and listens, but answers no request yet. It fails on a wrong setting, a port in use or an
@@ -98,15 +109,11 @@ func (s *server) listen() error {
 			return err
 		}
 	}
-	return nil
+	return s.listenGRPC()
 }
 
 func (s *server) listenOn(name string, portNumber int, handler fasthttp.RequestHandler) error {
-	l, err := net.Listen("tcp", net.JoinHostPort(s.config.Host, strconv.Itoa(max(portNumber, 0))))
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	port := httpserver.New(handler, httpserver.Config{
+	return s.open(name, portNumber, httpserver.New(handler, httpserver.Config{
 		MaxConnections: s.config.MaxConnections,
 		WriteTimeout:   s.config.WriteTimeout,
 		ConnectionAge:  s.config.ConnectionAge,
@@ -114,7 +121,15 @@ func (s *server) listenOn(name string, portNumber int, handler fasthttp.RequestH
 		Name:           name,
 		Logger:         s.logger,
 		Metrics:        s.metrics,
-	})
+	}))
+}
+
+// open listens on a port.
+func (s *server) open(name string, portNumber int, port portServer) error {
+	l, err := net.Listen("tcp", net.JoinHostPort(s.config.Host, strconv.Itoa(max(portNumber, 0))))
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
 	s.listeners = append(s.listeners, listener{name: name, server: port, Listener: l})
 	return nil
 }

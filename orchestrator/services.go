@@ -102,7 +102,7 @@ func (r *resources) teiLimits(limits gateway.Config, inputs int) teibase.Limits 
 func openRanking(r *resources) gateway.API {
 	open := ranking.Opener(r.client, r.batching("ranking"))
 	service := ranking.New(r.config.Ranking.Room, catalog(r, "ranking", open))
-	service.Mount(rerank.New(service))
+	service.Mount(rerank.New(service, r.teiLimits(r.config.Ranking.Limits, r.config.Ranking.Room.MaxPassages)))
 	return service
 }
 

@@ -30,6 +30,9 @@ const leastMaxTokens = 4
 // LightRows is the most rows of a request that is not heavy (gateway.Heavy).
 const LightRows = 64
 
+// RowBytes is about the size in bytes of a text that fills a row.
+const RowBytes = 2 << 10
+
 // Encoder is a model with its tokenizer and the facts of its entry in the model repository.
 type Encoder struct {
 	ID, OwnedBy string

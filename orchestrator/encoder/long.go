@@ -1,7 +1,10 @@
 package encoder
 
 import (
+	"errors"
+	"sort"
 	"sync/atomic"
+	"unicode/utf8"
 
 	"retort/orchestrator/fault"
 	"retort/tokenizers"
@@ -12,19 +15,23 @@ type Reading struct {
 	Tokens    int // of all rows, special tokens included: where chunks overlap, a token counts in each
 	Truncated int // tokens that were cut off
 	Chunks    int // rows of the texts that were cut into chunks
+	Rows      int // of all texts
 }
 
 // Add adds a row that may have been truncated.
 func (r *Reading) Add(row *tokenizers.Encoding) {
 	r.Tokens += len(row.IDs)
 	r.Truncated += row.Length - len(row.IDs)
+	r.Rows++
 }
 
 // AddChunks adds the rows of one text.
 func (r *Reading) AddChunks(chunks []tokenizers.Chunk) {
 	for _, chunk := range chunks {
 		r.Tokens += len(chunk.IDs)
+		r.Truncated += chunk.Length - len(chunk.IDs)
 	}
+	r.Rows += len(chunks)
 	if len(chunks) > 1 {
 		r.Chunks += len(chunks)
 	}
@@ -51,48 +58,118 @@ func (b *ChunkBudget) Take(n int) error {
 // at the border is then whole in one of them.
 const overlapShare = 8
 
-// chunkOptions returns the options for chunks that have room tokens for the text.
-func (e *Encoder) chunkOptions(room int, budget *ChunkBudget) tokenizers.ChunkOptions {
-	return tokenizers.ChunkOptions{MaxLength: e.MaxTokens, Overlap: max(room, 0) / overlapShare, MayMake: budget.Take}
+// ChunkOptions bound the chunks of one text.
+type ChunkOptions struct {
+	Budget *ChunkBudget
+	// MostTokens is the most tokens of the text that are read; 0: all.
+	MostTokens int
+	// Reserved is the number of tokens of each row that the caller adds itself.
+	Reserved int
 }
 
 // EncodeChunks tokenizes a text in chunks of MaxTokens that overlap. Each begins with the tokens of prefix. A text that
 // fits is encoded as by Encode.
 func (e *Encoder) EncodeChunks(prefix, text string, budget *ChunkBudget) ([]tokenizers.Chunk, error) {
+	chunks, _, err := e.EncodeChunksWithin(prefix, text, ChunkOptions{Budget: budget})
+	return chunks, err
+}
+
+// EncodeChunksWithin is EncodeChunks with bounds. cut reports whether tokens beyond MostTokens were left out.
+func (e *Encoder) EncodeChunksWithin(
+	prefix, text string, o ChunkOptions,
+) (chunks []tokenizers.Chunk, cut bool, err error) {
 	head, err := e.Tokenizer.Tokens(prefix)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	ids, err := e.tokens(prefix + text)
+	most := o.MostTokens
+	if most > 0 {
+		most += len(head)
+	}
+	ids, err := e.tokens(prefix+text, most)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	head = ids[:commonPrefix(head, ids)]
 	empty, err := e.Tokenizer.Encode("", tokenizers.Options{})
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	room := e.MaxTokens - len(empty.IDs) - len(head)
-	return e.Tokenizer.Chunks(head, ids[len(head):], e.chunkOptions(room, budget))
+	ids, cut = o.first(ids[len(head):])
+	room := e.MaxTokens - o.Reserved - len(empty.IDs) - len(head)
+	chunks, err = e.Tokenizer.Chunks(head, ids, e.chunkOptions(room, o))
+	return chunks, cut, err
 }
 
 // EncodePairChunks tokenizes a pair of texts. The second is cut into chunks that overlap, each in a row of MaxTokens
-// with the whole first text. A pair that fits is encoded as by EncodePair.
-func (e *Encoder) EncodePairChunks(first, second string, budget *ChunkBudget) ([]tokenizers.Chunk, error) {
-	head, err := e.tokens(first)
+// with the whole first text. A pair that fits is encoded as by EncodePair. cut reports whether tokens beyond MostTokens
+// of the second text were left out.
+func (e *Encoder) EncodePairChunks(
+	first, second string, o ChunkOptions,
+) (chunks []tokenizers.Chunk, cut bool, err error) {
+	head, err := e.tokens(first, 0)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	ids, err := e.tokens(second)
+	ids, err := e.tokens(second, o.MostTokens)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	empty, err := e.Tokenizer.EncodePair("", "", tokenizers.Options{})
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	room := e.MaxTokens - len(empty.IDs) - len(head)
-	return e.Tokenizer.PairChunks(head, ids, e.chunkOptions(room, budget))
+	ids, cut = o.first(ids)
+	room := e.MaxTokens - o.Reserved - len(empty.IDs) - len(head)
+	chunks, err = e.Tokenizer.PairChunks(head, ids, e.chunkOptions(room, o))
+	return chunks, cut, err
+}
+
+// chunkOptions returns the options for chunks that have room tokens for the text.
+func (e *Encoder) chunkOptions(room int, o ChunkOptions) tokenizers.ChunkOptions {
+	return tokenizers.ChunkOptions{
+		MaxLength: e.MaxTokens - o.Reserved,
+		Overlap:   max(room, 0) / overlapShare,
+		MayMake:   func(n int) error { return e.mayMake(n, o.Budget) },
+	}
+}
+
+// maxTextTokens is the most tokens of all chunks of one text, which are in memory together: 32 MiB.
+const maxTextTokens = 1 << 22
+
+// mayMake returns an error if a text may not have n chunks.
+func (e *Encoder) mayMake(n int, budget *ChunkBudget) error {
+	if most := max(maxTextTokens/e.MaxTokens, 1); n > most {
+		return fault.New(fault.Invalid, "Input needs %d chunks, more than the %d that a text may have", n, most)
+	}
+	return budget.Take(n)
+}
+
+// first returns the tokens that are read, and whether there are more.
+func (o ChunkOptions) first(ids []int32) (kept []int32, cut bool) {
+	if o.MostTokens == 0 || len(ids) <= o.MostTokens {
+		return ids, false
+	}
+	return ids[:o.MostTokens], true
+}
+
+// Start returns the longest start of a text that has at most that many tokens.
+func (e *Encoder) Start(text string, most int) (string, error) {
+	var failed error
+	fits := func(end int) bool {
+		for end < len(text) && !utf8.RuneStart(text[end]) {
+			end++
+		}
+		ids, err := e.tokens(text[:end], most+1)
+		failed = errors.Join(failed, err)
+		return len(ids) <= most
+	}
+	upper := most
+	for upper < len(text) && fits(upper) {
+		upper *= 2
+	}
+	end := sort.Search(min(upper, len(text)), func(i int) bool { return !fits(i + 1) })
+	return text[:end], failed
 }
 
 // commonPrefix returns the number of equal tokens at the start.
@@ -104,9 +181,10 @@ func commonPrefix(a, b []int32) int {
 	return n
 }
 
-// tokens is Tokenizer.Tokens with little memory for long texts.
-func (e *Encoder) tokens(text string) (ids []int32, err error) {
-	if len(text) <= longText {
+// tokens is Tokenizer.Tokens with little memory for long texts. If most is not 0, a long text is read up to that many
+// tokens and a few more.
+func (e *Encoder) tokens(text string, most int) (ids []int32, err error) {
+	if len(text) <= pieceSize || len(text) <= longText && most == 0 {
 		return e.Tokenizer.Tokens(text)
 	}
 	for piece := range pieces(text) {
@@ -115,6 +193,9 @@ func (e *Encoder) tokens(text string) (ids []int32, err error) {
 			return nil, err
 		}
 		ids = append(ids, more...)
+		if most > 0 && len(ids) > most {
+			break
+		}
 	}
 	return ids, nil
 }

@@ -53,7 +53,7 @@ func TestPairChunks(t *testing.T) {
 		t.Fatal(err)
 	}
 	long := strings.Repeat("Aspirin eases pain and more. ", 100)
-	chunks, err := e.EncodePairChunks("which one", long, encoder.NewChunkBudget(100))
+	chunks, _, err := e.EncodePairChunks("which one", long, encoder.ChunkOptions{Budget: encoder.NewChunkBudget(100)})
 	if err != nil || len(chunks) < 10 {
 		t.Fatalf("%d chunks, %v", len(chunks), err)
 	}
@@ -63,12 +63,12 @@ func TestPairChunks(t *testing.T) {
 	}
 	budget := encoder.NewChunkBudget(len(chunks) + 1)
 	for i, want := range []string{"", "Input needs more than the"} {
-		_, err := e.EncodePairChunks("which one", long, budget)
+		_, _, err := e.EncodePairChunks("which one", long, encoder.ChunkOptions{Budget: budget})
 		if got := fault.As(err); (got == nil) != (want == "") || got != nil && !strings.HasPrefix(got.Message, want) {
 			t.Errorf("text %d: error %v, want %q", i, err, want)
 		}
 	}
-	if _, err := e.EncodePairChunks(long, "short", encoder.NewChunkBudget(100)); err == nil {
+	if _, _, err := e.EncodePairChunks(long, "short", encoder.ChunkOptions{Budget: encoder.NewChunkBudget(100)}); err == nil {
 		t.Error("a first text that is too long is accepted")
 	}
 }

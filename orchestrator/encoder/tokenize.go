@@ -175,12 +175,14 @@ func (e *Encoder) count(text string) (int, error) {
 	return total, nil
 }
 
-// pieces cuts a text into pieces of at most 64 KiB, at spaces where there are some.
+// pieceSize is the size in bytes of the pieces of a long text.
+const pieceSize = 64 << 10
+
+// pieces cuts a text into pieces of at most pieceSize, at spaces where there are some.
 func pieces(text string) iter.Seq[string] {
-	const size = 64 << 10
 	return func(yield func(string) bool) {
 		for len(text) > 0 {
-			end := min(size, len(text))
+			end := min(pieceSize, len(text))
 			if end < len(text) {
 				if space := strings.LastIndexByte(text[:end], ' '); space > 0 {
 					end = space

@@ -13,6 +13,7 @@ import (
 	"github.com/tmaxmax/go-sse"
 	"github.com/valyala/fasthttp"
 
+	"retort/orchestrator/telemetry"
 	"retort/orchestrator/unfinished"
 )
 
@@ -43,6 +44,8 @@ type CallResult struct {
 	Status     int
 	Body       []byte
 	Unfinished unfinished.Reason // "" for a finished answer
+	// Work is what the request took of models.
+	Work *telemetry.Request
 }
 
 // Call makes a request and returns its answer, which must not be a stream. The request ends with ctx.
@@ -52,7 +55,16 @@ func (g *Gateway) Call(ctx context.Context, call Call) CallResult {
 		Status:     c.Response.StatusCode(),
 		Body:       bytes.Clone(c.Response.Body()),
 		Unfinished: unfinished.Reason(c.Response.Header.Peek(unfinished.Header)),
+		Work:       workOf(c),
 	}
+}
+
+// workOf returns the account of a request that has ended.
+func workOf(c *fasthttp.RequestCtx) *telemetry.Request {
+	if x, ok := c.UserValue(exchangeKey{}).(*exchange); ok {
+		return x.request
+	}
+	return &telemetry.Request{}
 }
 
 // Follow makes a request whose answer may be a stream, and calls onEvent with the data of each event as it arrives. It

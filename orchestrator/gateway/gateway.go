@@ -184,6 +184,9 @@ func (g *Gateway) Posts() (paths []string) {
 	return paths
 }
 
+// Config returns the limits of the API.
+func (g *Gateway) Config() Config { return g.opts.Config }
+
 // API returns the API that this gateway serves.
 func (g *Gateway) API() API { return g.api }
 

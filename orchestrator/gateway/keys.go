@@ -75,14 +75,22 @@ func (g *Gateway) authorize(c *fiber.Ctx) error {
 }
 
 // Check returns nil if a request has one of the keys, or if k is nil and none is needed.
-func (k *Keys) Check(c *fiber.Ctx) *fault.Error {
-	if k == nil {
+func (k *Keys) Check(c *fiber.Ctx) *fault.Error { return k.check(keyOf(c)) }
+
+// CheckHeader is Check for the value of the header Authorization.
+func (k *Keys) CheckHeader(authorization string) *fault.Error {
+	scheme, key, _ := strings.Cut(authorization, " ")
+	if !strings.EqualFold(scheme, "bearer") {
+		key = ""
+	}
+	return k.check(strings.TrimSpace(key))
+}
+
+func (k *Keys) check(key string) *fault.Error {
+	if k == nil || k.has(key) {
 		return nil
 	}
-	if !k.has(keyOf(c)) {
-		return fault.New(fault.Unauthorized, "A valid key is required: Authorization: Bearer <key>, or X-Api-Key: <key>.")
-	}
-	return nil
+	return fault.New(fault.Unauthorized, "A valid key is required: Authorization: Bearer <key>, or X-Api-Key: <key>.")
 }
 
 // keyHeader has the key of clients that send no bearer key.

@@ -80,7 +80,7 @@ func (c *check) ranking(ctx context.Context, m ranking.Model) {
 		pairs := ranking.Pairs{
 			Query:    query,
 			Passages: pick(passages, samples),
-			Truncate: true,
+			Long:     ranking.Cut,
 			Path:     func(i int) []any { return []any{"passages", i} },
 		}
 		scores, _, err := m.Score(ctx, pairs)

@@ -8,8 +8,9 @@ type Request struct {
 	Query Text `json:"query" bind:"required"`
 	// Passages are the candidates.
 	Passages []Text `json:"passages" bind:"required"`
-	// Truncate applies to pairs that are too long for the model: NONE refuses them, END cuts the passage.
-	Truncate string `json:"truncate" oneof:"NONE END"`
+	// Truncate applies to pairs that are too long for the model: NONE refuses them, END cuts off the end of the
+	// passage, CHUNK cuts the passage into chunks and returns the logit of the best one.
+	Truncate string `json:"truncate" oneof:"NONE END CHUNK"`
 }
 
 // Text is a query or a passage.
@@ -30,6 +31,18 @@ type HostedRequest struct {
 // Response is the answer of POST /v1/ranking: the passages by descending logit, equal ones by index.
 type Response struct {
 	Rankings []Rank `json:"rankings"`
+	Usage    *Usage `json:"usage,omitempty"` // unless Truncate is NONE, with which all is read
+}
+
+// Usage counts the tokens that the model read: of all pairs, special tokens included. With CHUNK, the query counts in
+// each chunk.
+type Usage struct {
+	PromptTokens int `json:"prompt_tokens"`
+	TotalTokens  int `json:"total_tokens"`
+	// TruncatedTokens were cut off passages that are too long.
+	TruncatedTokens int `json:"truncated_tokens,omitzero"`
+	// Chunks is the number of chunks of passages that are too long.
+	Chunks int `json:"chunks,omitzero"`
 }
 
 // Rank is a passage with its logit.

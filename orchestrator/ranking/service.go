@@ -27,6 +27,9 @@ func (s *Service) Ready() error { return s.models.Ready() }
 // MaxPassages returns the upper bound of passages in one request.
 func (s *Service) MaxPassages() int { return s.config.MaxPassages }
 
+// MaxDocuments returns the upper bound of documents in one request of package rerank.
+func (s *Service) MaxDocuments() int { return s.config.MaxDocuments }
+
 // Models returns the public ids of the models that are served.
 func (s *Service) Models() []string { return s.models.IDs() }
 
@@ -47,7 +50,7 @@ func (s *Service) Rank(ctx context.Context, r Request) (Response, error) {
 	pairs := Pairs{
 		Query:    r.Query.Text,
 		Passages: make([]string, len(r.Passages)),
-		Truncate: r.Truncate == "END",
+		Long:     map[string]Long{"NONE": Refuse, "END": Cut, "CHUNK": Chunk}[r.Truncate],
 		Path:     func(i int) []any { return []any{"passages", i, "text"} },
 	}
 	for i, passage := range r.Passages {
@@ -57,7 +60,16 @@ func (s *Service) Rank(ctx context.Context, r Request) (Response, error) {
 	if err != nil {
 		return Response{}, err
 	}
-	return Response{Rankings: Order(scores.Logits)}, nil
+	answer := Response{Rankings: Order(scores.Logits)}
+	if pairs.Long != Refuse {
+		answer.Usage = &Usage{
+			PromptTokens:    scores.Read.Tokens,
+			TotalTokens:     scores.Read.Tokens,
+			TruncatedTokens: scores.Read.Truncated,
+			Chunks:          scores.Read.Chunks,
+		}
+	}
+	return answer, nil
 }
 
 // RankHosted is Rank with a limit on the passages returned.
@@ -73,20 +85,31 @@ func (s *Service) RankHosted(ctx context.Context, h HostedRequest) (Response, er
 type Scores struct {
 	Model  string // public id
 	Logits []float32
-	Tokens int // of all pairs
+	Read   Reading
 }
 
 // Score scores passages with the model of a public id, or with the first model if id is nil.
 func (s *Service) Score(ctx context.Context, id *string, p Pairs) (Scores, error) {
-	model, err := s.model(id)
+	model, err := s.Find(id)
 	if err != nil {
 		return Scores{}, err
 	}
-	logits, tokens, err := model.Score(ctx, p)
-	return Scores{Model: model.ID(), Logits: logits, Tokens: tokens}, err
+	logits, read, err := model.Score(ctx, p)
+	return Scores{Model: model.ID(), Logits: logits, Read: read}, err
 }
 
-func (s *Service) model(id *string) (Model, error) {
+// ScoreInputs scores inputs with the first model.
+func (s *Service) ScoreInputs(ctx context.Context, in Inputs) (Scores, error) {
+	model, err := s.Find(nil)
+	if err != nil {
+		return Scores{}, err
+	}
+	logits, read, err := model.ScoreInputs(ctx, in)
+	return Scores{Model: model.ID(), Logits: logits, Read: read}, err
+}
+
+// Find returns the model of a public id, or the first model if id is nil.
+func (s *Service) Find(id *string) (Model, error) {
 	if id == nil {
 		return s.models.Default("")
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -121,7 +122,7 @@ func start(t *testing.T, m *toy) *Service {
 		t.Fatalf("the word is not one token between two special ones: %v, %v", word, err)
 	}
 	m.word = int64(word.IDs[1])
-	return New(Config{MaxPassages: 512}, models)
+	return New(Config{MaxPassages: 512, MaxDocuments: 10_000}, models)
 }
 
 func request(truncate, query string, passages ...string) Request {
@@ -261,5 +262,162 @@ func TestTurns(t *testing.T) {
 	lists.Wait()
 	if total := m.done.Load(); failed.Load() > 0 || total < 90 {
 		t.Errorf("%d lists failed, %d calls in all", failed.Load(), total)
+	}
+}
+
+// CHUNK reads a passage of any length: its logit is that of the best chunk. The answer says what was read.
+func TestChunks(t *testing.T) {
+	s := start(t, &toy{})
+	filler := strings.Repeat("word ", 200)
+	passages := []string{filler, filler + "reform", filler + "reform" + filler, "short", "reform reform " + filler}
+	res, err := s.Rank(t.Context(), request("CHUNK", "q", passages...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var order []int
+	for _, r := range res.Rankings {
+		order = append(order, r.Index)
+	}
+	if want := []int{4, 1, 2, 0, 3}; !slices.Equal(order, want) {
+		t.Errorf("%v, want %v", res.Rankings, want)
+	}
+	// Of 64 tokens, 60 are left for a passage and 53 of them are new in each chunk but the first.
+	if u := res.Usage; u == nil || u.Chunks != 4+4+8+4 || u.TruncatedTokens != 0 || u.PromptTokens < 1000+21*4 {
+		t.Errorf("usage %+v", res.Usage)
+	}
+	for _, r := range res.Rankings { // each alone has the same logit
+		alone, err := s.Rank(t.Context(), request("CHUNK", "q", passages[r.Index]))
+		if err != nil || alone.Rankings[0].Logit != r.Logit {
+			t.Errorf("passage %d alone: %v, %v, want %v", r.Index, alone, err, r.Logit)
+		}
+	}
+	res, err = s.Rank(t.Context(), request("END", "q", filler, "short"))
+	if err != nil || *res.Usage != (Usage{PromptTokens: 64 + 5, TotalTokens: 64 + 5, TruncatedTokens: 140}) {
+		t.Errorf("END: %+v, %v", res.Usage, err)
+	}
+	if res, err = s.Rank(t.Context(), request("NONE", "q", "short")); err != nil || res.Usage != nil {
+		t.Errorf("NONE: %+v, %v", res.Usage, err)
+	}
+	_, err = s.Rank(t.Context(), request("CHUNK", filler, "short"))
+	if f := fault.As(err); f.Kind != fault.Invalid || f.Field() != "passages[0].text" {
+		t.Errorf("a query too long: %v", err)
+	}
+	_, err = s.Rank(t.Context(), request("CHUNK", strings.Repeat("word ", 60), "a", strings.Repeat("a ", 70_000)))
+	if f := fault.As(err); f.Kind != fault.Invalid || f.Field() != "passages[1].text" {
+		t.Errorf("too many chunks: %v", err)
+	}
+}
+
+// Of a passage, PassageTokens are read. A query that is too long is cut to half of the window.
+func TestPassageTokens(t *testing.T) {
+	s := start(t, &toy{})
+	score := func(p Pairs) Scores {
+		p.Long, p.Path = Chunk, func(i int) []any { return []any{i} }
+		scores, err := s.Score(t.Context(), nil, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return scores
+	}
+	hundred := strings.Repeat("word ", 99) + "reform"
+	got := score(Pairs{Query: "q", Passages: []string{hundred, "word " + hundred, "word"}, PassageTokens: 100})
+	if got.Logits[0] != 0.97 || got.Logits[1] != -0.03 || got.Read.PassagesCut != 1 || got.Read.QueryCut {
+		t.Errorf("%+v", got)
+	}
+	long := Pairs{Query: strings.Repeat("word ", 5000), Passages: []string{hundred}, ShortenQuery: true}
+	if got = score(long); math.Abs(float64(got.Logits[0])-0.66) > 1e-5 || !got.Read.QueryCut {
+		t.Errorf("%+v", got)
+	}
+	half := Pairs{Query: strings.Repeat("word ", 32), Passages: []string{hundred}, ShortenQuery: true}
+	if got = score(half); got.Read.QueryCut {
+		t.Errorf("%+v", got)
+	}
+}
+
+// A single input is read without a query.
+func TestInputs(t *testing.T) {
+	s := start(t, &toy{})
+	long := strings.Repeat("word ", 100)
+	in := Inputs{
+		Items: [][]string{{"a reform"}, {"q", "reform Reform"}, {long}, {"q", long}},
+		Cut:   true,
+		Path:  func(i int) []any { return []any{"inputs", i} },
+	}
+	scores, err := s.ScoreInputs(t.Context(), in)
+	if want := []float32{-0.04, 1.97, -0.64, -0.03}; err != nil || len(scores.Logits) != len(want) {
+		t.Fatalf("%v, %v, want %v", scores, err, want)
+	} else {
+		for i := range want {
+			if math.Abs(float64(scores.Logits[i]-want[i])) > 1e-5 {
+				t.Errorf("input %d: %v, want %v", i, scores.Logits[i], want[i])
+			}
+		}
+	}
+	in.Cut = false
+	if _, err = s.ScoreInputs(t.Context(), in); fault.As(err).Field() != "inputs[2]" {
+		t.Errorf("%v", err)
+	}
+}
+
+// A list of any size goes to the model in pieces: a single passage of another client is answered meanwhile.
+func TestManyDocumentsTakeTurns(t *testing.T) {
+	m := &toy{duration: time.Millisecond}
+	s := start(t, m)
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	documents := make([]string, 10_000)
+	for i := range documents {
+		documents[i] = strings.Repeat("word ", i%30)
+	}
+	documents[7777] = strings.Repeat("word ", 500) + "reform"
+	type result struct {
+		scores Scores
+		err    error
+	}
+	all := make(chan result)
+	go func() {
+		scores, err := s.Score(ctx, nil, Pairs{
+			Query: "q", Passages: documents, Long: Chunk, Path: func(i int) []any { return []any{i} },
+		})
+		all <- result{scores, err}
+	}()
+	for m.done.Load() < 5 {
+		time.Sleep(time.Millisecond)
+	}
+	for range 20 {
+		before := m.done.Load()
+		if _, err := s.Rank(ctx, request("NONE", "a query of its own", "reform")); err != nil {
+			t.Fatal(err)
+		}
+		if waited := m.done.Load() - before; waited > 8 {
+			t.Errorf("a single passage waited for %d calls", waited)
+		}
+	}
+	select {
+	case <-all:
+		t.Fatal("the list ended before the others")
+	default:
+	}
+	got := <-all
+	if got.err != nil || len(got.scores.Logits) != len(documents) {
+		t.Fatalf("%d logits, %v", len(got.scores.Logits), got.err)
+	}
+	for i, rank := range Order(got.scores.Logits) {
+		if i == 0 && rank.Index != 7777 || i > 0 && rank.Logit > 0 {
+			t.Fatalf("rank %d is %+v", i, rank)
+		}
+	}
+}
+
+func TestPieces(t *testing.T) {
+	sizes := slices.Repeat([]int{10}, 1000)
+	sizes[600], sizes[700] = 3<<20, 1<<20-15
+	var got [][2]int
+	for from, to := range pieces(len(sizes), func(i int) int { return sizes[i] }) {
+		got = append(got, [2]int{from, to})
+	}
+	want := [][2]int{{0, 512}, {512, 600}, {600, 601}, {601, 700}, {700, 702}, {702, 1000}}
+	if !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }

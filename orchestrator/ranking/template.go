@@ -77,10 +77,31 @@ func (p *PairTemplate) Encode(
 	if err != nil {
 		return nil, p.withEnd(err, limit)
 	}
+	p.addEnd(row)
+	return row, nil
+}
+
+// EncodeChunks tokenizes a pair in rows that overlap in the passage. Each has the text of the template and the whole
+// query. cut reports whether passage tokens beyond o.MostTokens were left out.
+func (p *PairTemplate) EncodeChunks(
+	e *encoder.Encoder, query, passage string, o encoder.ChunkOptions,
+) (chunks []tokenizers.Chunk, cut bool, err error) {
+	o.Reserved = len(p.end)
+	chunks, cut, err = e.EncodeChunksWithin(p.start+query+p.middle, passage, o)
+	if err != nil {
+		return nil, false, p.withEnd(err, e.MaxTokens)
+	}
+	for _, chunk := range chunks {
+		p.addEnd(chunk.Encoding)
+	}
+	return chunks, cut, nil
+}
+
+// addEnd adds the tokens after the passage to a row.
+func (p *PairTemplate) addEnd(row *tokenizers.Encoding) {
 	row.IDs = append(row.IDs, p.end...)
 	row.TypeIDs = append(row.TypeIDs, slices.Repeat([]int32{0}, len(p.end))...)
 	row.Length += len(p.end)
-	return row, nil
 }
 
 // withEnd counts the tokens after the passage in a LengthError.

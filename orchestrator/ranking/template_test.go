@@ -124,6 +124,60 @@ func TestTemplateTokens(t *testing.T) {
 	}
 }
 
+// Each chunk has the whole query and the whole template, and the chunks have the whole passage.
+func TestTemplateChunks(t *testing.T) {
+	const text = "<|im_start|>user\n<Query>: {query}\n<Document>: {passage}<|im_end|>\n<|im_start|>assistant\n"
+	tokenizer := loadTokenizer(t, "bpe-qwen2")
+	template, err := ParsePairTemplate(text, tokenizer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const query = "How are substances distilled?"
+	empty := len(wholePair(t, tokenizer, text, query, ""))
+	e := &encoder.Encoder{Tokenizer: tokenizer, MaxTokens: empty + 40}
+	options := encoder.ChunkOptions{Budget: encoder.NewChunkBudget(100)}
+	fits := "In a retort, of glass."
+	chunks, cut, err := template.EncodeChunks(e, query, fits, options)
+	if want := wholePair(t, tokenizer, text, query, fits); err != nil || cut || len(chunks) != 1 ||
+		!slices.Equal(chunks[0].IDs, want) {
+		t.Fatalf("%v, %v, want %v", chunks, err, want)
+	}
+	long := strings.Repeat("In a retort, of glass. ", 50)
+	all := wholePair(t, tokenizer, text, query, long)
+	end := len(template.end)
+	start := empty - end - 1 // the space before an empty passage is part of the first word of any other
+	chunks, cut, err = template.EncodeChunks(e, query, long, options)
+	if err != nil || cut || len(chunks) < 5 {
+		t.Fatalf("%d chunks, %v", len(chunks), err)
+	}
+	read := 0 // tokens of the passage that the chunks so far have
+	for i, chunk := range chunks {
+		passage := chunk.IDs[start : len(chunk.IDs)-end]
+		if i > 0 {
+			read -= 5 // the overlap: an eighth of 40
+		}
+		if len(chunk.IDs) > e.MaxTokens || len(chunk.TypeIDs) != len(chunk.IDs) ||
+			!slices.Equal(chunk.IDs[:start], all[:start]) ||
+			!slices.Equal(passage, all[start+read:start+read+len(passage)]) ||
+			!slices.Equal(chunk.IDs[len(chunk.IDs)-end:], template.end) {
+			t.Fatalf("chunk %d is %v", i, chunk.IDs)
+		}
+		read += len(passage)
+	}
+	if read != len(all)-start-end {
+		t.Errorf("the chunks have %d of %d tokens", read, len(all)-start-end)
+	}
+	options.MostTokens = 50
+	if chunks, cut, err = template.EncodeChunks(e, query, long, options); err != nil || !cut || len(chunks) != 2 {
+		t.Errorf("of 50 tokens: %d chunks, cut %v, %v", len(chunks), cut, err)
+	}
+	_, _, err = template.EncodeChunks(e, long, "a", options)
+	tooLong, ok := errors.AsType[*tokenizers.LengthError](err)
+	if want := len(wholePair(t, tokenizer, text, long, "a")); !ok || tooLong.Length != want || tooLong.Max != e.MaxTokens {
+		t.Errorf("a query that is too long: %v, want length %d", err, want)
+	}
+}
+
 // A pair has the ids that the Hugging Face tokenizers library gives the prompts of Qwen3-Reranker and
 // llama-nemotron-rerank-1b-v2, also if texts have the names of special tokens. scripts/golden/decoder_tokens.py writes
 // them.

@@ -32,4 +32,12 @@ func (h *HostedRequest) Validate() error {
 }
 
 // Heavy reports whether a request may occupy a model for long: gateway.Heavy.
-func (r *Request) Heavy() bool { return len(r.Passages) > encoder.LightRows }
+func (r *Request) Heavy() bool {
+	rows := len(r.Passages)
+	if r.Truncate == "CHUNK" {
+		for _, passage := range r.Passages {
+			rows += len(passage.Text) / encoder.RowBytes
+		}
+	}
+	return rows > encoder.LightRows
+}

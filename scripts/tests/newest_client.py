@@ -67,7 +67,34 @@ def cohere_rerank() -> list:
     ]
 
 
-CASES: list[Callable[[], object]] = [stack_models, stack_chat, stack_embeddings, stack_errors, cohere_rerank]
+def cohere_many() -> list:
+    """A thousand documents and a long one, of which the end matters."""
+    fact = "The Rhine flows north. "
+    documents = [*[f"{fact}Note {i}." for i in range(1000)], fact * 300 + DOCUMENTS[1]]
+    first = cohere.Client("not-needed", base_url=RANKING).rerank(
+        model=RANKER, query="Which drug eases pain?", documents=documents, top_n=1
+    )
+    clients = cohere.ClientV2("not-needed", base_url=RANKING)
+    second = clients.rerank(model=RANKER, query="Which drug eases pain?", documents=documents, top_n=1)
+    start = clients.rerank(
+        model=RANKER, query="Which drug eases pain?", documents=documents[-1:], max_tokens_per_doc=100
+    )
+    return [
+        first.results[0].index,
+        second.results[0].index,
+        start.results[0].relevance_score < second.results[0].relevance_score,
+        [bool(answer.meta.warnings) for answer in (first, second, start)],
+    ]
+
+
+CASES: list[Callable[[], object]] = [
+    stack_models,
+    stack_chat,
+    stack_embeddings,
+    stack_errors,
+    cohere_rerank,
+    cohere_many,
+]
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
 """Calls the rerank interfaces with published clients and prints the results as JSON.
 
     python rerank_client.py URL EMBEDDING_URL MODEL QUERY PASSAGE...
+    python rerank_client.py URL EMBEDDING_URL MODEL QUERY - < PASSAGES.json
 
 The URLs are ports that serve the ranking and the embedding API. Run by test_rerank_clients.py in the environment of
 requirements-rerank.txt, once for all clients since they take long to import. Each returns the indexes of the passages,
-best first, with their scores; nothing is set for Retort but its base URL.
+best first, with their scores; nothing is set for Retort but its base URL. Passages in a file go to the clients MANY.
 """
 
 from __future__ import annotations
@@ -45,6 +46,27 @@ def cohere_v2(url: str, model: str, query: str, passages: list[str]) -> Ranked:
     )
     assert answer.meta.billed_units.search_units == 1
     return [(result.index, result.relevance_score) for result in answer.results]
+
+
+def cohere_v2_many(url: str, model: str, query: str, passages: list[str]) -> Ranked:
+    import cohere
+
+    answer = cohere.ClientV2(api_key="none", base_url=url).rerank(model=model, query=query, documents=passages)
+    assert answer.meta.billed_units.search_units > len(passages) // 100, answer.meta
+    assert answer.meta.warnings is None, answer.meta
+    return [(result.index, result.relevance_score) for result in answer.results]
+
+
+def cohere_v2_start(url: str, model: str, query: str, passages: list[str]) -> Ranked:
+    """Only the longest passage, of which the start is read."""
+    import cohere
+
+    longest = max(passages, key=len)
+    answer = cohere.ClientV2(api_key="none", base_url=url).rerank(
+        model=model, query=query, documents=[longest], max_tokens_per_doc=64
+    )
+    assert answer.meta.warnings and "max_tokens_per_doc" in answer.meta.warnings[0], answer.meta
+    return [(passages.index(longest), answer.results[0].relevance_score)]
 
 
 def cohere_error(url: str, model: str, query: str, passages: list[str]) -> Ranked:
@@ -107,6 +129,16 @@ def haystack_nvidia(url: str, model: str, query: str, passages: list[str]) -> Ra
     return [(passages.index(document.content), document.score) for document in ranked]
 
 
+def haystack_cohere(url: str, model: str, query: str, passages: list[str]) -> Ranked:
+    from haystack import Document
+    from haystack.utils import Secret
+    from haystack_integrations.components.rankers.cohere import CohereRanker
+
+    ranker = CohereRanker(model=model, api_base_url=url, api_key=Secret.from_token("none"), top_k=len(passages))
+    ranked = ranker.run(query=query, documents=[Document(content=p) for p in passages])["documents"]
+    return [(passages.index(document.content), document.score) for document in ranked]
+
+
 def litellm(provider: str) -> Callable[..., Ranked]:
     def rank(url: str, model: str, query: str, passages: list[str]) -> Ranked:
         from litellm import rerank
@@ -134,15 +166,30 @@ CLIENTS: dict[str, Callable[..., Ranked]] = {
     "llama-index cohere": llama_index_cohere,
     "llama-index tei": llama_index_tei,
     "haystack nvidia": haystack_nvidia,
+    "haystack cohere": haystack_cohere,
     "llama-index embeds": llama_index_embeds,
     **{f"litellm {name}": litellm(name) for name in ("cohere", "jina_ai", "infinity", "hosted_vllm", "nvidia_nim")},
 }
 
 
+MANY: dict[str, Callable[..., Ranked]] = {
+    "cohere v1": cohere_v1,
+    "cohere v2": cohere_v2_many,
+    "cohere v2 start": cohere_v2_start,
+    "llama-index cohere": llama_index_cohere,
+    "litellm cohere": litellm("cohere"),
+    "haystack cohere": haystack_cohere,
+}
+"""The clients of interfaces without a limit of 512 passages."""
+
+
 def main() -> None:
     url, embedding, model, query, *passages = sys.argv[1:]
+    clients = CLIENTS
+    if passages == ["-"]:
+        clients, passages = MANY, json.load(sys.stdin)
     found: dict[str, Ranked | str] = {}
-    for name, client in CLIENTS.items():
+    for name, client in clients.items():
         try:
             found[name] = client(embedding if client is llama_index_embeds else url, model, query, passages)
         except Exception:  # any failure is that client's result

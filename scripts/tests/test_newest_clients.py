@@ -40,3 +40,7 @@ def test_llama_stack_client_on_the_main_port(results: dict) -> None:
 
 def test_cohere_of_both_versions_of_the_interface(results: dict) -> None:
     assert results["cohere_rerank"] == [[[1], [1, 0]], True]
+
+
+def test_cohere_with_a_thousand_documents_and_a_long_one(results: dict) -> None:
+    assert results["cohere_many"] == [1000, 1000, True, [False, False, True]]

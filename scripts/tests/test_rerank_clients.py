@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import threading
 from pathlib import Path
 
 import pytest
@@ -29,15 +30,25 @@ CLIENTS = [
     "litellm jina_ai",
     "litellm infinity",
     "litellm hosted_vllm",
+    "haystack cohere",
 ]
 LOGITS = ["haystack nvidia", "litellm nvidia_nim"]
 """Clients of the documented interface, which give logits."""
 
 
-def run_clients(url: str, embedding: str, model: str) -> dict:
+MANY = ["cohere v1", "cohere v2", "llama-index cohere", "litellm cohere", "haystack cohere"]
+FACTS = ("The Rhine flows north", "A bank lends money", "Snow is cold", "Trains run on rails", "Wheat grows in fields")
+LONG = ". ".join(FACTS * 60) + ". Aspirin is an analgesic: it eases pain and lowers fever."
+"""A document of more than a thousand tokens, of which the last sentence matters."""
+DOCUMENTS = [f"Note {i}" for i in range(1010)]
+DOCUMENTS[700] = LONG
+
+
+def run_clients(url: str, embedding: str, model: str, *passages: str, many: list[str] | None = None) -> dict:
     assert PYTHON.exists(), "make .venv-rerank/stamp"
     run = subprocess.run(
-        [PYTHON, Path(__file__).with_name("rerank_client.py"), url, embedding, model, QUERY, *PASSAGES],
+        [PYTHON, Path(__file__).with_name("rerank_client.py"), url, embedding, model, QUERY, *passages],
+        input=json.dumps(many),
         capture_output=True,
         text=True,
         timeout=PATIENCE,
@@ -55,7 +66,7 @@ def model(ranking_url: str) -> str:
 @pytest.fixture(scope="module")
 def found(ranking_url: str, embedding_url: str, model: str) -> dict:
     """The results of each client on the port of the ranking API, or of the embedding API."""
-    return run_clients(ranking_url, embedding_url, model)
+    return run_clients(ranking_url, embedding_url, model, *PASSAGES)
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +84,27 @@ def test_relevance_scores(found: dict, logits: list[float], client: str) -> None
     assert [index for index, _ in ranked] == sorted(range(len(PASSAGES)), key=lambda i: -logits[i])
     for index, score in ranked:
         assert score == pytest.approx(1 / (1 + 2.718281828 ** -logits[index]), abs=1e-4)
+
+
+@pytest.fixture(scope="module")
+def found_in_many(ranking_url: str, embedding_url: str, model: str) -> dict:
+    """The results of each client for a thousand documents."""
+    return run_clients(ranking_url, embedding_url, model, "-", many=DOCUMENTS)
+
+
+@pytest.mark.parametrize("client", MANY)
+def test_a_thousand_documents_and_the_end_of_a_long_one(found_in_many: dict, client: str) -> None:
+    ranked = found_in_many[client]
+    assert isinstance(ranked, list), ranked
+    assert len({index for index, _ in ranked}) == len(DOCUMENTS)
+    assert ranked[0][0] == DOCUMENTS.index(LONG)
+    assert ranked[0][1] > 100 * ranked[1][1]
+
+
+def test_of_a_long_document_as_many_tokens_are_read_as_requested(found_in_many: dict) -> None:
+    ranked = found_in_many["cohere v2 start"]
+    assert isinstance(ranked, list), ranked
+    assert dict(ranked)[DOCUMENTS.index(LONG)] < found_in_many["cohere v2"][0][1] / 100
 
 
 @pytest.mark.parametrize("client", LOGITS)
@@ -137,3 +169,72 @@ def test_a_long_document_is_truncated_as_requested(ranking_url: str) -> None:
     assert refused.status_code == 413
     assert refused.json()["error_type"] == "Validation"
     assert "texts" in refused.json()["error"] or "exceeds maximum allowed token size" in refused.json()["error"]
+
+
+def test_many_documents_leave_room_for_others(ranking_url: str) -> None:
+    """Small requests of another client are answered while thousands of documents are read. 10,000 are the limit."""
+    documents = [f"Note {i}" for i in range(2000)]
+    answers: list[requests.Response] = []
+
+    def ask_all() -> None:
+        body = {"query": QUERY, "documents": documents, "top_n": 1}
+        answers.append(requests.post(f"{ranking_url}/v2/rerank", json=body, timeout=4 * PATIENCE))
+
+    large = threading.Thread(target=ask_all)
+    large.start()
+    small = 0
+    while large.is_alive():
+        answer = requests.post(
+            f"{ranking_url}/v2/rerank", json={"query": QUERY, "documents": PASSAGES}, timeout=PATIENCE
+        )
+        assert answer.json()["results"][0]["index"] == 2
+        small += large.is_alive()
+    assert answers[0].status_code == 200, answers[0].text
+    assert small >= 5
+    assert answers[0].json()["meta"]["billed_units"]["search_units"] == 20
+    refused = requests.post(
+        f"{ranking_url}/v2/rerank", json={"query": QUERY, "documents": ["a"] * 10_001}, timeout=PATIENCE
+    )
+    assert refused.status_code == 400
+    assert refused.json()["message"].startswith("documents: List should have at most 10000 items")
+    refused = requests.post(
+        f"{ranking_url}/v1/ranking",
+        json={"query": {"text": QUERY}, "passages": [{"text": "a"}] * 513},
+        timeout=PATIENCE,
+    )
+    assert refused.status_code == 400
+    assert refused.json()["error"].startswith("passages: List should have at most 512 items")
+
+
+def test_predict_scores_pairs_and_texts(ranking_url: str, logits: list[float]) -> None:
+    def predict(inputs: object, **more: object) -> requests.Response:
+        return requests.post(f"{ranking_url}/predict", json={"inputs": inputs, **more}, timeout=PATIENCE)
+
+    pairs = [[QUERY, passage] for passage in PASSAGES]
+    batch = predict([*pairs, [PASSAGES[2]]], raw_scores=True)
+    scores = [predictions[0]["score"] for predictions in batch.json()]
+    assert scores[:-1] == [pytest.approx(logit, abs=1e-3) for logit in logits]
+    assert int(batch.headers["X-Compute-Tokens"]) > 60
+    single = predict(PASSAGES[2], raw_scores=True).json()
+    assert single == [{"score": pytest.approx(scores[-1], abs=1e-3), "label": "LABEL_0"}]
+    pair = predict(pairs[2]).json()
+    assert pair[0]["score"] == pytest.approx(1 / (1 + 2.718281828 ** -logits[2]), abs=1e-4)
+    refused = predict([["a"], ["a", "b", "c"]])
+    assert (refused.status_code, refused.json()["error_type"]) == (422, "Validation")
+    assert refused.json()["error"].startswith("inputs[1]: ")
+
+
+def test_chunks_at_the_documented_interface(ranking_url: str) -> None:
+    """With CHUNK a long passage has the logit of its best chunk, and usage says what was read."""
+
+    def rank(truncate: str) -> requests.Response:
+        body = {"query": {"text": QUERY}, "passages": [{"text": LONG}, {"text": FACTS[0]}], "truncate": truncate}
+        return requests.post(f"{ranking_url}/v1/ranking", json=body, timeout=PATIENCE)
+
+    chunks, cut = rank("CHUNK").json(), rank("END").json()
+    logits = {rank["index"]: rank["logit"] for rank in chunks["rankings"]}
+    assert logits[0] > max(rank["logit"] for rank in cut["rankings"]) + 2
+    assert chunks["usage"]["chunks"] >= 3
+    assert chunks["usage"]["total_tokens"] > 1200
+    assert cut["usage"]["total_tokens"] + cut["usage"]["truncated_tokens"] < chunks["usage"]["total_tokens"]
+    assert rank("NONE").status_code == 400

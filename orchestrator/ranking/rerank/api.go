@@ -1,5 +1,14 @@
 package rerank
 
+import (
+	"strconv"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"retort/orchestrator/ranking"
+)
+
 // Request is the body at all three paths. Unknown members are ignored, since clients send hints for other models.
 type Request struct {
 	_ struct{} `bind:"open"`
@@ -19,7 +28,7 @@ type Request struct {
 	ReturnDocuments *bool `json:"return_documents"`
 	// RankFields names the members of documents to rank by, in order. Default: text.
 	RankFields []string `json:"rank_fields"`
-	// MaxTokensPerDoc is the most tokens of a document that are read. Default: as many as fit.
+	// MaxTokensPerDoc is the most tokens of a document that are read. Default 4096.
 	MaxTokensPerDoc *int `json:"max_tokens_per_doc"`
 	MaxDocLength    *int `json:"max_doc_length"` // Jina's name of MaxTokensPerDoc
 	// ReturnEmbeddings is refused: rankers have no embeddings.
@@ -63,6 +72,7 @@ type Meta struct {
 	APIVersion  APIVersion  `json:"api_version"`
 	BilledUnits BilledUnits `json:"billed_units"`
 	Tokens      Tokens      `json:"tokens"`
+	Warnings    []string    `json:"warnings,omitempty"` // what was not read
 }
 
 // APIVersion is the version of Cohere's API.
@@ -70,7 +80,7 @@ type APIVersion struct {
 	Version string `json:"version"` // "2"
 }
 
-// BilledUnits counts a search unit for every started hundred documents.
+// BilledUnits counts a search unit for every started hundred documents, of which each chunk counts as one.
 type BilledUnits struct {
 	SearchUnits int `json:"search_units"`
 }
@@ -91,6 +101,23 @@ type Rank struct {
 	Index int     `json:"index"`          // in the request
 	Text  *string `json:"text,omitempty"` // only with return_text
 	Score float64 `json:"score"`          // 0 to 1, or the logit with raw_scores
+}
+
+// Scored is an answer in the form of text-embeddings-inference. Its headers say how much the model read.
+type Scored struct {
+	list any
+	read ranking.Reading
+}
+
+// MarshalJSONTo encodes the list.
+func (s Scored) MarshalJSONTo(e *jsontext.Encoder) error { return json.MarshalEncode(e, s.list) }
+
+// Headers returns text-embeddings-inference's header for the tokens read, and one for those that were cut off.
+func (s Scored) Headers() map[string]string {
+	return map[string]string{
+		"X-Compute-Tokens":   strconv.Itoa(s.read.Tokens),
+		"X-Truncated-Tokens": strconv.Itoa(s.read.Truncated),
+	}
 }
 
 // CohereError is a failure at /v2/rerank.

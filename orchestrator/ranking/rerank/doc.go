@@ -3,9 +3,10 @@
 //	POST /v2/rerank  Cohere (https://docs.cohere.com/reference/rerank)
 //	POST /v1/rerank  Cohere v1 and Jina (https://api.jina.ai/redoc)
 //	POST /rerank     text-embeddings-inference (https://huggingface.github.io/text-embeddings-inference), vLLM, Infinity
+//	POST /predict    text-embeddings-inference
 //
-// All three paths take the same bodies. The answer to documents has the form of Cohere and Jina, the answer to texts
-// the form of text-embeddings-inference. An error has the form of the path, since an unreadable body has neither.
+// The first three paths take the same bodies. The answer to documents has the form of Cohere and Jina, the answer to
+// texts the form of text-embeddings-inference. An error has the form of the path, since an unreadable body has neither.
 //
 // Terms:
 //   - candidate: a document or a text, which a ranker reads as a passage.

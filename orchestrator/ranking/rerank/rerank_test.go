@@ -2,14 +2,16 @@ package rerank_test
 
 import (
 	"context"
-	"encoding/json"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/rs/zerolog"
 
+	"retort/orchestrator/dialect/teibase"
+	"retort/orchestrator/encoder"
 	"retort/orchestrator/fault"
 	"retort/orchestrator/gateway/bind"
 	"retort/orchestrator/ranking"
@@ -20,21 +22,45 @@ import (
 )
 
 // fake is a ranker whose logit is the number in a passage after "says".
-type fake struct{ got ranking.Pairs }
+type fake struct {
+	got  ranking.Pairs
+	cut  bool
+	more ranking.Reading // of which Rows are added
+}
 
 func (f *fake) ID() string { return "tests/fake" }
 
-func (f *fake) Score(_ context.Context, p ranking.Pairs) (logits []float32, tokens int, err error) {
-	f.got = p
+func (f *fake) Encoder() *encoder.Encoder { return nil }
+
+func (f *fake) Score(_ context.Context, p ranking.Pairs) (logits []float32, read ranking.Reading, err error) {
+	f.got, read = p, f.more
 	for i, passage := range p.Passages {
 		_, number, found := strings.Cut(passage, "says ")
 		var logit float32
 		if !found || json.Unmarshal([]byte(number), &logit) != nil {
-			return nil, 0, fault.New(fault.Invalid, "no number").Under(p.Path(i)...)
+			return nil, read, fault.New(fault.Invalid, "no number").Under(p.Path(i)...)
 		}
 		logits = append(logits, logit)
+		read.Rows++
+		read.Tokens += 7
 	}
-	return logits, 7 * len(logits), nil
+	return logits, read, nil
+}
+
+// ScoreInputs scores an input by its last text, and adds 100 to single texts.
+func (f *fake) ScoreInputs(ctx context.Context, in ranking.Inputs) ([]float32, ranking.Reading, error) {
+	p := ranking.Pairs{Path: in.Path}
+	for _, item := range in.Items {
+		p.Passages = append(p.Passages, item[len(item)-1])
+	}
+	logits, read, err := f.Score(ctx, p)
+	for i := range logits {
+		if len(in.Items[i]) == 1 {
+			logits[i] += 100
+		}
+	}
+	f.cut = in.Cut
+	return logits, read, err
 }
 
 const config = `
@@ -62,7 +88,8 @@ func start(t *testing.T) (*rerank.Service, *fake) {
 			t.Fatal(models.Ready())
 		}
 	}
-	return rerank.New(ranking.New(ranking.Config{MaxPassages: 512}, models)), model
+	service := ranking.New(ranking.Config{MaxPassages: 512, MaxDocuments: 10_000}, models)
+	return rerank.New(service, teibase.Limits{}), model
 }
 
 // ask binds a body and returns the answer as text, or the error.
@@ -108,10 +135,13 @@ func TestAnswers(t *testing.T) {
 	}
 	for body, want := range map[string]ranking.Pairs{
 		`{"query":"q","documents":[{"a":"x","b":"says 1"}],"rank_fields":["b","a","b"],"max_tokens_per_doc":9}`: {
-			Passages: []string{"says 1\nx"}, Truncate: true, PassageTokens: 9,
+			Passages: []string{"says 1\nx"}, Long: ranking.Chunk, ShortenQuery: true, PassageTokens: 9,
+		},
+		`{"query":"q","documents":["says 1"]}`: {
+			Passages: []string{"says 1"}, Long: ranking.Chunk, ShortenQuery: true, PassageTokens: 4096,
 		},
 		`{"query":"q","texts":["says 1"],"truncate":false}`: {Passages: []string{"says 1"}},
-		`{"query":"q","texts":["says 1"]}`:                  {Passages: []string{"says 1"}, Truncate: true},
+		`{"query":"q","texts":["says 1"]}`:                  {Passages: []string{"says 1"}, Long: ranking.Cut},
 	} {
 		_, _ = ask(t, s, body) // "says 1\nx" is no number
 		got := model.got
@@ -146,5 +176,82 @@ func TestRefusals(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error()+fault.As(err).Summary(), want) {
 			t.Errorf("%s: %v", body, err)
 		}
+	}
+}
+
+// predict binds a body of /predict and returns the answer as text, or the error.
+func predict(t *testing.T, s *rerank.Service, body string) (string, error) {
+	t.Helper()
+	var r rerank.PredictRequest
+	if err := bind.JSON([]byte(body), &r); err != nil {
+		return "", err
+	}
+	if err := r.Validate(); err != nil {
+		return "", err
+	}
+	answer, err := s.Predict(t.Context(), r)
+	if err != nil {
+		return "", err
+	}
+	text, err := json.Marshal(answer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text), nil
+}
+
+// A batch keeps the order of its inputs, and takes whatever a single request takes.
+func TestPredict(t *testing.T) {
+	s, model := start(t)
+	for body, want := range map[string]string{
+		`{"inputs":"says 2","raw_scores":true}`:       `[{"score":102,"label":"LABEL_0"}]`,
+		`{"inputs":["says 2"],"raw_scores":true}`:     `[{"score":102,"label":"LABEL_0"}]`,
+		`{"inputs":["Q","says 0"]}`:                   `[{"score":0.5,"label":"LABEL_0"}]`,
+		`{"inputs":[["Q","says 0"]],"parameters":{}}`: `[[{"score":0.5,"label":"LABEL_0"}]]`,
+		`{"inputs":[["says 1"],["Q","says 3"],["says -1"]],"raw_scores":true,"truncate":null}`: `[[{"score":101,"label":"LABEL_0"}],` +
+			`[{"score":3,"label":"LABEL_0"}],[{"score":99,"label":"LABEL_0"}]]`,
+	} {
+		if got, err := predict(t, s, body); err != nil || got != want || !model.cut {
+			t.Errorf("%s: %v\n%s, want\n%s", body, err, got, want)
+		}
+	}
+	if _, err := predict(t, s, `{"inputs":"says 1","truncate":false}`); err != nil || model.cut {
+		t.Errorf("truncate false: %v, cut %v", err, model.cut)
+	}
+	many := `{"inputs":[["a"]` + strings.Repeat(`,["a"]`, 512) + `]}`
+	for body, want := range map[string]string{
+		`{}`:                                           "inputs: Field required",
+		`{"inputs":null}`:                              "inputs: ",
+		`{"inputs":[]}`:                                "inputs: List should have at least 1 item",
+		`{"inputs":[[]]}`:                              "inputs[0]: Value error, an input is one text or a pair, not 0",
+		`{"inputs":["a","b","c"]}`:                     "inputs: Value error, an input is one text or a pair, not 3",
+		`{"inputs":["a",["b"]]}`:                       "inputs: Input should be a string, a pair",
+		`{"inputs":[["a"],"b"]}`:                       "inputs[1]: Input should be a string, a pair",
+		`{"inputs":[["a"],["b",null]]}`:                "inputs[1]: Input should be a string, a pair",
+		`{"inputs":7}`:                                 "inputs: Input should be a string, a pair",
+		`{"inputs":""}`:                                "inputs[0]: String should have at least 1 character",
+		`{"inputs":[["a"],["b",""]]}`:                  "inputs[1][1]: String should have at least 1 character",
+		`{"inputs":[["says 1"],["no"]]}`:               "inputs[1]: no number",
+		`{"inputs":"a","raw_scores":"much"}`:           "raw_scores: ",
+		`{"inputs":"a","truncation_direction":"Left"}`: "truncation_direction: ",
+		many: "inputs: List should have at most 512 items",
+	} {
+		_, err := predict(t, s, body)
+		if err == nil || !strings.Contains(err.Error()+fault.As(err).Summary(), want) {
+			t.Errorf("%.60s: %v, want %s", body, err, want)
+		}
+	}
+}
+
+// An answer says what was not read, and bills each chunk as a document.
+func TestWhatWasNotRead(t *testing.T) {
+	s, model := start(t)
+	model.more = ranking.Reading{QueryCut: true, PassagesCut: 2, Reading: encoder.Reading{Rows: 98}}
+	got, err := ask(t, s, `{"query":"q","documents":["says -1","says 2","says 2"]}`)
+	const want = `"billed_units":{"search_units":2},"tokens":{"input_tokens":21},` +
+		`"warnings":["query: only its start was read, up to half of the model's context length",` +
+		`"documents: of 2, only the first max_tokens_per_doc tokens were read"]}`
+	if err != nil || !strings.Contains(got, want) {
+		t.Errorf("%v\n%s", err, got)
 	}
 }

@@ -10,9 +10,10 @@ import (
 )
 
 const (
-	coherePath = "/v2/rerank"
-	jinaPath   = "/v1/rerank"
-	teiPath    = "/rerank"
+	coherePath  = "/v2/rerank"
+	jinaPath    = "/v1/rerank"
+	teiPath     = "/rerank"
+	predictPath = "/predict"
 )
 
 // maxFields is the most names in Request.RankFields.
@@ -21,14 +22,16 @@ const maxFields = 64
 // Routes adds the endpoints.
 func (s *Service) Routes(r fiber.Router) {
 	maxPassages := s.ranking.MaxPassages()
-	rerank := gateway.JSON(s.Rerank, bind.AtMost("documents", maxPassages), bind.AtMost("texts", maxPassages),
+	rerank := gateway.JSON(s.Rerank, bind.AtMost("documents", s.ranking.MaxDocuments()), bind.AtMost("texts", maxPassages),
 		bind.AtMost("rank_fields", maxFields))
 	for _, path := range []string{coherePath, jinaPath, teiPath} {
 		r.Post(path, rerank)
 	}
+	r.Post(predictPath, gateway.JSON(s.Predict))
+	s.base.Routes(r)
 }
 
-// Renderer returns the renderer of failures at a path, or nil if it is not a path of this package.
+// Renderer returns the renderer of failures at a path, or nil if it is not a path of this package or of teibase.
 func (s *Service) Renderer(path string) gateway.RenderFunc {
 	switch path {
 	case coherePath:
@@ -37,7 +40,8 @@ func (s *Service) Renderer(path string) gateway.RenderFunc {
 		return func(f *fault.Error) (int, any) {
 			return gateway.StatusOf(f.Kind), JinaError{Message: f.Summary(), Detail: f.Summary()}
 		}
-	case teiPath:
+	}
+	if path == teiPath || path == predictPath || s.base.Renderer(path) != nil {
 		return func(f *fault.Error) (int, any) {
 			status, kind := dialect.TEIStatus(f)
 			text := f.Summary()

@@ -3,18 +3,47 @@ package rerank
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"math"
 
+	"retort/orchestrator/dialect/teibase"
 	"retort/orchestrator/ranking"
 )
 
 // Service answers the endpoints with the models of the ranking API.
-type Service struct{ ranking *ranking.Service }
+type Service struct {
+	ranking *ranking.Service
+	base    *teibase.Service
+}
 
 // New returns the endpoints over a ranking service.
-func New(service *ranking.Service) *Service { return &Service{ranking: service} }
+func New(service *ranking.Service, limits teibase.Limits) *Service {
+	s := &Service{ranking: service}
+	s.base = teibase.New(s, limits)
+	return s
+}
 
-// Rerank sorts the candidates of a request by logit. It returns a Response for documents and a []Rank for texts.
+// Ready returns nil if at least one model is served.
+func (s *Service) Ready() error { return s.ranking.Ready() }
+
+// TEIModel returns the model of a public id, or the first. Rankers have no prompts.
+func (s *Service) TEIModel(id *string, _ bool) (teibase.Model, error) {
+	model, err := s.ranking.Find(id)
+	if err != nil {
+		return teibase.Model{}, err
+	}
+	return teibase.Model{
+		ID:      model.ID(),
+		Encoder: model.Encoder(),
+		Type: map[string]any{"reranker": map[string]any{
+			"id2label": map[string]string{"0": label},
+			"label2id": map[string]int{label: 0},
+		}},
+		Prompts: map[string]string{"": ""},
+	}, nil
+}
+
+// Rerank sorts the candidates of a request by logit. It returns a Response for documents and Scored ranks for texts.
 func (s *Service) Rerank(ctx context.Context, r Request) (any, error) {
 	scores, err := s.ranking.Score(ctx, r.Model, r.pairs())
 	if err != nil {
@@ -22,26 +51,35 @@ func (s *Service) Rerank(ctx context.Context, r Request) (any, error) {
 	}
 	ranks := ranking.Order(scores.Logits)
 	if r.Texts != nil {
-		return r.ranks(ranks), nil
+		return Scored{r.ranks(ranks), scores.Read}, nil
 	}
 	return r.response(ranks, scores), nil
 }
 
-// pairs returns the input of the model. Documents are always truncated.
+// defaultTokensPerDoc is Cohere's default of max_tokens_per_doc.
+const defaultTokensPerDoc = 4096
+
+// pairs returns the input of the model. Long documents are read in chunks, long texts are cut.
 func (r *Request) pairs() ranking.Pairs {
 	if r.Texts != nil {
-		return ranking.Pairs{
+		p := ranking.Pairs{
 			Query:    r.Query,
 			Passages: r.Texts,
-			Truncate: r.Truncate == nil || *r.Truncate,
+			Long:     ranking.Cut,
 			Path:     func(i int) []any { return []any{"texts", i} },
 		}
+		if r.Truncate != nil && !*r.Truncate {
+			p.Long = ranking.Refuse
+		}
+		return p
 	}
 	p := ranking.Pairs{
-		Query:    r.Query,
-		Passages: make([]string, len(r.Documents)),
-		Truncate: true,
-		Path:     func(i int) []any { return []any{"documents", i} },
+		Query:         r.Query,
+		Passages:      make([]string, len(r.Documents)),
+		Long:          ranking.Chunk,
+		ShortenQuery:  true,
+		PassageTokens: defaultTokensPerDoc,
+		Path:          func(i int) []any { return []any{"documents", i} },
 	}
 	for _, bound := range []*int{r.MaxTokensPerDoc, r.MaxDocLength} {
 		if bound != nil {
@@ -62,17 +100,30 @@ func (r *Request) resultCount(n int) int {
 	return n
 }
 
+// warnings says what was not read.
+func (r *Request) warnings(read ranking.Reading) (warnings []string) {
+	if read.QueryCut {
+		warnings = append(warnings, "query: only its start was read, up to half of the model's context length")
+	}
+	if read.PassagesCut > 0 {
+		warnings = append(warnings, fmt.Sprintf("documents: of %d, only the first max_tokens_per_doc tokens were read", read.PassagesCut))
+	}
+	return warnings
+}
+
 func (r *Request) response(ranks []ranking.Rank, scores ranking.Scores) Response {
+	read := scores.Read
 	answer := Response{
 		ID:     rand.Text(),
 		Object: "list",
 		Model:  scores.Model,
 		Meta: Meta{
 			APIVersion:  APIVersion{Version: "2"},
-			BilledUnits: BilledUnits{SearchUnits: (len(ranks) + 99) / 100},
-			Tokens:      Tokens{InputTokens: scores.Tokens},
+			BilledUnits: BilledUnits{SearchUnits: (read.Rows + 99) / 100},
+			Tokens:      Tokens{InputTokens: read.Tokens},
+			Warnings:    r.warnings(read),
 		},
-		Usage: Usage{PromptTokens: scores.Tokens, TotalTokens: scores.Tokens},
+		Usage: Usage{PromptTokens: read.Tokens, TotalTokens: read.Tokens},
 	}
 	for _, rank := range ranks[:r.resultCount(len(ranks))] {
 		result := Result{Index: rank.Index, RelevanceScore: relevance(rank.Logit)}

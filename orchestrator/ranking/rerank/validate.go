@@ -50,6 +50,12 @@ func (r *Request) checkCandidates() *fault.Error {
 }
 
 // Heavy reports whether a request may occupy a model for long: gateway.Heavy.
-func (r *Request) Heavy() bool { return max(len(r.Texts), len(r.Documents)) > encoder.LightRows }
+func (r *Request) Heavy() bool {
+	rows := max(len(r.Texts), len(r.Documents))
+	for i := range r.Documents {
+		rows += len(r.Documents[i].text) / encoder.RowBytes
+	}
+	return rows > encoder.LightRows
+}
 
 func isSet(option *bool) bool { return option != nil && *option }

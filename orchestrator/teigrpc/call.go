@@ -1,0 +1,133 @@
+package teigrpc
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+	"unicode/utf8"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"retort/orchestrator/fault"
+	"retort/orchestrator/teigrpc/teipb"
+)
+
+// service makes the calls of all services.
+type service struct {
+	options Options
+	limit   int // bytes of a message
+}
+
+// call sends body to an endpoint of the API and decodes its answer. texts are those of the message.
+func (s *service) call(ctx context.Context, path string, body, answer any, texts ...string) (*teipb.Metadata, error) {
+	start := time.Now()
+	call := Call{Path: path}
+	if incoming, ok := metadata.FromIncomingContext(ctx); ok {
+		call.ID = first(incoming, "x-request-id")
+	}
+	if body != nil {
+		var err error
+		if call.Body, err = json.Marshal(body); err != nil {
+			return nil, status.Error(codes.Internal, "the request could not be encoded")
+		}
+	}
+	release, err := s.options.Memory.Acquire(ctx, int64(2*len(call.Body))) // the message and the body
+	if err != nil {
+		return nil, contextOr(ctx, status.Error(codes.ResourceExhausted, fault.As(err).Message))
+	}
+	defer release()
+	got := s.options.Call(ctx, call)
+	if got.Status != http.StatusOK {
+		return nil, contextOr(ctx, failure(got))
+	}
+	if err := json.Unmarshal(got.Body, answer); err != nil {
+		return nil, status.Error(codes.Internal, "the answer could not be decoded")
+	}
+	characters := 0
+	for _, text := range texts {
+		characters += utf8.RuneCountInString(text)
+	}
+	return &teipb.Metadata{
+		ComputeChars:    uint32(characters),
+		ComputeTokens:   uint32(got.Tokens),
+		TotalTimeNs:     uint64(time.Since(start)),
+		QueueTimeNs:     uint64(got.Queued),
+		InferenceTimeNs: uint64(got.Triton),
+	}, nil
+}
+
+// contextOr returns the status of a context that has ended, or err.
+func contextOr(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return status.FromContextError(ctx.Err()).Err()
+	}
+	return err
+}
+
+// failure returns the status of an answer that is a failure. Bodies are those of text-embeddings-inference's HTTP
+// endpoints.
+func failure(got Answer) error {
+	var body struct {
+		Error string `json:"error"`
+		Type  string `json:"error_type"`
+	}
+	if json.Unmarshal(got.Body, &body) != nil || body.Error == "" {
+		body.Error = http.StatusText(got.Status)
+	}
+	return status.Error(codeOf(got.Status, body.Type), body.Error)
+}
+
+// codeOf returns the code that text-embeddings-inference gives an error_type, but for failures that it does not have.
+func codeOf(httpStatus int, errorType string) codes.Code {
+	switch {
+	case httpStatus == http.StatusGatewayTimeout:
+		return codes.DeadlineExceeded
+	case httpStatus == http.StatusInternalServerError:
+		return codes.Internal
+	case errorType == "Unhealthy":
+		return codes.Unavailable
+	case errorType == "Overloaded":
+		return codes.ResourceExhausted
+	case errorType == "Validation", errorType == "Empty":
+		return codes.InvalidArgument
+	case errorType == "Backend", errorType == "Tokenizer":
+		return codes.FailedPrecondition
+	case httpStatus == http.StatusNotFound:
+		return codes.Unimplemented
+	}
+	return codes.Unknown
+}
+
+// requireService returns an error if the API does not answer a service, as a server of text-embeddings-inference whose
+// model is of another type.
+func (s *service) requireService(description grpc.ServiceDesc, modelType string) error {
+	if s.options.Serves[description.ServiceName] {
+		return nil
+	}
+	return status.Errorf(codes.FailedPrecondition, "model is not %s model", modelType)
+}
+
+// recoverUnary answers a panic with the code INTERNAL.
+func recoverUnary(
+	ctx context.Context, req any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler,
+) (answer any, err error) {
+	err = recovered(func() (err error) {
+		answer, err = handle(ctx, req)
+		return err
+	})
+	return answer, err
+}
+
+// recovered calls f and turns a panic into a status.
+func recovered(f func() error) error {
+	err := fault.WithRecover(f)()
+	if _, isFault := errors.AsType[*fault.Error](err); isFault {
+		return status.Error(codes.Internal, "internal error")
+	}
+	return err
+}
