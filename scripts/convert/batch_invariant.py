@@ -103,8 +103,9 @@ class _Rewriter:
         kind, shape = self.shapes.get(node.input[0], (0, []))
         if kind != TensorProto.FLOAT or len(shape) not in (2, 3):
             return False
-        if isinstance(shape[TOKENS], int):
-            return len(shape) == 2 and self.pad_sum(node, shape[TOKENS])
+        length = shape[TOKENS]
+        if isinstance(length, int):
+            return len(shape) == 2 and self.pad_sum(node, length)
         if keeps_dimensions(node):
             return False
         name = PREFIX + node.output[0]

@@ -114,7 +114,7 @@ class Client:
         """The events of a stream, each checked against its schema."""
         answer = self.send("POST", body={"model": MODEL, "stream": True, **body})
         assert answer.status_code == 200, answer.text
-        events = []
+        events: list[dict] = []
         *blocks, end = answer.text.strip().split("\n\n")
         assert end == "data: [DONE]"
         for block in blocks:

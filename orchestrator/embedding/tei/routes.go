@@ -1,6 +1,9 @@
 package tei
 
 import (
+	"context"
+	"encoding/json"
+	"net/http"
 	"slices"
 
 	"github.com/gofiber/fiber/v2"
@@ -41,4 +44,19 @@ func (s *Service) Renderer(path string) gateway.RenderFunc {
 		return teibase.Render
 	}
 	return s.base.Renderer(path)
+}
+
+// refuse returns a use case that refuses every valid request as text-embeddings-inference refuses one that its model
+// cannot serve.
+func (s *Service) refuse(message string) func(context.Context, Request) (any, error) {
+	return func(_ context.Context, r Request) (any, error) {
+		if _, err := s.embedding.Find(r.Model, r.PromptName != nil); err != nil {
+			return nil, err
+		}
+		body, err := json.Marshal(teibase.Error{Error: message, ErrorType: "Backend"})
+		if err != nil {
+			return nil, err
+		}
+		return nil, &gateway.Refusal{Status: http.StatusFailedDependency, Body: body}
+	}
 }

@@ -2,13 +2,10 @@ package tei
 
 import (
 	"context"
-	"encoding/json"
-	"net/http"
 
 	"retort/orchestrator/dialect/teibase"
 	"retort/orchestrator/embedding"
 	"retort/orchestrator/fault"
-	"retort/orchestrator/gateway"
 )
 
 // Service answers the endpoints with the models of the embedding API.
@@ -180,19 +177,4 @@ func rename(err error, path func(i any) []any) error {
 		renamed.Path = []any{"prompt_name"}
 	}
 	return &renamed
-}
-
-// refuse returns a use case that refuses every valid request as text-embeddings-inference refuses one that its model
-// cannot serve.
-func (s *Service) refuse(message string) func(context.Context, Request) (any, error) {
-	return func(_ context.Context, r Request) (any, error) {
-		if _, err := s.embedding.Find(r.Model, r.PromptName != nil); err != nil {
-			return nil, err
-		}
-		body, err := json.Marshal(teibase.Error{Error: message, ErrorType: "Backend"})
-		if err != nil {
-			return nil, err
-		}
-		return nil, &gateway.Refusal{Status: http.StatusFailedDependency, Body: body}
-	}
 }

@@ -38,7 +38,7 @@ class Programs:
     def __init__(self, tree: Tree, facts: Facts) -> None:
         self.tree, self.facts = tree, facts
         self.home = ""
-        """The folder, relative to the root, that the paths of commands are relative to: that of a skill, on its page."""
+        """The folder that the paths of commands are relative to: on the page of a skill, its folder."""
 
     def knows(self, word: str) -> bool:
         """Reports whether code that begins with this word is a command."""

@@ -478,8 +478,8 @@ def test_a_graph_whose_sums_do_not_depend_on_the_batch(kind: str):
         tensors = [ids, mask, torch.zeros_like(ids)]
     else:
         plain = graph(model(), "logits")
-        rows = [([101, 1500, 1501, 102, *range(1000, 1000 + n), 102], 4) for n in (1, 2, 3, 5, 14, 29, 61, 130)]
-        tensors = list(pairs.stack(rows))
+        joined = [[101, 1500, 1501, 102, *range(1000, 1000 + n), 102] for n in (1, 2, 3, 5, 14, 29, 61, 130)]
+        tensors = list(pairs.stack([(row, 4) for row in joined]))
     made = batch_invariant(plain)
     assert batch_invariant(made) == made
     before, after = (onnxruntime.InferenceSession(g.SerializeToString()) for g in (plain, made))
