@@ -39,6 +39,7 @@ var arrows = map[string][]string{
 	"orchestrator/teigrpc": {"orchestrator/fault", "orchestrator/memory",
 		"orchestrator/teigrpc/teipb"},
 	"orchestrator/teigrpc/teipb": {},
+	"orchestrator/nimgrpc":       {"orchestrator/fault", "orchestrator/memory", "orchestrator/triton/inferencepb"},
 	"orchestrator/dialect/teibase": {
 		"orchestrator/dialect", "orchestrator/encoder", "orchestrator/fault", "orchestrator/gateway",
 		"orchestrator/gateway/bind", "orchestrator/wire",
@@ -199,6 +200,7 @@ func TestBorders(t *testing.T) {
 		// The fleet of a bench plays a hundred Tritons.
 		"google.golang.org/grpc": func(f string) bool {
 			return strings.HasPrefix(f, "orchestrator/triton/") || strings.HasPrefix(f, "orchestrator/teigrpc/") ||
+				strings.HasPrefix(f, "orchestrator/nimgrpc/") ||
 				f == "scripts/bench/discovery/fleet.go"
 		},
 		"C": func(f string) bool { return strings.HasPrefix(f, "chem/rdkit/") },

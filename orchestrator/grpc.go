@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"retort/orchestrator/gateway"
+	"retort/orchestrator/nimgrpc"
 	"retort/orchestrator/teigrpc"
 	"retort/orchestrator/teigrpc/teipb"
 )
@@ -12,7 +13,7 @@ import (
 // grpcSuffix ends the names of the listeners of gRPC.
 const grpcSuffix = "-grpc"
 
-// grpcService is the gRPC service of text-embeddings-inference over an API.
+// grpcService is the gRPC port of an API: text-embeddings-inference's services and NVIDIA's.
 type grpcService struct {
 	api    string
 	port   func(*Config) int
@@ -64,6 +65,14 @@ func (s *server) newGRPC(service grpcService) *teigrpc.Server {
 		Memory:         s.memory,
 		TLS:            s.tls,
 	}
+	options.Register = nimgrpc.New(nimgrpc.Options{
+		API:     service.api,
+		Version: version,
+		Models:  g.API().Models,
+		Call:    func(ctx context.Context, r nimgrpc.Request) nimgrpc.Answer { return callNIM(ctx, g, r) },
+		Ready:   g.Ready,
+		Memory:  s.memory,
+	}).Register
 	if s.keys != nil {
 		options.Authorize = func(authorization string) error {
 			if f := s.keys.CheckHeader(authorization); f != nil {
@@ -89,4 +98,10 @@ func callGRPC(ctx context.Context, g *gateway.Gateway, c teigrpc.Call) teigrpc.A
 		Queued: result.Work.Queued(),
 		Triton: result.Work.Triton(),
 	}
+}
+
+// callNIM makes the request of a KServe message.
+func callNIM(ctx context.Context, g *gateway.Gateway, r nimgrpc.Request) nimgrpc.Answer {
+	result := g.Call(ctx, gateway.Call{Path: r.Path, Body: r.Body, ID: r.ID})
+	return nimgrpc.Answer{Status: result.Status, Body: result.Body, RowTokens: result.Work.RowTokens()}
 }

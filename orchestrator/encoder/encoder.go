@@ -78,12 +78,12 @@ func Open(client *triton.Client, entry *triton.EntryReader, output string, optio
 // Run returns Width numbers for each row, in order, and the number of tokens of all rows. The result of a row does not
 // depend on the other rows.
 func (e *Encoder) Run(ctx context.Context, rows []*tokenizers.Encoding) (out [][]float32, tokens int, err error) {
-	for _, row := range rows {
+	lengths := make([]int, len(rows))
+	for i, row := range rows {
+		lengths[i] = len(row.IDs)
 		tokens += len(row.IDs)
 	}
-	request := telemetry.FromContext(ctx)
-	request.AddRows(len(rows))
-	request.AddTokens(tokens)
+	telemetry.FromContext(ctx).AddRowsOfTokens(lengths)
 	out, err = e.batcher.Do(ctx, rows)
 	return out, tokens, err
 }

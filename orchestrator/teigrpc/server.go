@@ -42,7 +42,9 @@ type Options struct {
 	BodyLimit      int           // bytes of a message, at most maxMessage
 	Timeout        time.Duration // of a request or stream
 	Memory         *memory.Budget
-	TLS            *tls.Config // nil: no TLS
+	// Register adds other services to the port; may be nil.
+	Register func(grpc.ServiceRegistrar)
+	TLS      *tls.Config // nil: no TLS
 }
 
 // Call is a request to a gateway.
@@ -111,6 +113,9 @@ func New(options Options) *Server {
 	teipb.RegisterRerankServer(s.grpc, rerankServer{service: service})
 	teipb.RegisterTokenizeServer(s.grpc, tokenizeServer{service: service})
 	healthpb.RegisterHealthServer(s.grpc, &healthServer{s})
+	if options.Register != nil {
+		options.Register(s.grpc)
+	}
 	reflection.Register(s.grpc)
 	return s
 }

@@ -4,6 +4,8 @@ package telemetry
 
 import (
 	"context"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -20,6 +22,9 @@ type Request struct {
 	served atomic.Int64
 	tokens atomic.Int64
 	rows   atomic.Int64
+
+	mu        sync.Mutex
+	rowTokens []int
 }
 
 // AddTriton adds time spent waiting for Triton.
@@ -51,6 +56,24 @@ func (r *Request) AddRows(n int) { r.rows.Add(int64(n)) }
 
 // Rows returns the items counted so far.
 func (r *Request) Rows() int64 { return r.rows.Load() }
+
+// AddRowsOfTokens counts rows by their tokens.
+func (r *Request) AddRowsOfTokens(tokens []int) {
+	for _, n := range tokens {
+		r.AddTokens(n)
+	}
+	r.AddRows(len(tokens))
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.rowTokens = append(r.rowTokens, tokens...)
+}
+
+// RowTokens returns the tokens of the rows of AddRowsOfTokens, in the order in which they were added.
+func (r *Request) RowTokens() []int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.rowTokens)
+}
 
 type requestKey struct{}
 
