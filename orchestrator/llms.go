@@ -2,11 +2,9 @@ package main
 
 import (
 	"embed"
-	"io/fs"
-	"net/http"
+	"path"
 
 	"github.com/gofiber/fiber/v2"
-	"github.com/gofiber/fiber/v2/middleware/filesystem"
 
 	docs "retort/orchestrator/gateway/description"
 	"retort/orchestrator/mcp"
@@ -23,18 +21,29 @@ func (a *application) agentRoutes(app *fiber.App, local func(fiber.Handler) fibe
 	if err != nil {
 		return err
 	}
-	folder, err := fs.Sub(skills, "docs/use/skills")
-	if err != nil {
-		return err
-	}
 	app.Get("/llms.txt", local(func(c *fiber.Ctx) error {
 		if f := a.keys.Check(c); f != nil {
 			return f
 		}
 		return index.Send(c)
 	}))
-	app.Use("/skills", local(filesystem.New(filesystem.Config{Root: http.FS(folder)})))
+	app.Get("/skills/*", local(sendSkillFile))
 	return nil
+}
+
+// sendSkillFile answers with a file of the skill, as text. Folders are not listed.
+func sendSkillFile(c *fiber.Ctx) error {
+	name := c.Params("*")
+	data, err := skills.ReadFile("docs/use/skills/" + name)
+	if err != nil {
+		return fiber.ErrNotFound
+	}
+	kind := "text/plain; charset=utf-8"
+	if path.Ext(name) == ".md" {
+		kind = "text/markdown; charset=utf-8"
+	}
+	c.Set(fiber.HeaderContentType, kind)
+	return c.Send(data)
 }
 
 // index returns /llms.txt of the main port.
