@@ -77,8 +77,18 @@ func TestNoMoleculeIsMissing(t *testing.T) {
 // The model may add no carbocation; a given one is kept.
 func TestCarbocations(t *testing.T) {
 	for template, want := range map[string]map[string]bool{
-		"[*]c1ccccc1": {"CC[CH3+]": true, "CC[C@@H+]C": true, "CC[NH3+]": false, "CCC": false},
-		"[*]C[CH2+]":  {"CC[CH2+]": false},
+		"[*]c1ccccc1": {
+			"CC[CH3+]":       true,
+			"CC[C@@H+]C":     true,
+			"C[C+](C)(C)C":   true,
+			"C=[13C+]=C":     true,
+			"c1ccc[cH+]cc1":  true,
+			"CC[NH3+]":       false,
+			"C[Cl+]C":        false,
+			"CCC":            false,
+			"[Ca+2].[Cu+].C": false,
+		},
+		"[*]C[CH2+]": {"CC[CH2+]": false},
 	} {
 		parsed, err := parseTemplate(template)
 		if err != nil {
