@@ -8,6 +8,8 @@ import os
 import re
 import subprocess
 import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import urljoin
 
@@ -169,7 +171,32 @@ def test_the_script_that_reads_drawings(stack) -> None:
 def test_a_script_that_fails_says_why(stack, command: str, message: str) -> None:
     run = run_script(stack.url, command)
     assert run.returncode == 1 and message in run.stderr and "Traceback" not in run.stderr, run.stderr
-    assert "RETORT_URL" in run_script("http://127.0.0.1:9", "fill.py C").stderr
+
+
+class Page(BaseHTTPRequestHandler):
+    """Another service, which answers every request with a web page."""
+
+    def do_POST(self) -> None:  # noqa: N802
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"<html>")
+
+    def log_message(self, *_: object) -> None:
+        """Writes nothing."""
+
+
+def test_a_script_without_a_service_says_where_it_looked() -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Page) as other:
+        threading.Thread(target=other.serve_forever, daemon=True).start()
+        try:
+            page = f"http://127.0.0.1:{other.server_port}"
+            for url in ("http://127.0.0.1:9", "localhost:8000", "/", "http://127.0.0.1:9/a b", page):
+                run = run_script(url, "fill.py C")
+                assert run.returncode == 1 and "RETORT_URL" in run.stderr, f"{url}: {run.stderr}"
+                assert "Traceback" not in run.stderr
+            assert "Traceback" not in run_script(page, "fill.py C", key="cl\u20ac").stderr
+        finally:
+            other.shutdown()
 
 
 def test_agents_use_the_skill_and_the_tools(stack) -> None:
