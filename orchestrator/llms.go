@@ -7,6 +7,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	docs "retort/orchestrator/gateway/description"
+	"retort/orchestrator/jobs/optimization"
 	"retort/orchestrator/mcp"
 )
 
@@ -77,6 +78,15 @@ func (a *application) index() (docs.Index, error) {
 		several.Links = append(several.Links, docs.Link{
 			Name: "Files and batches", URL: "jobs/llms.txt", Note: "requests in a file, answered in the background",
 		})
+		for _, s := range services {
+			if s.searches {
+				several.Links = append(several.Links, docs.Link{
+					Name: "Searches of " + s.name + " as jobs",
+					URL:  s.name + optimization.Path + "/openapi.json",
+					Note: "searches that outlast a connection",
+				})
+			}
+		}
 	}
 	index.Sections = []docs.Section{
 		apis,

@@ -85,18 +85,26 @@ def test_the_skill_is_served(stack) -> None:
     assert requests.get(f"{stack.url}/skills/retort/none.py", timeout=PATIENCE).status_code == 404
 
 
-def test_keys_are_required(stack, tmp_path: Path) -> None:
+def test_keys_and_settings(stack, tmp_path: Path) -> None:
+    """The indexes and the scripts need a key. The main port's index has links to what is switched on, and no others."""
     keys = tmp_path / "keys"
     keys.write_text("a-key\n")
-    with Gateway(stack.triton, ROOT / "model_repository", RETORT_KEYS_FILE=str(keys), RETORT_MCP="false") as gateway:
-        gateway.wait_ready("ranking")
+    settings = {"RETORT_MCP": "false", "RETORT_JOBS": "true", "RETORT_JOBS_DATA": str(tmp_path / "jobs")}
+    with Gateway(stack.triton, ROOT / "model_repository", RETORT_KEYS_FILE=str(keys), **settings) as gateway:
+        gateway.wait_ready(*APIS)
         for path in ("/llms.txt", "/ranking/llms.txt"):
             assert requests.get(gateway.url + path, timeout=PATIENCE).status_code == 401
-            header = {"Authorization": "Bearer a-key"}
-            page = requests.get(gateway.url + path, headers=header, timeout=PATIENCE).text
-            assert "(mcp)" not in page
+        header = {"Authorization": "Bearer a-key"}
+        page = requests.get(f"{gateway.url}/llms.txt", headers=header, timeout=PATIENCE).text
+        addresses = {address for _, address in links(page)}
+        jobs = {"jobs/llms.txt", "latent/generate/jobs/openapi.json", "masked/generate/jobs/openapi.json"}
+        assert "mcp" not in addresses and jobs <= addresses
+        for address in addresses:
+            answer = requests.get(urljoin(f"{gateway.url}/", address), headers=header, timeout=PATIENCE)
+            assert answer.status_code == 200, address
         assert "401" in run_script(gateway.url, "rank.py q p").stderr
         assert run_script(gateway.url, "rank.py q p", key="a-key").stdout.endswith("\tp\n")
+    assert not jobs & {address for _, address in links(get(f"{stack.url}/llms.txt").text)}
 
 
 def test_the_skill_has_the_published_form() -> None:
