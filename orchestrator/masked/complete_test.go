@@ -1,6 +1,7 @@
 package masked
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -71,6 +72,26 @@ func TestNoMoleculeIsMissing(t *testing.T) {
 	}
 	if first := start(t, Config{GenMol: 1}).generate(body); len(first) >= 40 {
 		t.Errorf("version 1.0 has %d molecules too: this test shows nothing", len(first))
+	}
+}
+
+// The limits of evaluated and of oracles know what version 2.0 may draw beyond the attempts.
+func TestEvaluationsOfMissingMoleculesAreBounded(t *testing.T) {
+	const body = `{"smiles":"c1ccccc1.[*{1-2}]","num_molecules":40,"attempts":1,"unique":true,"seed":1,"evaluated":true}`
+	_, text := start(t, Config{GenMol: 2}).post(body)
+	var answer Response
+	if err := json.Unmarshal([]byte(text), &answer); err != nil {
+		t.Fatal(err, text)
+	}
+	var r requestV2
+	r.SetDefaults()
+	r.NumMolecules, r.Attempts = 40, 1
+	count, bound := len(answer.Evaluated), r.maxEvaluations()
+	if count <= 40 || count > bound {
+		t.Errorf("%d molecules are scored, want more than 40 and at most %d", count, bound)
+	}
+	if want := 40 + maxMissingPasses*40; bound != want {
+		t.Errorf("the bound is %d, want %d", bound, want)
 	}
 }
 
