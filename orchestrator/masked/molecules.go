@@ -115,8 +115,8 @@ func (g *generation) score(ctx context.Context, candidates []*candidate) ([]*can
 	return scored, err
 }
 
-// carbocation matches a positively charged carbon. Those with four bonds, such as C[CH3+] and C[C+](C)(C)C, are accepted
-// by package chem and refused by RDKit 2026.9; those with three are intermediates of reactions, not products.
+// carbocation matches a positively charged carbon. Package chem accepts those with four bonds, such as C[CH3+] and
+// C[C+](C)(C)C, and RDKit 2026.9 refuses them; those with three are intermediates of reactions, not products.
 var carbocation = regexp.MustCompile(`\[\d*[Cc]@{0,2}(H\d?)?\+`)
 
 // addsCarbocation reports whether a molecule has a carbocation although the given fragments have none.

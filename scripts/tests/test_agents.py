@@ -154,12 +154,15 @@ def test_the_script_that_embeds(stack) -> None:
         json.loads(row[0]) for row in rows(stack.url, "embed", "--input-type passage --model retort/minilm-embedqa-v2")
     ]
     assert [len(vector) for vector in vectors] == [384, 384]
-    assert len(rows(stack.url, "embed")) == 2
+    assert len(rows(stack.url, "embed")) == len(rows(stack.url, "embed", "--input-type query")) == 2
 
 
 def test_the_script_that_ranks(stack) -> None:
     found = rows(stack.url, "rank")
     assert [passage for _, passage in found] == ["Aspirin is an analgesic.", "The Rhine flows."]
+    long = "The Rhine flows. " * 300 + "Aspirin is a drug that eases pain."
+    best = run_script(stack.url, f"rank.py 'Which drug eases pain?' 'The Rhine flows.' '{long}'").stdout
+    assert best.partition("\n")[0].endswith(long), best[:200]
 
 
 def test_the_script_that_reads_drawings(stack) -> None:
