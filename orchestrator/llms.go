@@ -2,13 +2,12 @@ package main
 
 import (
 	"embed"
-	"io/fs"
-	"net/http"
+	"path"
 
 	"github.com/gofiber/fiber/v2"
-	"github.com/gofiber/fiber/v2/middleware/filesystem"
 
 	docs "retort/orchestrator/gateway/description"
+	"retort/orchestrator/jobs/optimization"
 	"retort/orchestrator/mcp"
 )
 
@@ -23,18 +22,29 @@ func (a *application) agentRoutes(app *fiber.App, local func(fiber.Handler) fibe
 	if err != nil {
 		return err
 	}
-	folder, err := fs.Sub(skills, "docs/use/skills")
-	if err != nil {
-		return err
-	}
 	app.Get("/llms.txt", local(func(c *fiber.Ctx) error {
 		if f := a.keys.Check(c); f != nil {
 			return f
 		}
 		return index.Send(c)
 	}))
-	app.Use("/skills", local(filesystem.New(filesystem.Config{Root: http.FS(folder)})))
+	app.Get("/skills/*", local(sendSkillFile))
 	return nil
+}
+
+// sendSkillFile answers with a file of the skill, as text. Folders are not listed.
+func sendSkillFile(c *fiber.Ctx) error {
+	name := c.Params("*")
+	data, err := skills.ReadFile("docs/use/skills/" + name)
+	if err != nil {
+		return fiber.ErrNotFound
+	}
+	kind := "text/plain; charset=utf-8"
+	if path.Ext(name) == ".md" {
+		kind = "text/markdown; charset=utf-8"
+	}
+	c.Set(fiber.HeaderContentType, kind)
+	return c.Send(data)
 }
 
 // index returns /llms.txt of the main port.
@@ -68,6 +78,15 @@ func (a *application) index() (docs.Index, error) {
 		several.Links = append(several.Links, docs.Link{
 			Name: "Files and batches", URL: "jobs/llms.txt", Note: "requests in a file, answered in the background",
 		})
+		for _, s := range services {
+			if s.searches {
+				several.Links = append(several.Links, docs.Link{
+					Name: "Searches of " + s.name + " as jobs",
+					URL:  s.name + optimization.Path + "/openapi.json",
+					Note: "searches that outlast a connection",
+				})
+			}
+		}
 	}
 	index.Sections = []docs.Section{
 		apis,

@@ -3,6 +3,7 @@ package latent
 import (
 	"cmp"
 	stdjson "encoding/json"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -124,14 +125,16 @@ func (r *Generate) SetDefaults() {
 }
 
 // FromAddress sets Generated, if the body does not, from the query parameter of this name or from a header: a client's
-// address and headers are easier to configure than its bodies. Unknown values are ignored.
+// address and headers are easier to configure than its bodies. Unknown values of the header are ignored.
 func (r *Generate) FromAddress(header, query func(name string) string) {
-	for _, form := range []string{query("generated"), header("X-Retort-Generated")} {
-		if r.Generated == "" && (form == "strings" || form == "objects") {
-			r.Generated = form
-		}
+	r.Generated = cmp.Or(r.Generated, query("generated"))
+	if form := header("X-Retort-Generated"); r.Generated == "" && slices.Contains(forms, form) {
+		r.Generated = form
 	}
 }
+
+// forms are the values of Generate.Generated.
+var forms = []string{"strings", "objects"}
 
 // objects reports whether the answer holds objects. defaultForm is the setting.
 func (r *Generate) objects(defaultForm string) bool {

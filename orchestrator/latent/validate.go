@@ -106,6 +106,9 @@ func (r *Sampling) Validate() error {
 // Validate checks the documented bounds. Fields of the other algorithm are checked too, though they have no effect.
 func (r *Generate) Validate() error {
 	var problems fault.Problems
+	if r.Generated != "" { // from the query: package bind has checked that of the body
+		problems.Add(fault.OneOf(r.Generated, forms, "generated"))
+	}
 	problems.AddEach(len(r.Smi.Smiles), func(i int) *fault.Error {
 		return fault.Text(r.Smi.Smiles[i], r.Smi.path(i)...)
 	})

@@ -56,6 +56,8 @@ type Request struct {
 	Attempts wire.Int `json:"attempts"`
 	// Stream answers with server-sent events.
 	Stream wire.Bool `json:"stream"`
+
+	complete bool // draw until there are NumMolecules, as version 2.0 does: see complete.go
 }
 
 // SetDefaults sets the documented defaults, before the body is decoded.
@@ -76,6 +78,7 @@ type requestV2 struct{ Request }
 func (r *requestV2) SetDefaults() {
 	r.Request.SetDefaults()
 	r.Noise = 1
+	r.complete = true
 }
 
 // request returns the Request that means the same in version 1.0: step_size is ignored.

@@ -1,6 +1,7 @@
 package masked
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -74,11 +75,41 @@ func TestNoMoleculeIsMissing(t *testing.T) {
 	}
 }
 
+// The limits of evaluated and of oracles know what version 2.0 may draw beyond the attempts.
+func TestEvaluationsOfMissingMoleculesAreBounded(t *testing.T) {
+	const body = `{"smiles":"c1ccccc1.[*{1-2}]","num_molecules":40,"attempts":1,"unique":true,"seed":1,"evaluated":true}`
+	_, text := start(t, Config{GenMol: 2}).post(body)
+	var answer Response
+	if err := json.Unmarshal([]byte(text), &answer); err != nil {
+		t.Fatal(err, text)
+	}
+	var r requestV2
+	r.SetDefaults()
+	r.NumMolecules, r.Attempts = 40, 1
+	count, bound := len(answer.Evaluated), r.maxEvaluations()
+	if count <= 40 || count > bound {
+		t.Errorf("%d molecules are scored, want more than 40 and at most %d", count, bound)
+	}
+	if want := 40 + maxMissingPasses*40; bound != want {
+		t.Errorf("the bound is %d, want %d", bound, want)
+	}
+}
+
 // The model may add no carbocation; a given one is kept.
 func TestCarbocations(t *testing.T) {
 	for template, want := range map[string]map[string]bool{
-		"[*]c1ccccc1": {"CC[CH3+]": true, "CC[C@@H+]C": true, "CC[NH3+]": false, "CCC": false},
-		"[*]C[CH2+]":  {"CC[CH2+]": false},
+		"[*]c1ccccc1": {
+			"CC[CH3+]":       true,
+			"CC[C@@H+]C":     true,
+			"C[C+](C)(C)C":   true,
+			"C=[13C+]=C":     true,
+			"c1ccc[cH+]cc1":  true,
+			"CC[NH3+]":       false,
+			"C[Cl+]C":        false,
+			"CCC":            false,
+			"[Ca+2].[Cu+].C": false,
+		},
+		"[*]C[CH2+]": {"CC[CH2+]": false},
 	} {
 		parsed, err := parseTemplate(template)
 		if err != nil {

@@ -24,7 +24,6 @@ type generation struct {
 	facts    chem.Facts // computed for each molecule
 	scorer   *scorer
 	report   func(Progress) error // nil without a stream
-	complete bool                 // draw until there are NumMolecules: see complete.go
 
 	// finalContext is for reading and scoring the rows that were unmasked when the context of the work ended.
 	finalContext context.Context
@@ -105,7 +104,7 @@ func (g *generation) firstGeneration(ctx context.Context, count int) (found []*c
 		found = distinct(found)
 	}
 	found = found[:min(count, len(found))]
-	if err == nil && g.complete {
+	if err == nil && g.request.complete {
 		found, err = g.drawMissing(ctx, found, unique)
 	}
 	return found, err

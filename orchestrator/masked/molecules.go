@@ -115,9 +115,9 @@ func (g *generation) score(ctx context.Context, candidates []*candidate) ([]*can
 	return scored, err
 }
 
-// carbocation matches a positively charged carbon with hydrogens. Older versions of RDKit accept one with four bonds,
-// such as C[CH3+], which newer versions of clients refuse.
-var carbocation = regexp.MustCompile(`\[\d*C@{0,2}H\d?\+`)
+// carbocation matches a positively charged carbon. Package chem accepts those with four bonds, such as C[CH3+] and
+// C[C+](C)(C)C, and RDKit 2026.9 refuses them; those with three are intermediates of reactions, not products.
+var carbocation = regexp.MustCompile(`\[\d*[Cc]@{0,2}(H\d?)?\+`)
 
 // addsCarbocation reports whether a molecule has a carbocation although the given fragments have none.
 func (t *Template) addsCarbocation(smiles string) bool {

@@ -69,7 +69,6 @@ func (s *Service) generate(ctx context.Context, r Request, report func(Progress)
 		return Response{}, fault.As(err)
 	}
 	g := newGeneration(model, r, scorer, report)
-	g.complete = s.config.GenMol == 2
 	work, end := unfinished.Begin(ctx)
 	defer end()
 	scoring, endScoring := unfinished.BeginScoring(ctx, work)

@@ -57,5 +57,8 @@ func (r *Request) checkSearch() (problems []*fault.Error) {
 // maxEvaluations is an upper bound on the molecules that a request scores.
 func (r *Request) maxEvaluations() int {
 	first := int(r.NumMolecules * r.Attempts)
+	if r.complete {
+		first += maxMissingPasses * max(int(r.NumMolecules), minMissingRows)
+	}
 	return max(first, len(r.Smi)) + int(r.NumMolecules*r.Rounds)
 }

@@ -8,6 +8,8 @@ import os
 import re
 import subprocess
 import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import urljoin
 
@@ -83,18 +85,26 @@ def test_the_skill_is_served(stack) -> None:
     assert requests.get(f"{stack.url}/skills/retort/none.py", timeout=PATIENCE).status_code == 404
 
 
-def test_keys_are_required(stack, tmp_path: Path) -> None:
+def test_keys_and_settings(stack, tmp_path: Path) -> None:
+    """The indexes and the scripts need a key. The main port's index has links to what is switched on, and no others."""
     keys = tmp_path / "keys"
     keys.write_text("a-key\n")
-    with Gateway(stack.triton, ROOT / "model_repository", RETORT_KEYS_FILE=str(keys), RETORT_MCP="false") as gateway:
-        gateway.wait_ready("ranking")
+    settings = {"RETORT_MCP": "false", "RETORT_JOBS": "true", "RETORT_JOBS_DATA": str(tmp_path / "jobs")}
+    with Gateway(stack.triton, ROOT / "model_repository", RETORT_KEYS_FILE=str(keys), **settings) as gateway:
+        gateway.wait_ready(*APIS)
         for path in ("/llms.txt", "/ranking/llms.txt"):
             assert requests.get(gateway.url + path, timeout=PATIENCE).status_code == 401
-            header = {"Authorization": "Bearer a-key"}
-            page = requests.get(gateway.url + path, headers=header, timeout=PATIENCE).text
-            assert "(mcp)" not in page
+        header = {"Authorization": "Bearer a-key"}
+        page = requests.get(f"{gateway.url}/llms.txt", headers=header, timeout=PATIENCE).text
+        addresses = {address for _, address in links(page)}
+        jobs = {"jobs/llms.txt", "latent/generate/jobs/openapi.json", "masked/generate/jobs/openapi.json"}
+        assert "mcp" not in addresses and jobs <= addresses
+        for address in addresses:
+            answer = requests.get(urljoin(f"{gateway.url}/", address), headers=header, timeout=PATIENCE)
+            assert answer.status_code == 200, address
         assert "401" in run_script(gateway.url, "rank.py q p").stderr
         assert run_script(gateway.url, "rank.py q p", key="a-key").stdout.endswith("\tp\n")
+    assert not jobs & {address for _, address in links(get(f"{stack.url}/llms.txt").text)}
 
 
 def test_the_skill_has_the_published_form() -> None:
@@ -144,12 +154,15 @@ def test_the_script_that_embeds(stack) -> None:
         json.loads(row[0]) for row in rows(stack.url, "embed", "--input-type passage --model retort/minilm-embedqa-v2")
     ]
     assert [len(vector) for vector in vectors] == [384, 384]
-    assert len(rows(stack.url, "embed")) == 2
+    assert len(rows(stack.url, "embed")) == len(rows(stack.url, "embed", "--input-type query")) == 2
 
 
 def test_the_script_that_ranks(stack) -> None:
     found = rows(stack.url, "rank")
     assert [passage for _, passage in found] == ["Aspirin is an analgesic.", "The Rhine flows."]
+    long = "The Rhine flows. " * 300 + "Aspirin is a drug that eases pain."
+    best = run_script(stack.url, f"rank.py 'Which drug eases pain?' 'The Rhine flows.' '{long}'").stdout
+    assert best.partition("\n")[0].endswith(long), best[:200]
 
 
 def test_the_script_that_reads_drawings(stack) -> None:
@@ -169,7 +182,32 @@ def test_the_script_that_reads_drawings(stack) -> None:
 def test_a_script_that_fails_says_why(stack, command: str, message: str) -> None:
     run = run_script(stack.url, command)
     assert run.returncode == 1 and message in run.stderr and "Traceback" not in run.stderr, run.stderr
-    assert "RETORT_URL" in run_script("http://127.0.0.1:9", "fill.py C").stderr
+
+
+class Page(BaseHTTPRequestHandler):
+    """Another service, which answers every request with a web page."""
+
+    def do_POST(self) -> None:  # noqa: N802
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"<html>")
+
+    def log_message(self, *_: object) -> None:
+        """Writes nothing."""
+
+
+def test_a_script_without_a_service_says_where_it_looked() -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Page) as other:
+        threading.Thread(target=other.serve_forever, daemon=True).start()
+        try:
+            page = f"http://127.0.0.1:{other.server_port}"
+            for url in ("http://127.0.0.1:9", "localhost:8000", "/", "http://127.0.0.1:9/a b", page):
+                run = run_script(url, "fill.py C")
+                assert run.returncode == 1 and "RETORT_URL" in run.stderr, f"{url}: {run.stderr}"
+                assert "Traceback" not in run.stderr
+            assert "Traceback" not in run_script(page, "fill.py C", key="cl\u20ac").stderr
+        finally:
+            other.shutdown()
 
 
 def test_agents_use_the_skill_and_the_tools(stack) -> None:

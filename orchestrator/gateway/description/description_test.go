@@ -59,13 +59,13 @@ Dishes are hot.
 
 ## Models
 
-- [lab/oven](v1/models/lab/oven)
+- [lab/oven (new)](v1/models/lab/oven%20%28new%29)
 
 ## Optional
 
 - [GET /metrics](openapi.json#/paths/~1metrics/get)
 `
-	if got := index.withModels([]string{"lab/oven"}).String(); got != want {
+	if got := index.withModels([]string{"lab/oven (new)"}).String(); got != want {
 		t.Errorf("%s\nwant:\n%s", got, want)
 	}
 	if strings.Contains(index.withModels(nil).String(), "Models") {

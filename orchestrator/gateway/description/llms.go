@@ -115,7 +115,8 @@ func pointer(name string) string { return strings.NewReplacer("~", "~0", "/", "~
 func (i Index) withModels(ids []string) Index {
 	models := Section{Title: "Models"}
 	for _, id := range ids {
-		models.Links = append(models.Links, Link{Name: id, URL: "v1/models/" + id})
+		escaped := strings.ReplaceAll(url.PathEscape(id), "%2F", "/")
+		models.Links = append(models.Links, Link{Name: id, URL: "v1/models/" + escaped})
 	}
 	last := len(i.Sections) - 1
 	i.Sections = slices.Insert(slices.Clone(i.Sections), last, models)

@@ -15,7 +15,7 @@ body = {
     "model": options.model or first_model("ranking"),
     "query": {"text": options.question},
     "passages": [{"text": passage} for passage in options.passages],
-    "truncate": "END",
+    "truncate": "CHUNK",
 }
 for rank in call("/ranking/v1/ranking", body)["rankings"]:
     print(f"{rank['logit']:.3f}\t{options.passages[rank['index']]}")
