@@ -136,7 +136,9 @@ func TestRefusals(t *testing.T) {
 			Inputs:           inputs{{Name: "text", Datatype: "BYTES", Shape: []int64{1, 1}}},
 			RawInputContents: [][]byte{[]byte("\xff\xff\xff\xff")},
 		}, codes.InvalidArgument, "raw_input_contents"},
-		{"too many raw", &pb.ModelInferRequest{Inputs: one, RawInputContents: [][]byte{nil}}, codes.InvalidArgument, "more elements"},
+		{"too many raw", &pb.ModelInferRequest{
+			Inputs: one, RawInputContents: [][]byte{nil},
+		}, codes.InvalidArgument, "more elements"},
 		{"parameter", &pb.ModelInferRequest{
 			Inputs: one, Parameters: map[string]*pb.InferParameter{"input": parameter("query")},
 		}, codes.InvalidArgument, `"input" is unknown`},
@@ -218,8 +220,9 @@ func TestModels(t *testing.T) {
 func FuzzInputs(f *testing.F) {
 	f.Add([]byte("\x01\x00\x00\x00a"), int64(1))
 	f.Fuzz(func(t *testing.T, raw []byte, n int64) {
+		text := &pb.ModelInferRequest_InferInputTensor{Name: "text", Datatype: "BYTES", Shape: []int64{n, 1}}
 		inputs, err := readInputs(&pb.ModelInferRequest{
-			Inputs:           []*pb.ModelInferRequest_InferInputTensor{{Name: "text", Datatype: "BYTES", Shape: []int64{n, 1}}},
+			Inputs:           []*pb.ModelInferRequest_InferInputTensor{text},
 			RawInputContents: [][]byte{raw},
 		})
 		if err == nil && int64(len(inputs["text"])) != n {
