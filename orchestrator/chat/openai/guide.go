@@ -13,7 +13,7 @@ import (
 const maxGuideBytes = engine.MaxGuideBytes
 
 // guides returns the guides of the members response_format, structured_outputs and guided_*, and of nvext, which may
-// hold guided_* too. A valid request has at most one. Tools that must be called are guides too: see plan.
+// hold guided_* too. A valid request has at most one. Tools that must be called are guides too: see package tools.
 func (p *Parameters) guides(nvext json.RawMessage) (guides []*engine.Guide, problem *fault.Error) {
 	if p.ResponseFormat != nil {
 		if guides, problem = p.ResponseFormat.guides(); problem != nil {

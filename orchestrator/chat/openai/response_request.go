@@ -7,6 +7,7 @@ import (
 
 	"retort/orchestrator/chat"
 	"retort/orchestrator/chat/engine"
+	"retort/orchestrator/chat/tools"
 	"retort/orchestrator/fault"
 )
 
@@ -116,15 +117,15 @@ func (r *ResponseRequest) sampling() engine.Sampling {
 }
 
 // conversation converts a valid request with its plan. history are the items of the responses that it continues.
-func (r *ResponseRequest) conversation(p plan, history Items) chat.Conversation {
+func (r *ResponseRequest) conversation(p tools.Plan, history Items) chat.Conversation {
 	c := chat.Conversation{
 		Model:       r.Model,
 		Field:       "input",
 		Sampling:    r.sampling(),
 		Stream:      r.Streams(),
-		OffersTools: p.optional,
+		OffersTools: p.Optional,
 	}
-	c.Sampling.Guide = p.guide
+	c.Sampling.Guide = p.Guide
 	if r.Instructions != nil && *r.Instructions != "" {
 		c.Messages = append(c.Messages, chat.Message{
 			Role:  "system",

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"retort/orchestrator/chat"
+	"retort/orchestrator/chat/tools"
 	"retort/orchestrator/fault"
 )
 
@@ -104,7 +105,7 @@ func (r *TokenizeRequest) conversation() chat.Conversation {
 		AddGenerationPrompt:  r.AddGenerationPrompt,
 		ContinueFinalMessage: r.ContinueFinalMessage,
 	}
-	return c.conversation(plan{})
+	return c.conversation(tools.Plan{})
 }
 
 // Validate checks that the ids can be ids of tokens.
