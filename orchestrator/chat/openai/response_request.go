@@ -48,7 +48,7 @@ const (
 
 // checkState checks the members that concern stored responses.
 func (r *ResponseRequest) checkState(problems *fault.Problems) {
-	refuseIf := refuser(problems)
+	refuseIf := chat.Refuser(problems)
 	refuseIf(chat.IsSet(r.Conversation), "conversation", "conversation is not supported: use previous_response_id")
 	refuseIf(chat.IsSet(r.Prompt), "prompt", unsupported, "prompt")
 	refuseIf(isTrue(r.Background) && r.Streams(), "stream", "a background response cannot be streamed: poll it")
@@ -65,15 +65,16 @@ func (r *ResponseRequest) checkState(problems *fault.Problems) {
 }
 
 func (r *ResponseRequest) checkGuides(problems *fault.Problems) {
-	if f := r.format(); f.Type == "json_schema" && !isObject(f.Schema) || len(f.Schema) > maxGuideBytes {
+	if f := r.format(); f.Type == "json_schema" && !tools.IsObject(f.Schema) || len(f.Schema) > maxGuideBytes {
 		problems.Add(chat.Refuse([]any{"text", "format"},
 			"json_schema needs a schema, which is an object of at most %d bytes", maxGuideBytes))
 	}
 	size := 0
-	for _, t := range r.Tools {
+	for i, t := range r.Tools {
 		size += len(t.Parameters)
+		problems.Add(fault.Text(t.Name, "tools", i, "name"))
 	}
-	refuseIf := refuser(problems)
+	refuseIf := chat.Refuser(problems)
 	refuseIf(size > maxGuideBytes, "tools", toolsTooLong, maxGuideBytes)
 	choice, name := readChoice(r.ToolChoice)
 	exists := slices.ContainsFunc(r.Tools, func(t ResponseTool) bool { return t.Name == name })

@@ -55,7 +55,7 @@ type Detokenized struct {
 // Validate checks what does not depend on the model.
 func (r *TokenizeRequest) Validate() error {
 	var problems fault.Problems
-	refuseIf := refuser(&problems)
+	refuseIf := chat.Refuser(&problems)
 	switch {
 	case r.Prompt == nil && r.Messages == nil:
 		problems.Add(fault.Field("missing", nil, []any{"prompt"}, "Field required: a prompt, or messages"))
