@@ -70,7 +70,8 @@ func (r *TokenizeRequest) Validate() error {
 		}
 		return nil
 	})
-	refuseIf(isTrue(r.ContinueFinalMessage) && isTrue(r.AddGenerationPrompt), "continue_final_message", continuesAndAnswers)
+	refuseIf(isTrue(r.ContinueFinalMessage) && isTrue(r.AddGenerationPrompt),
+		"continue_final_message", continuesAndAnswers)
 	refuseIf(r.ChatTemplate != nil, "chat_template", unsupported, "chat_template")
 	refuseIf(bool(r.ChatTemplateKwargs), "chat_template_kwargs", unsupported, "chat_template_kwargs")
 	refuseIf(bool(r.MediaIOKwargs), "media_io_kwargs", unsupported, "media_io_kwargs")
