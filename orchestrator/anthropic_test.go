@@ -50,6 +50,7 @@ func TestAnthropicClients(t *testing.T) {
 		{"POST", "/v1/messages", "Authorization: Bearer beta\nX-Api-Key: alpha", 401, `"type":"authentication_error"`},
 		{"POST", "/v1/messages", "X-Api-Key: alpha", 400, `"message":"model: Field required; messages: Field required;`},
 		{"POST", "/messages", "Authorization: Bearer alpha", 400, `"type":"invalid_request_error"`},
+		{"POST", "/v1/messages/batches", "X-Api-Key: alpha", 404, `"type":"not_found_error"`},
 		{"POST", "/v1/messages/count_tokens", "X-Api-Key: alpha", 400, `"type":"invalid_request_error"`},
 	} {
 		for _, port := range []string{"main", "chat"} {

@@ -27,7 +27,7 @@ type service struct {
 	open     func(*resources) gateway.API
 	byModel  bool     // requests name their model, so that the main port's /v1 can serve them to OpenAI's clients
 	searches bool     // its searches can be jobs
-	objects  []string // paths below the main port's /v1 of objects that requests of any method address by an id
+	objects  []string // paths below the main port's /v1 whose requests this API answers, whatever their method and ending
 }
 
 // services are the documented APIs.
@@ -66,7 +66,7 @@ var services = []service{
 		limits:  func(c *Config) gateway.Config { return c.Chat.Limits },
 		open:    openChat,
 		byModel: true,
-		objects: []string{"/responses"},
+		objects: []string{"/responses", "/messages"},
 	},
 }
 

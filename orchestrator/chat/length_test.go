@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"math"
 	"runtime"
 	"strings"
 	"testing"
@@ -31,6 +32,8 @@ func TestLimitTokens(t *testing.T) {
 		"images count":    {Model{maxLength: 20, imageTokens: 4}, ten, 1, nil, 4, ""},
 		"answer too long": {Model{maxLength: 20}, ten, 0, new(9), 0,
 			"This model's maximum context length is 20 tokens. However, you requested 21 tokens (12 in the messages, 9 in the completion). Please reduce the length of the messages or completion."},
+		"largest answer": {Model{maxLength: 20}, ten, 0, new(math.MaxInt), 0,
+			"you requested 9223372036854775819 tokens (12 in the messages, 9223372036854775807 in the completion)"},
 		"answer clamped": {Model{maxLength: 20, clamp: true}, ten, 0, new(1024), 8, ""},
 		"prompt too long": {Model{maxLength: 12}, ten, 0, nil, 0,
 			"This model's maximum context length is 12 tokens. However, you requested 12 tokens in the messages. Please reduce the length of the messages."},

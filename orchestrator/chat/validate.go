@@ -13,6 +13,15 @@ func Refuse(path []any, format string, args ...any) *fault.Error {
 	return &fault.Error{Kind: fault.Invalid, Path: path, Message: fmt.Sprintf(format, args...)}
 }
 
+// Refuser returns a function that adds a Refuse of a field to problems if a condition holds.
+func Refuser(problems *fault.Problems) func(refused bool, field, format string, args ...any) {
+	return func(refused bool, field, format string, args ...any) {
+		if refused {
+			problems.Add(Refuse([]any{field}, format, args...))
+		}
+	}
+}
+
 // CheckContent refuses images outside user messages, and empty user messages.
 func CheckContent(role string, parts []Part) *fault.Error {
 	empty := true

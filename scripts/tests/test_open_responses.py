@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import json
 import shutil
+import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -346,6 +347,23 @@ def test_items_are_paged(client: Client) -> None:
     assert client.send("GET", f"{url}&after=msg_1").status_code == 404
 
 
+def test_items_that_are_sent_twice_have_distinct_ids(client: Client) -> None:
+    """Official clients read page after page: an id that repeats must not lead them back to an earlier page."""
+    items = [{**message("user", f"{i}"), "id": f"msg_{i % 2}"} for i in range(4)]
+    first = client.create(input=items)
+    made = client.create(input=items, previous_response_id=first["id"])
+    seen: list[str] = []
+    more = True
+    while more and len(seen) < 20:
+        after = f"&after={seen[-1]}" if seen else ""
+        page = client.send("GET", f"/{made['id']}/input_items?limit=1&order=asc{after}").json()
+        seen += [item["id"] for item in page["data"]]
+        more = page["has_more"]
+    assert len(seen) == len(set(seen)) == 9 and seen[:2] == ["msg_0", "msg_1"]
+    refused = client.send("POST", body={"model": MODEL, "input": [{**message("user", "a"), "id": 5}]})
+    assert (refused.status_code, refused.json()["error"]["param"]) == (400, "input[0].id")
+
+
 def test_another_key_does_not_see_a_response(client: Client) -> None:
     made = client.create(input="a")
     other = Client(client.base, "second")
@@ -365,6 +383,29 @@ def test_a_response_survives_a_restart(start: Start) -> None:
     client = Client(f"{start().url}/v1")
     wait_for("the storage is open", lambda: client.send("GET", "/resp_0").status_code == 404)
     assert client.send("GET", f"/{made['id']}").json() == made
+
+
+def test_a_background_response_goes_on_after_a_kill(start: Start) -> None:
+    gateway = start()
+    client = Client(f"{gateway.url}/v1")
+    made = client.create(input=script(*["a"] * 50, delay_ms=100), background=True)
+    wait_for("it is in progress", lambda: client.send("GET", f"/{made['id']}").json()["status"] == "in_progress")
+    assert gateway.stop(signal.SIGKILL) == -signal.SIGKILL
+    client = Client(f"{start().url}/v1")
+    wait_for("it is completed", lambda: client.send("GET", f"/{made['id']}").json()["status"] == "completed")
+    assert text_of(client.send("GET", f"/{made['id']}").json()) == "a" * 50
+
+
+def test_a_large_background_response_is_sent(client: Client) -> None:
+    """A request with 24 MiB of markup, which the gateway stores and sends to itself, is within the limit of a body."""
+    reasoning = {"type": "reasoning", "summary": [], "encrypted_content": "<>&" * (8 << 20)}
+    made = client.create(input=[reasoning, message("user", script("read"))], background=True)
+    wait_for(
+        "it has ended", lambda: client.send("GET", f"/{made['id']}").json()["status"] not in ("queued", "in_progress")
+    )
+    answer = client.send("GET", f"/{made['id']}").json()
+    assert answer["status"] == "completed" and text_of(answer) == "read", answer["error"]
+    assert text_of(client.create(input="again", previous_response_id=made["id"])) == "read"
 
 
 def test_a_deleted_response_cannot_be_continued(client: Client) -> None:
@@ -465,6 +506,7 @@ def test_background(client: Client) -> None:
         ("conversation", "conv_1"),
         ("prompt", {"id": "p"}),
         ("max_output_tokens", 0),
+        ("tools", [{"type": "function", "name": ""}]),
         ("presence_penalty", 3),
         ("model", "nobody/nothing"),
         ("input", []),

@@ -1,7 +1,6 @@
 package anthropic
 
 import (
-	"bytes"
 	"encoding/json"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -64,7 +63,7 @@ func readBlock(value jsontext.Value) (Block, *wire.Mismatch) {
 	switch block.Kind {
 	case "thinking", "redacted_thinking": // of an earlier answer; the models here read none
 	case "tool_use":
-		if !isObject(members.Input) {
+		if !tools.IsObject(members.Input) {
 			return block, wire.NotObject.At("input")
 		}
 		block.Parts = []chat.Part{{Text: "Call of " + members.Name + ": " + string(members.Input)}}
@@ -168,5 +167,3 @@ func missing(member string) *wire.Mismatch {
 	m := wire.Mismatch{Rule: "missing", Message: "Field required"}
 	return m.At(member)
 }
-
-func isObject(raw json.RawMessage) bool { return bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{")) }

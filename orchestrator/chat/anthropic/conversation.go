@@ -1,6 +1,8 @@
 package anthropic
 
 import (
+	"slices"
+
 	"retort/orchestrator/chat"
 	"retort/orchestrator/chat/engine"
 	"retort/orchestrator/chat/tools"
@@ -31,7 +33,7 @@ func (r *Request) sampling() engine.Sampling {
 	}
 }
 
-// conversation converts what the model reads. The model continues a last turn of the assistant.
+// conversation converts what the model reads. The model continues a last turn of the assistant, unless that is empty.
 func (in *Input) conversation() chat.Conversation {
 	c := chat.Conversation{Model: in.Model, Field: "messages", Sampling: engine.Sampling{N: 1}}
 	if parts := in.System.parts("system"); len(parts) > 0 {
@@ -49,8 +51,20 @@ func (in *Input) conversation() chat.Conversation {
 		}
 		c.Messages = append(c.Messages, message)
 	}
-	c.ContinueFinal = c.Messages[len(c.Messages)-1].Role == "assistant"
+	last := len(c.Messages) - 1
+	switch {
+	case c.Messages[last].Role != "assistant":
+	case last > 0 && isEmpty(c.Messages[last].Parts):
+		c.Messages = c.Messages[:last]
+	default:
+		c.ContinueFinal = true
+	}
 	return c
+}
+
+// isEmpty reports whether the parts of a message have no text and no image.
+func isEmpty(parts []chat.Part) bool {
+	return !slices.ContainsFunc(parts, func(p chat.Part) bool { return p.Text != "" || p.Image != nil })
 }
 
 // parts returns the parts of all blocks, whose images have their Path in the body. path is that of the content.

@@ -95,9 +95,10 @@ func (s *Service) stream(ctx context.Context, r Request, events *gateway.Events)
 	return nil
 }
 
-// Renderer returns the renderer of failures at a path, or nil if it is not a path of this package.
+// Renderer returns the renderer of failures at or below messagesPath, where clients look for endpoints that do not
+// exist here, too; nil for any other path.
 func (s *Service) Renderer(path string) gateway.RenderFunc {
-	if path != messagesPath && path != countPath {
+	if path != messagesPath && !strings.HasPrefix(path, messagesPath+"/") {
 		return nil
 	}
 	return Render

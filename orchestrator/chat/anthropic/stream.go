@@ -155,7 +155,7 @@ func (w *messageWriter) fill(text string) (isCall bool) {
 	switch {
 	case block.Type == "text":
 		block.Text = &text
-	case isObject(json.RawMessage(text)) && json.Valid([]byte(text)):
+	case tools.IsObject(json.RawMessage(text)) && json.Valid([]byte(text)):
 		block.Input = json.RawMessage(text)
 		return true
 	default:

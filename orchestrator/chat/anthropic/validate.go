@@ -5,6 +5,7 @@ import (
 
 	"retort/orchestrator/chat"
 	"retort/orchestrator/chat/engine"
+	"retort/orchestrator/chat/tools"
 	"retort/orchestrator/fault"
 )
 
@@ -36,26 +37,17 @@ func (in *Input) check(problems *fault.Problems) {
 		return nil
 	})
 	problems.Add(in.System.allow("a system prompt", "system", "text"))
-	refuseIf := refuser(problems)
+	refuseIf := chat.Refuser(problems)
 	refuseIf(bool(in.MCPServers), "mcp_servers", unsupported, "mcp_servers")
 	refuseIf(chat.IsSet(in.Container), "container", unsupported, "container")
 	in.checkTools(problems)
-	if f := in.format(); f != nil && (!isObject(f.Schema) || len(f.Schema) > engine.MaxGuideBytes) {
+	if f := in.format(); f != nil && (!tools.IsObject(f.Schema) || len(f.Schema) > engine.MaxGuideBytes) {
 		problems.Add(chat.Refuse([]any{"output_config", "format", "schema"},
 			"the schema must be an object of at most %d bytes", engine.MaxGuideBytes))
 	}
 }
 
 const unsupported = "%s is not supported by this service"
-
-// refuser returns a function that adds a problem with a member if a condition holds.
-func refuser(problems *fault.Problems) func(refused bool, member, format string, args ...any) {
-	return func(refused bool, member, format string, args ...any) {
-		if refused {
-			problems.Add(chat.Refuse([]any{member}, format, args...))
-		}
-	}
-}
 
 // kinds are the kinds of blocks that a turn of each role may have.
 var kinds = map[string][]string{
@@ -94,7 +86,7 @@ func (in *Input) checkTools(problems *fault.Problems) {
 		}
 		return nil
 	})
-	refuseIf := refuser(problems)
+	refuseIf := chat.Refuser(problems)
 	refuseIf(size > engine.MaxGuideBytes, "tools",
 		"the schemas of all tools must not be longer than %d bytes", engine.MaxGuideBytes)
 	choice, name := in.choice()
@@ -115,7 +107,7 @@ func (t *Tool) check() *fault.Error {
 			"tools of type %q are not supported: only functions with an input_schema", fault.Clip(*t.Type))
 	case t.Name == "":
 		return fault.Field("missing", nil, []any{"name"}, "Field required")
-	case !isObject(t.InputSchema):
+	case !tools.IsObject(t.InputSchema):
 		return chat.Refuse([]any{"input_schema"}, "input_schema must be a JSON schema, which is an object")
 	}
 	return nil

@@ -100,7 +100,7 @@ func TooLong(field string, limit, prompt, answer int) *fault.Error {
 	switch {
 	case answer > 0:
 		excess = fmt.Sprintf("you requested %d tokens (%d in the messages, %d in the completion). "+
-			"Please reduce the length of the messages or completion.", prompt+answer, prompt, answer)
+			"Please reduce the length of the messages or completion.", uint64(prompt)+uint64(answer), prompt, answer)
 	case prompt > 0:
 		excess = fmt.Sprintf("you requested %d tokens in the messages. Please reduce the length of the messages.", prompt)
 	default:

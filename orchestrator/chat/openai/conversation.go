@@ -6,6 +6,7 @@ import (
 
 	"retort/orchestrator/chat"
 	"retort/orchestrator/chat/engine"
+	"retort/orchestrator/chat/tools"
 )
 
 // Streams reports whether the request is for a stream.
@@ -14,17 +15,17 @@ func (p Parameters) Streams() bool { return isTrue(p.Stream) }
 func isTrue(b *bool) bool { return b != nil && *b }
 
 // conversation converts a valid request with its plan.
-func (r *ChatRequest) conversation(p plan) chat.Conversation {
+func (r *ChatRequest) conversation(p tools.Plan) chat.Conversation {
 	c := chat.Conversation{
 		Model:              r.Model,
 		Field:              "messages",
 		Sampling:           r.sampling(),
 		Stream:             r.Streams(),
 		ContinueFinal:      isTrue(r.ContinueFinalMessage),
-		OffersTools:        p.optional,
+		OffersTools:        p.Optional,
 		NoGenerationPrompt: r.AddGenerationPrompt != nil && !*r.AddGenerationPrompt,
 	}
-	c.Sampling.Guide = p.guide
+	c.Sampling.Guide = p.Guide
 	for i, m := range r.Messages {
 		c.Messages = append(c.Messages, m.chatMessage("content", "messages", i))
 	}

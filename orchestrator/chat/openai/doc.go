@@ -24,14 +24,11 @@
 // others.
 //
 // A guide constrains the text of an answer (guide.go). Tools are functions that the model may call or, by tool_choice,
-// must call (tools.go). Both become the plan of an answer (plan.go): a tool that must be called is a guide with the
-// schema of its parameters, and the text that follows this guide is the arguments of the call. For example, the tool
-// "weather" with tool_choice "required" makes the model write {"city": "Oslo"}, and the answer is a call of weather with
-// these arguments. If one of several tools must be called, the text names it too.
+// must call (tools.go). Both become the plan of an answer: see package tools.
 //
 // Terms:
 //
 //	guide    a constraint on the text of an answer, such as a JSON schema (engine.Guide)
 //	item     a message, tool call or tool result in the Responses API
-//	plan     the guide of an answer, and how its text becomes tool calls
+//	plan     the guide of an answer, and how its text becomes tool calls (tools.Plan)
 package openai

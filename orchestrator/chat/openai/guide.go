@@ -7,13 +7,14 @@ import (
 
 	"retort/orchestrator/chat"
 	"retort/orchestrator/chat/engine"
+	"retort/orchestrator/chat/tools"
 	"retort/orchestrator/fault"
 )
 
 const maxGuideBytes = engine.MaxGuideBytes
 
 // guides returns the guides of the members response_format, structured_outputs and guided_*, and of nvext, which may
-// hold guided_* too. A valid request has at most one. Tools that must be called are guides too: see plan.
+// hold guided_* too. A valid request has at most one. Tools that must be called are guides too: see package tools.
 func (p *Parameters) guides(nvext json.RawMessage) (guides []*engine.Guide, problem *fault.Error) {
 	if p.ResponseFormat != nil {
 		if guides, problem = p.ResponseFormat.guides(); problem != nil {
@@ -46,7 +47,7 @@ func (f *ResponseFormat) guides() ([]*engine.Guide, *fault.Error) {
 	switch {
 	case f.Type == "json_object":
 		return []*engine.Guide{{Field: "response_format", Object: true}}, nil
-	case f.Type == "json_schema" && (f.Schema == nil || !isObject(f.Schema.Schema)):
+	case f.Type == "json_schema" && (f.Schema == nil || !tools.IsObject(f.Schema.Schema)):
 		return nil, chat.Refuse([]any{"response_format", "json_schema"},
 			"response_format json_schema needs a schema, which is an object")
 	case f.Type == "json_schema":
@@ -109,7 +110,7 @@ func readSchema(guide *engine.Guide, raw json.RawMessage) bool {
 		raw = json.RawMessage(text)
 	}
 	guide.Schema = raw
-	return isObject(raw) && json.Valid(raw)
+	return tools.IsObject(raw) && json.Valid(raw)
 }
 
 // readChoices decodes a list of texts, readRegex and readGrammar a text. They report whether it is one and not empty.
@@ -134,5 +135,3 @@ func firstSet(members ...json.RawMessage) json.RawMessage {
 	}
 	return nil
 }
-
-func isObject(raw json.RawMessage) bool { return bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{")) }

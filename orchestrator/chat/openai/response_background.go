@@ -37,11 +37,11 @@ func (s *Service) startResponse(ctx context.Context, caller string, r ResponseRe
 	request := r
 	request.Background = nil
 	request.Store = new(false)
-	text, err := json.Marshal(content{response, r.Input.stored()})
+	text, err := content{response, r.Input.stored()}.encode()
 	if err != nil {
 		return Response{}, err
 	}
-	body, err := json.Marshal(request)
+	body, err := encode(request)
 	if err != nil {
 		return Response{}, err
 	}
@@ -77,5 +77,5 @@ func FinishResponse(start []byte, status int, reply []byte) ([]byte, error) {
 	c.Response.CreatedAt = createdAt
 	c.Response.Background = true
 	c.Response.Store = true
-	return json.Marshal(c)
+	return c.encode()
 }

@@ -17,7 +17,7 @@ type Items []Item
 // UnmarshalJSON decodes a text, or a list of items, whose length package bind has bounded.
 func (items *Items) UnmarshalJSON(data []byte) (err error) {
 	if text, ok := chat.ReadText(data); ok {
-		raw, err := json.Marshal(map[string]string{"type": "message", "role": "user", "content": text})
+		raw, err := encode(map[string]string{"type": "message", "role": "user", "content": text})
 		*items = Items{{Type: "message", Role: "user", Content: []chat.Part{{Text: text}}, Raw: raw}}
 		return err
 	}
@@ -31,6 +31,7 @@ func (items *Items) UnmarshalJSON(data []byte) (err error) {
 func readItem(value jsontext.Value) (item Item, mismatch *wire.Mismatch) {
 	var members struct {
 		Type      *string         `json:"type"`
+		ID        *string         `json:"id"` // checked only
 		Role      string          `json:"role"`
 		Content   json.RawMessage `json:"content"`
 		Name      string          `json:"name"`

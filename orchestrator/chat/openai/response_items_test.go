@@ -3,7 +3,10 @@ package openai
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -53,4 +56,72 @@ func FuzzItems(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestStoredTextsKeepTheirLength checks that contents and requests that are stored are about as long as the client's.
+func TestStoredTextsKeepTheirLength(t *testing.T) {
+	var r ResponseRequest
+	for _, input := range []string{`"%s"`, `[{"role": "user", "content": [{"type": "input_text", "text": "%s"}]}]`} {
+		text := fmt.Sprintf(`{"model": "m", "input": `+input+`}`, strings.Repeat("<p>&", 5000))
+		if err := json.Unmarshal([]byte(text), &r); err != nil {
+			t.Fatal(err)
+		}
+		start, err := content{r.newResponse(), r.Input.stored()}.encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		end, err := FinishResponse(start, 0, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request, err := encode(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, stored := range map[string][]byte{"start": start, "end": end, "request": request} {
+			if len(stored) > len(text)+2000 {
+				t.Errorf("%s: %d bytes are stored of a request of %d", name, len(stored), len(text))
+			}
+		}
+	}
+}
+
+// TestNestedRequestsAreNotStored has a request at the limit of nesting, whose stored response could not be read again.
+func TestNestedRequestsAreNotStored(t *testing.T) {
+	const most = 10_000 // levels that encoding/json reads
+	for added, wantErr := range map[int]bool{-4: false, -3: true} {
+		levels := most + added
+		text := `{"model": "m", "input": "a", "tools": [{"type": "function", "name": "f", "parameters": ` +
+			strings.Repeat("[", levels) + strings.Repeat("]", levels) + `}]}`
+		var r ResponseRequest
+		if err := json.Unmarshal([]byte(text), &r); err != nil {
+			t.Fatal(err)
+		}
+		start, err := content{r.newResponse(), r.Input.stored()}.encode()
+		if (err != nil) != wantErr {
+			t.Errorf("%d levels: %v", levels, err)
+		}
+		if err == nil {
+			if _, err := FinishResponse(start, 0, nil); err != nil {
+				t.Errorf("%d levels: %v", levels, err)
+			}
+		}
+	}
+}
+
+// TestListedItemsHaveDistinctIDs has items that the client sends twice, and ids that look like those of repetitions.
+func TestListedItemsHaveDistinctIDs(t *testing.T) {
+	var items []json.RawMessage
+	for _, id := range []string{"a", "a", "a_1", "", "a_4", "a"} {
+		items = append(items, json.RawMessage(`{"id":"`+id+`","n":1}`))
+	}
+	ids := makeDistinct(items)
+	for i, id := range ids {
+		if slices.Index(ids, id) != i || itemID(items[i]) != id || !strings.Contains(string(items[i]), `"n":1`) {
+			t.Errorf("item %d of %v is %s", i, ids, items[i])
+		}
+	}
+	if ids[0] != "a" {
+		t.Errorf("the first is %s, as the client sent a", ids[0])
+	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"retort/orchestrator/chat"
 	"retort/orchestrator/chat/engine"
+	"retort/orchestrator/chat/tools"
 	"retort/orchestrator/fault"
 )
 
@@ -47,7 +48,7 @@ const (
 
 // checkState checks the members that concern stored responses.
 func (r *ResponseRequest) checkState(problems *fault.Problems) {
-	refuseIf := refuser(problems)
+	refuseIf := chat.Refuser(problems)
 	refuseIf(chat.IsSet(r.Conversation), "conversation", "conversation is not supported: use previous_response_id")
 	refuseIf(chat.IsSet(r.Prompt), "prompt", unsupported, "prompt")
 	refuseIf(isTrue(r.Background) && r.Streams(), "stream", "a background response cannot be streamed: poll it")
@@ -64,15 +65,16 @@ func (r *ResponseRequest) checkState(problems *fault.Problems) {
 }
 
 func (r *ResponseRequest) checkGuides(problems *fault.Problems) {
-	if f := r.format(); f.Type == "json_schema" && !isObject(f.Schema) || len(f.Schema) > maxGuideBytes {
+	if f := r.format(); f.Type == "json_schema" && !tools.IsObject(f.Schema) || len(f.Schema) > maxGuideBytes {
 		problems.Add(chat.Refuse([]any{"text", "format"},
 			"json_schema needs a schema, which is an object of at most %d bytes", maxGuideBytes))
 	}
 	size := 0
-	for _, t := range r.Tools {
+	for i, t := range r.Tools {
 		size += len(t.Parameters)
+		problems.Add(fault.Text(t.Name, "tools", i, "name"))
 	}
-	refuseIf := refuser(problems)
+	refuseIf := chat.Refuser(problems)
 	refuseIf(size > maxGuideBytes, "tools", toolsTooLong, maxGuideBytes)
 	choice, name := readChoice(r.ToolChoice)
 	exists := slices.ContainsFunc(r.Tools, func(t ResponseTool) bool { return t.Name == name })
@@ -116,15 +118,15 @@ func (r *ResponseRequest) sampling() engine.Sampling {
 }
 
 // conversation converts a valid request with its plan. history are the items of the responses that it continues.
-func (r *ResponseRequest) conversation(p plan, history Items) chat.Conversation {
+func (r *ResponseRequest) conversation(p tools.Plan, history Items) chat.Conversation {
 	c := chat.Conversation{
 		Model:       r.Model,
 		Field:       "input",
 		Sampling:    r.sampling(),
 		Stream:      r.Streams(),
-		OffersTools: p.optional,
+		OffersTools: p.Optional,
 	}
-	c.Sampling.Guide = p.guide
+	c.Sampling.Guide = p.Guide
 	if r.Instructions != nil && *r.Instructions != "" {
 		c.Messages = append(c.Messages, chat.Message{
 			Role:  "system",

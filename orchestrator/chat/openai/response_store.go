@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -48,6 +49,26 @@ type content struct {
 	Input    []json.RawMessage `json:"input"`
 }
 
+// encode returns the content as JSON. It refuses what could not be read again, because it is one level deeper than the
+// request.
+func (c content) encode() ([]byte, error) {
+	text, err := encode(c)
+	if err == nil && !json.Valid(text) {
+		err = fault.New(fault.Invalid, "A response with so many nested lists and objects cannot be stored.")
+	}
+	return text, err
+}
+
+// encode returns a value as JSON. Unlike json.Marshal it leaves <, > and & as they are: stored texts must not be longer
+// than those that the client sent.
+func encode(value any) ([]byte, error) {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text) // Encode appends a line feed
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(value)
+	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), err
+}
+
 // newResponseID returns the id of a new response.
 func (s *Service) newResponseID() string {
 	if s.store == nil {
@@ -86,7 +107,7 @@ func (s *Service) save(ctx context.Context, caller string, response Response, r 
 		return err
 	}
 	defer release()
-	text, err := json.Marshal(content{response, r.Input.stored()})
+	text, err := content{response, r.Input.stored()}.encode()
 	if err != nil {
 		return err
 	}
@@ -169,7 +190,7 @@ func (items Items) MarshalJSON() ([]byte, error) {
 	for i, item := range items {
 		raw[i] = item.Raw
 	}
-	return json.Marshal(raw)
+	return encode(raw)
 }
 
 // idPrefixes are the beginnings of ids, by type of item.
@@ -184,7 +205,7 @@ func (item *Item) stored() json.RawMessage {
 		return item.Raw
 	}
 	setDefault := func(members map[string]json.RawMessage, name string, value any) {
-		if text, err := json.Marshal(value); err == nil && !chat.IsSet(members[name]) {
+		if text, err := encode(value); err == nil && !chat.IsSet(members[name]) {
 			members[name] = text
 		}
 	}
@@ -194,7 +215,7 @@ func (item *Item) stored() json.RawMessage {
 	if item.Type == "message" {
 		members["content"] = storedContent(members["content"], item.Role, setDefault)
 	}
-	text, err := json.Marshal(members)
+	text, err := encode(members)
 	if err != nil {
 		return item.Raw
 	}
@@ -226,7 +247,7 @@ func storedContent(
 			setDefault(part, "annotations", []any{})
 		}
 	}
-	text, err := json.Marshal(parts)
+	text, err := encode(parts)
 	if err != nil {
 		return raw
 	}
@@ -335,24 +356,63 @@ func (s *Service) ListItems(ctx context.Context, caller, id string, q itemQuery)
 			items = append(items, c.Response.Output...)
 		}
 	}
+	ids := makeDistinct(items)
 	if q.order != "asc" {
 		slices.Reverse(items)
+		slices.Reverse(ids)
 	}
 	if q.after != "" {
-		at := slices.IndexFunc(items, func(item json.RawMessage) bool { return itemID(item) == q.after })
+		at := slices.Index(ids, q.after)
 		if at < 0 {
 			return list, fault.Missing(fault.Cursor,
 				"There is nothing with the id %s in this list.", fault.Clip(q.after)).Under("after")
 		}
 		items = items[at+1:]
+		ids = ids[at+1:]
 	}
 	list.HasMore = len(items) > limit
 	list.Data = append(list.Data, items[:min(limit, len(items))]...)
 	if n := len(list.Data); n > 0 {
-		list.FirstID = new(itemID(list.Data[0]))
-		list.LastID = new(itemID(list.Data[n-1]))
+		list.FirstID = &ids[0]
+		list.LastID = &ids[n-1]
 	}
 	return list, nil
+}
+
+// makeDistinct returns the ids of items, which it changes so that no two have the same: clients may send an item again,
+// and pages are found by the id that they follow.
+func makeDistinct(items []json.RawMessage) []string {
+	ids := make([]string, len(items))
+	seen := map[string]bool{}
+	for i, item := range items {
+		id := itemID(item)
+		unique := id
+		for seen[unique] || unique == "" {
+			unique += "_" + strconv.Itoa(i)
+		}
+		if unique != id {
+			items[i] = withID(item, unique)
+		}
+		ids[i] = unique
+		seen[unique] = true
+	}
+	return ids
+}
+
+func withID(item json.RawMessage, id string) json.RawMessage {
+	members := map[string]json.RawMessage{}
+	text, err := encode(id)
+	if err == nil {
+		err = json.Unmarshal(item, &members)
+	}
+	if err != nil {
+		return item
+	}
+	members["id"] = text
+	if text, err = encode(members); err != nil {
+		return item
+	}
+	return text
 }
 
 func itemID(item json.RawMessage) string {

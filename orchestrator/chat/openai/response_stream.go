@@ -6,6 +6,7 @@ import (
 
 	"retort/orchestrator/chat"
 	"retort/orchestrator/chat/engine"
+	"retort/orchestrator/chat/tools"
 	"retort/orchestrator/fault"
 )
 
@@ -30,7 +31,7 @@ type responseWriter struct {
 	service  *Service
 	caller   string // for the store
 	request  ResponseRequest
-	plan     plan
+	plan     tools.Plan
 	emit     func(name string, event any) error
 	sequence int // number of the next event
 
@@ -112,7 +113,7 @@ func (w *responseWriter) sendContent(kind string, e event) error {
 }
 
 // isCall reports whether the model writes the arguments of a tool call.
-func (w *responseWriter) isCall() bool { return w.plan.function != "" }
+func (w *responseWriter) isCall() bool { return w.plan.Function != "" }
 
 // writeStart sends the events before the first text. The item of an answer that names its tool is added at the end.
 func (w *responseWriter) writeStart() error {
@@ -121,11 +122,11 @@ func (w *responseWriter) writeStart() error {
 			return err
 		}
 	}
-	if w.plan.anyTool {
+	if w.plan.AnyTool {
 		return nil
 	}
 	if w.isCall() {
-		w.call = ToolCall{ID: newCallID(), Function: FunctionCall{Name: w.plan.function}}
+		w.call = ToolCall{ID: newCallID(), Function: FunctionCall{Name: w.plan.Function}}
 	}
 	return w.addItem()
 }
@@ -152,7 +153,7 @@ func (w *responseWriter) writeChunk(c engine.Chunk) error {
 		w.finish = c.Finish
 	}
 	switch {
-	case c.Text == "" || w.plan.anyTool:
+	case c.Text == "" || w.plan.AnyTool:
 		return nil
 	case w.isCall():
 		return w.sendContent("response.function_call_arguments.delta", event{"delta": c.Text})
@@ -168,7 +169,7 @@ func (w *responseWriter) writeEnd(ctx context.Context, answer *chat.Answer) erro
 		status = incomplete
 		w.response.IncompleteDetails = &Incomplete{Reason: "max_output_tokens"}
 	}
-	if w.plan.anyTool {
+	if w.plan.AnyTool {
 		w.resolveTool()
 		if err := w.addItem(); err != nil {
 			return err
@@ -193,12 +194,12 @@ func (w *responseWriter) writeEnd(ctx context.Context, answer *chat.Answer) erro
 
 // resolveTool turns a complete text that names its tool into a call of that tool. A truncated text stays a message.
 func (w *responseWriter) resolveTool() {
-	calls := w.plan.toolCalls(w.text.String())
+	calls := toolCalls(w.plan, w.text.String())
 	if len(calls) == 0 {
 		return
 	}
 	w.call = calls[0]
-	w.plan = plan{function: w.call.Function.Name}
+	w.plan = tools.Plan{Function: w.call.Function.Name}
 	w.text.Reset()
 	w.text.WriteString(w.call.Function.Arguments)
 	w.call.Function.Arguments = ""

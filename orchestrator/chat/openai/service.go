@@ -35,7 +35,7 @@ func (s *Service) Complete(ctx context.Context, r ChatRequest) (Completion, erro
 	}
 	choices := make([]Choice, len(outcomes))
 	for i, o := range outcomes {
-		message := AssistantMessage{Role: "assistant", ToolCalls: plan.toolCalls(o.text)}
+		message := AssistantMessage{Role: "assistant", ToolCalls: toolCalls(plan, o.text)}
 		if len(message.ToolCalls) == 0 {
 			message.Content = &o.text
 		}

@@ -6,6 +6,7 @@ import (
 
 	"retort/orchestrator/chat"
 	"retort/orchestrator/chat/engine"
+	"retort/orchestrator/chat/tools"
 )
 
 // Stream answers a chat completion with [Chunk]s: for each choice its role, its text and its finish reason, and after
@@ -52,7 +53,7 @@ type streamWriter struct {
 	send         func(event any) error
 	chunk        Chunk // members that all events share
 	answer       *chat.Answer
-	plan         plan
+	plan         tools.Plan
 	usageAtEnd   bool              // send the usage in a last event without choices
 	usageInEvery bool              // send the usage so far in every event
 	started      []bool            // by choice: its role has been sent
@@ -66,7 +67,7 @@ func (w *streamWriter) write(c engine.Chunk) error {
 			return err
 		}
 	}
-	if w.plan.anyTool {
+	if w.plan.AnyTool {
 		return w.buffer(c)
 	}
 	if c.Text == "" && c.Finish == "" && len(c.Logprobs) == 0 {
@@ -77,7 +78,7 @@ func (w *streamWriter) write(c engine.Chunk) error {
 		Delta:    Delta{Content: &c.Text},
 		Logprobs: appendLogprobs(nil, c.Logprobs),
 	}
-	isCall := w.plan.function != ""
+	isCall := w.plan.Function != ""
 	if isCall {
 		choice.Delta = Delta{ToolCalls: []CallDelta{{Function: FunctionDelta{Arguments: c.Text}}}}
 	}
@@ -87,10 +88,10 @@ func (w *streamWriter) write(c engine.Chunk) error {
 
 // firstDelta returns a choice's role and, if the choice is a tool call, the function's name.
 func (w *streamWriter) firstDelta() Delta {
-	if w.plan.function == "" {
+	if w.plan.Function == "" {
 		return Delta{Role: "assistant", Content: new("")}
 	}
-	call := CallDelta{ID: newCallID(), Type: "function", Function: FunctionDelta{Name: w.plan.function}}
+	call := CallDelta{ID: newCallID(), Type: "function", Function: FunctionDelta{Name: w.plan.Function}}
 	return Delta{Role: "assistant", ToolCalls: []CallDelta{call}}
 }
 
@@ -102,7 +103,7 @@ func (w *streamWriter) buffer(c engine.Chunk) error {
 		return nil
 	}
 	choice := ChunkChoice{Index: c.Choice, Delta: Delta{Content: new(text.String())}}
-	calls := w.plan.toolCalls(text.String())
+	calls := toolCalls(w.plan, text.String())
 	for i, call := range calls {
 		delta := CallDelta{Index: i, ID: call.ID, Type: call.Type, Function: FunctionDelta(call.Function)}
 		choice.Delta = Delta{ToolCalls: []CallDelta{delta}}

@@ -35,7 +35,7 @@ func (r *TextRequest) Validate() error {
 }
 
 func (r *TextRequest) checkUnsupported(problems *fault.Problems) {
-	refuseIf := refuser(problems)
+	refuseIf := chat.Refuser(problems)
 	refuseIf(r.Suffix != nil && *r.Suffix != "", "suffix", "suffix is not currently supported")
 	refuseIf(bool(r.LogitBias), "logit_bias", unsupported, "logit_bias")
 	refuseIf(r.hasBestOf(), "best_of", unsupported, "best_of")

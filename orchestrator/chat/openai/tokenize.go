@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"retort/orchestrator/chat"
+	"retort/orchestrator/chat/tools"
 	"retort/orchestrator/fault"
 )
 
@@ -54,7 +55,7 @@ type Detokenized struct {
 // Validate checks what does not depend on the model.
 func (r *TokenizeRequest) Validate() error {
 	var problems fault.Problems
-	refuseIf := refuser(&problems)
+	refuseIf := chat.Refuser(&problems)
 	switch {
 	case r.Prompt == nil && r.Messages == nil:
 		problems.Add(fault.Field("missing", nil, []any{"prompt"}, "Field required: a prompt, or messages"))
@@ -69,7 +70,8 @@ func (r *TokenizeRequest) Validate() error {
 		}
 		return nil
 	})
-	refuseIf(isTrue(r.ContinueFinalMessage) && isTrue(r.AddGenerationPrompt), "continue_final_message", continuesAndAnswers)
+	refuseIf(isTrue(r.ContinueFinalMessage) && isTrue(r.AddGenerationPrompt),
+		"continue_final_message", continuesAndAnswers)
 	refuseIf(r.ChatTemplate != nil, "chat_template", unsupported, "chat_template")
 	refuseIf(bool(r.ChatTemplateKwargs), "chat_template_kwargs", unsupported, "chat_template_kwargs")
 	refuseIf(bool(r.MediaIOKwargs), "media_io_kwargs", unsupported, "media_io_kwargs")
@@ -104,7 +106,7 @@ func (r *TokenizeRequest) conversation() chat.Conversation {
 		AddGenerationPrompt:  r.AddGenerationPrompt,
 		ContinueFinalMessage: r.ContinueFinalMessage,
 	}
-	return c.conversation(plan{})
+	return c.conversation(tools.Plan{})
 }
 
 // Validate checks that the ids can be ids of tokens.

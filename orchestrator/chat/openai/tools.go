@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"retort/orchestrator/chat"
+	"retort/orchestrator/chat/engine"
 	"retort/orchestrator/chat/tools"
 	"retort/orchestrator/wire"
 )
@@ -44,3 +45,43 @@ func readChoice(raw json.RawMessage) (choice, name string) {
 	}
 	return "function", object.Name + object.Function.Name
 }
+
+// plan returns the plan of a valid request. It has the request's guide, else a plan for its tools.
+func (r *ChatRequest) plan() tools.Plan {
+	if guides, _ := r.guides(r.NVExt); len(guides) > 0 {
+		return tools.Plan{Guide: guides[0]}
+	}
+	functions := make([]tools.Tool, len(r.Tools))
+	for i, t := range r.Tools {
+		functions[i] = tools.Tool{Name: t.Function.Name, Parameters: t.Function.Parameters}
+	}
+	choice, name := readChoice(r.ToolChoice)
+	return tools.NewPlan(functions, choice, name)
+}
+
+// plan returns the plan of a valid request. It has the guide of the text's format, else a plan for its tools.
+func (r *ResponseRequest) plan() tools.Plan {
+	switch f := r.format(); f.Type {
+	case "json_object":
+		return tools.Plan{Guide: &engine.Guide{Field: "text", Object: true}}
+	case "json_schema":
+		return tools.Plan{Guide: &engine.Guide{Field: "text", Schema: f.Schema}}
+	}
+	functions := make([]tools.Tool, len(r.Tools))
+	for i, t := range r.Tools {
+		functions[i] = tools.Tool{Name: t.Name, Parameters: t.Parameters}
+	}
+	choice, name := readChoice(r.ToolChoice)
+	return tools.NewPlan(functions, choice, name)
+}
+
+// toolCalls returns the tool calls in the text of an answer, nil if it is plain text.
+func toolCalls(p tools.Plan, text string) []ToolCall {
+	name, arguments, ok := p.Call(text)
+	if !ok {
+		return nil
+	}
+	return []ToolCall{{ID: newCallID(), Type: "function", Function: FunctionCall{Name: name, Arguments: arguments}}}
+}
+
+func newCallID() string { return "call_" + randomHex() }

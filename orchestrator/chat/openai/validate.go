@@ -24,20 +24,11 @@ func (r *ChatRequest) Validate() error {
 	problems.Add(chat.CheckSampling(r.sampling())...)
 	problems.Add(r.checkLogprobs(), r.Stop.Check())
 	r.checkUnsupported(&problems)
-	refuseIf := refuser(&problems)
+	refuseIf := chat.Refuser(&problems)
 	refuseIf(r.StreamOptions != nil && !r.Streams(), "stream_options", streamOptionsAlone)
 	refuseIf(isTrue(r.ContinueFinalMessage) && (r.AddGenerationPrompt == nil || *r.AddGenerationPrompt),
 		"continue_final_message", continuesAndAnswers)
 	return problems.Err()
-}
-
-// refuser returns a function that adds a problem with a field if a condition holds.
-func refuser(problems *fault.Problems) func(refused bool, field, format string, args ...any) {
-	return func(refused bool, field, format string, args ...any) {
-		if refused {
-			problems.Add(chat.Refuse([]any{field}, format, args...))
-		}
-	}
 }
 
 func (r *ChatRequest) checkLogprobs() *fault.Error {
@@ -81,7 +72,7 @@ const (
 
 // checkUnsupported refuses members that would change the answer but are not supported.
 func (r *ChatRequest) checkUnsupported(problems *fault.Problems) {
-	refuseIf := refuser(problems)
+	refuseIf := chat.Refuser(problems)
 	r.checkTools(problems)
 	r.checkGuides(problems, r.NVExt)
 	refuseIf(bool(r.LogitBias), "logit_bias", unsupported, "logit_bias")
@@ -100,7 +91,7 @@ func (p *Parameters) hasBestOf() bool {
 
 // checkTools refuses a tool_choice that is none of the tools, and tools that are not functions.
 func (r *ChatRequest) checkTools(problems *fault.Problems) {
-	refuseIf := refuser(problems)
+	refuseIf := chat.Refuser(problems)
 	refuseIf(bool(r.Functions) || chat.IsSet(r.FunctionCall), "functions", "functions are not supported: use tools")
 	choice, name := readChoice(r.ToolChoice)
 	switch choice {

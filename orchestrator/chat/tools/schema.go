@@ -8,7 +8,7 @@ import (
 
 // schema returns the JSON schema of a tool's parameters. A tool without one has no parameters.
 func (t Tool) schema() json.RawMessage {
-	if !isObject(t.Parameters) {
+	if !IsObject(t.Parameters) {
 		return json.RawMessage(`{"type":"object","properties":{}}`)
 	}
 	return t.Parameters
@@ -81,4 +81,5 @@ func renameDefinitions(schema json.RawMessage, tool string) json.RawMessage {
 	return bytes.ReplaceAll(text, []byte(`"#/$defs/`), []byte(`"#/$defs/`+tool+"."))
 }
 
-func isObject(raw json.RawMessage) bool { return bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{")) }
+// IsObject reports whether a JSON value is an object.
+func IsObject(raw json.RawMessage) bool { return bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{")) }

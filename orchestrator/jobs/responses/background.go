@@ -134,8 +134,9 @@ func (s *Service) end(ctx context.Context, st *stores, r record, status int, rep
 		return err
 	}
 	content, err := s.program.Finish(start, status, reply)
-	if err != nil {
-		return err
+	if err != nil { // every attempt would fail
+		s.program.Logger.Error().Err(err).Str("response", r.ID).Msg("a background response cannot be stored and is deleted")
+		return st.drop(ctx, r)
 	}
 	ended := r
 	ended.Status = Ended

@@ -2,6 +2,7 @@ package responses
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -291,6 +292,41 @@ func TestABackgroundResponseIsCancelled(t *testing.T) {
 	}
 	if err := <-done; err != nil || end(t, s, id) != "start 0 |" {
 		t.Errorf("%v, %s", err, end(t, s, id))
+	}
+}
+
+// TestAResponseEndsWhileItIsRead has a client that polls at the moment when the content of the start is deleted.
+func TestAResponseEndsWhileItIsRead(t *testing.T) {
+	s, st := setUp(t, defaults, 0)
+	s.Connect(func(context.Context, string, []byte) (int, []byte) { return 200, []byte("reply") }, finish)
+	id := start(t, s)
+	before, err := st.find(t.Context(), "a", id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := work(t, s, st, id, 1); err != nil {
+		t.Fatal(err)
+	}
+	content, after, err := st.readLatest(t.Context(), before)
+	if err != nil || string(content) != "start 200 reply" || after.Status != Ended {
+		t.Errorf("%q, %+v, %v", content, after, err)
+	}
+	if err := s.Delete(t.Context(), "a", id); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := st.readLatest(t.Context(), before); !errors.Is(err, queue.ErrNone) {
+		t.Errorf("deleted: %v", err)
+	}
+}
+
+// TestAnEndThatCannotBeStoredIsNotSentAgain has a reply from which Finish makes no content.
+func TestAnEndThatCannotBeStoredIsNotSentAgain(t *testing.T) {
+	s, st := setUp(t, defaults, 0)
+	s.Connect(func(context.Context, string, []byte) (int, []byte) { return 200, nil },
+		func([]byte, int, []byte) ([]byte, error) { return nil, errors.New("unreadable") })
+	id := start(t, s)
+	if err := work(t, s, st, id, 1); err != nil || has(t, s, "a", id) {
+		t.Errorf("%v, the response exists: %t", err, has(t, s, "a", id))
 	}
 }
 

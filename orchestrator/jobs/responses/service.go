@@ -251,7 +251,7 @@ func (s *Service) Load(ctx context.Context, caller, id string) (
 	if release, err = s.Reserve(ctx, r.Size); err != nil {
 		return nil, "", nil, err
 	}
-	if content, err = st.read(ctx, r); err != nil {
+	if content, r, err = st.readLatest(ctx, r); err != nil {
 		release()
 		return nil, "", nil, s.fault(err, id)
 	}
@@ -273,7 +273,8 @@ func (s *Service) LoadChain(ctx context.Context, caller, id string) (chain [][]b
 		return nil, nil, err
 	}
 	for {
-		content, err := st.read(ctx, r)
+		var content []byte
+		content, r, err = st.readLatest(ctx, r)
 		if err == nil {
 			chain = append(chain, content)
 			if r.Previous == "" {
@@ -318,6 +319,19 @@ func (st *stores) read(ctx context.Context, r record) ([]byte, error) {
 	content := make([]byte, r.Size)
 	_, err := io.ReadFull(st.files.Open(ctx, r.contentName(), r.Size), content)
 	return content, err
+}
+
+// readLatest returns the content of a record. If the response has ended since the record was read, it returns the
+// content of the end and the new record.
+func (st *stores) readLatest(ctx context.Context, r record) ([]byte, record, error) {
+	content, err := st.read(ctx, r)
+	if r.Status == Ended || !errors.Is(err, queue.ErrNone) {
+		return content, r, err
+	}
+	if r, err = st.records.Get(ctx, r.key()); err == nil {
+		content, err = st.read(ctx, r)
+	}
+	return content, r, err
 }
 
 // Delete deletes a caller's response. A background response that has not ended is cancelled.
