@@ -42,7 +42,7 @@ type Options struct {
 	BodyLimit      int           // bytes of a message, at most maxMessage
 	Timeout        time.Duration // of a request or stream
 	Memory         *memory.Budget
-	// Register adds other services to the port; may be nil.
+	// Register adds other services to the port, with the same bounds; may be nil.
 	Register func(grpc.ServiceRegistrar)
 	TLS      *tls.Config // nil: no TLS
 }
