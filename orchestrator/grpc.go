@@ -71,7 +71,6 @@ func (s *server) newGRPC(service grpcService) *teigrpc.Server {
 		Models:  g.API().Models,
 		Call:    func(ctx context.Context, r nimgrpc.Request) nimgrpc.Answer { return callNIM(ctx, g, r) },
 		Ready:   g.Ready,
-		Memory:  s.memory,
 	}).Register
 	if s.keys != nil {
 		options.Authorize = func(authorization string) error {

@@ -35,18 +35,15 @@ func (r *Request) checkModality() *fault.Error {
 	return nil
 }
 
-// longInput is about the size in bytes of a text that fits a row.
-const longInput = 2 << 10
-
 // Heavy reports whether a request may occupy a model for long: gateway.Heavy.
 func (r *Request) Heavy() bool {
 	rows := r.Input.Len()
 	if r.Truncate == "CHUNK" {
 		for _, text := range r.Input.Texts {
-			rows += len(text) / longInput
+			rows += len(text) / encoder.RowBytes
 		}
 		for _, tokens := range r.Input.Tokens {
-			rows += len(tokens) / (longInput / 4)
+			rows += len(tokens) / (encoder.RowBytes / 4)
 		}
 	}
 	return rows > encoder.LightRows

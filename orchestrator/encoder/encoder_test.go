@@ -302,3 +302,17 @@ func TestTokenizeRecoversPanic(t *testing.T) {
 		t.Errorf("error %v, want %q in it", err, "no such token")
 	}
 }
+
+// Rows that are not tokenized yet are left out when the client leaves: each may take long.
+func TestTokenizeEndsWithClient(t *testing.T) {
+	ctx, leave := context.WithCancel(t.Context())
+	tokenized := 0
+	_, err := encoder.Tokenize(ctx, 50, func(int) []any { return nil }, func(int) (int, error) {
+		tokenized++
+		leave()
+		return 0, nil
+	})
+	if tokenized != 1 || !errors.Is(err, context.Canceled) {
+		t.Errorf("%d rows, %v", tokenized, err)
+	}
+}

@@ -101,16 +101,12 @@ func (e *Encoder) EncodeChunksWithin(
 	return chunks, cut, err
 }
 
-// EncodePairChunks tokenizes a pair of texts. The second is cut into chunks that overlap, each in a row of MaxTokens
-// with the whole first text. A pair that fits is encoded as by EncodePair. cut reports whether tokens beyond MostTokens
-// of the second text were left out.
+// EncodePairChunks encodes a pair of texts, given the Tokens of the first. The second is cut into chunks that overlap,
+// each in a row of MaxTokens with the whole first text. A pair that fits is encoded as by EncodePair. cut reports
+// whether tokens beyond MostTokens of the second text were left out.
 func (e *Encoder) EncodePairChunks(
-	first, second string, o ChunkOptions,
+	first []int32, second string, o ChunkOptions,
 ) (chunks []tokenizers.Chunk, cut bool, err error) {
-	head, err := e.tokens(first, 0)
-	if err != nil {
-		return nil, false, err
-	}
 	ids, err := e.tokens(second, o.MostTokens)
 	if err != nil {
 		return nil, false, err
@@ -120,8 +116,8 @@ func (e *Encoder) EncodePairChunks(
 		return nil, false, err
 	}
 	ids, cut = o.first(ids)
-	room := e.MaxTokens - o.Reserved - len(empty.IDs) - len(head)
-	chunks, err = e.Tokenizer.PairChunks(head, ids, e.chunkOptions(room, o))
+	room := e.MaxTokens - o.Reserved - len(empty.IDs) - len(first)
+	chunks, err = e.Tokenizer.PairChunks(first, ids, e.chunkOptions(room, o))
 	return chunks, cut, err
 }
 
@@ -155,21 +151,33 @@ func (o ChunkOptions) first(ids []int32) (kept []int32, cut bool) {
 
 // Start returns the longest start of a text that has at most that many tokens.
 func (e *Encoder) Start(text string, most int) (string, error) {
-	var failed error
+	read := 0
+	for piece := range pieces(text) {
+		ids, err := e.Tokenizer.Tokens(piece)
+		if err != nil {
+			return "", err
+		}
+		if len(ids) > most {
+			end, err := e.startOfPiece(piece, most)
+			return text[:read+end], err
+		}
+		most -= len(ids)
+		read += len(piece)
+	}
+	return text, nil
+}
+
+// startOfPiece returns the size in bytes of the longest start of a piece that has at most that many tokens.
+func (e *Encoder) startOfPiece(piece string, most int) (size int, err error) {
 	fits := func(end int) bool {
-		for end < len(text) && !utf8.RuneStart(text[end]) {
+		for end < len(piece) && !utf8.RuneStart(piece[end]) {
 			end++
 		}
-		ids, err := e.tokens(text[:end], most+1)
-		failed = errors.Join(failed, err)
+		ids, failed := e.Tokenizer.Tokens(piece[:end])
+		err = errors.Join(err, failed)
 		return len(ids) <= most
 	}
-	upper := most
-	for upper < len(text) && fits(upper) {
-		upper *= 2
-	}
-	end := sort.Search(min(upper, len(text)), func(i int) bool { return !fits(i + 1) })
-	return text[:end], failed
+	return sort.Search(len(piece), func(i int) bool { return !fits(i + 1) }), err
 }
 
 // commonPrefix returns the number of equal tokens at the start.
@@ -181,7 +189,10 @@ func commonPrefix(a, b []int32) int {
 	return n
 }
 
-// tokens is Tokenizer.Tokens with little memory for long texts. If most is not 0, a long text is read up to that many
+// Tokens is Tokenizer.Tokens with little memory for long texts.
+func (e *Encoder) Tokens(text string) ([]int32, error) { return e.tokens(text, 0) }
+
+// tokens is Tokens. If most is not 0, a long text is read up to that many
 // tokens and a few more.
 func (e *Encoder) tokens(text string, most int) (ids []int32, err error) {
 	if len(text) <= pieceSize || len(text) <= longText && most == 0 {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"retort/orchestrator/encoder"
 	"retort/orchestrator/fault"
@@ -53,7 +54,11 @@ func TestPairChunks(t *testing.T) {
 		t.Fatal(err)
 	}
 	long := strings.Repeat("Aspirin eases pain and more. ", 100)
-	chunks, _, err := e.EncodePairChunks("which one", long, encoder.ChunkOptions{Budget: encoder.NewChunkBudget(100)})
+	query, err := e.Tokens("which one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	chunks, _, err := e.EncodePairChunks(query, long, encoder.ChunkOptions{Budget: encoder.NewChunkBudget(100)})
 	if err != nil || len(chunks) < 10 {
 		t.Fatalf("%d chunks, %v", len(chunks), err)
 	}
@@ -63,13 +68,44 @@ func TestPairChunks(t *testing.T) {
 	}
 	budget := encoder.NewChunkBudget(len(chunks) + 1)
 	for i, want := range []string{"", "Input needs more than the"} {
-		_, _, err := e.EncodePairChunks("which one", long, encoder.ChunkOptions{Budget: budget})
+		_, _, err := e.EncodePairChunks(query, long, encoder.ChunkOptions{Budget: budget})
 		if got := fault.As(err); (got == nil) != (want == "") || got != nil && !strings.HasPrefix(got.Message, want) {
 			t.Errorf("text %d: error %v, want %q", i, err, want)
 		}
 	}
-	if _, _, err := e.EncodePairChunks(long, "short", encoder.ChunkOptions{Budget: encoder.NewChunkBudget(100)}); err == nil {
+	if query, err = e.Tokens(long); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := e.EncodePairChunks(query, "short", encoder.ChunkOptions{Budget: encoder.NewChunkBudget(100)}); err == nil {
 		t.Error("a first text that is too long is accepted")
+	}
+}
+
+// The start of a text has at most the given tokens, and one character more would be too many. A text that fits is its
+// own start.
+func TestStart(t *testing.T) {
+	e, err := open(t, &graph{types: true}, "", "out")
+	if err != nil {
+		t.Fatal(err)
+	}
+	spaces := strings.Repeat(" ", 1<<18)
+	for name, text := range map[string]string{
+		"short": "which one",
+		"words": strings.Repeat("aspirin ", 50_000),
+		"late":  "a" + spaces + strings.Repeat("größer ", 300),
+		"fits":  "a" + spaces,
+	} {
+		start, err := e.Start(text, 32)
+		if err != nil || !strings.HasPrefix(text, start) || !utf8.ValidString(start) {
+			t.Fatalf("%s: %d bytes, %v", name, len(start), err)
+		}
+		ids, err := e.Tokens(start)
+		if err != nil || len(ids) > 32 || start != text && len(ids) < 31 {
+			t.Errorf("%s: the start has %d tokens, %v", name, len(ids), err)
+		}
+		if fits := name == "short" || name == "fits"; fits != (start == text) {
+			t.Errorf("%s: %d of %d bytes", name, len(start), len(text))
+		}
 	}
 }
 

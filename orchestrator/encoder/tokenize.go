@@ -15,7 +15,7 @@ import (
 	"retort/tokenizers"
 )
 
-// rowsAtOnce is how many rows a goroutine tokenizes before it checks whether the client has left.
+// rowsAtOnce is how many rows a goroutine tokenizes.
 const rowsAtOnce = 64
 
 // Tokenize calls row for 0..n-1, on all cores if there are many, and returns the rows in order. path returns the path
@@ -26,6 +26,9 @@ func Tokenize[Row any](
 	rows := make([]Row, n)
 	tokenize := func(ctx context.Context, from, to int) error {
 		for i := from; i < to; i++ {
+			if err := ctx.Err(); err != nil { // the client has left: a row may have megabytes of text
+				return err
+			}
 			encoding, err := row(i)
 			if err != nil {
 				return refusal(err, path(i))

@@ -164,7 +164,7 @@ func TestClientThatDoesNotReadLosesPermit(t *testing.T) {
 // Large bodies wait for memory, small ones do not.
 func TestLargeBodiesShareABudget(t *testing.T) {
 	const size = 1 << 20
-	budget := memory.NewBudget(httpserver.BodyWeight*size, 200*time.Millisecond)
+	budget := memory.NewBudget(memory.BodyWeight*size, 200*time.Millisecond)
 	url, _ := open(t, &kitchen{}, func(o *Options) {
 		o.BodyLimit = 2 * size
 		o.Memory = budget

@@ -34,6 +34,13 @@ const (
 	freeInterval = 10 * time.Second
 )
 
+// SmallBody is the most bytes of a body that takes no part of the budget: small requests never wait for large ones.
+const SmallBody = 64 << 10
+
+// BodyWeight is the memory that a byte of a large body takes until its request has been answered: for the text, for
+// what is decoded from it, and for the garbage that Go lets grow to the same size again.
+const BodyWeight = 4
+
 // NewBudget returns a budget of size bytes. Acquire waits for at most patience.
 func NewBudget(size int64, patience time.Duration) *Budget {
 	return &Budget{size: size, bytes: semaphore.NewWeighted(size), patience: patience}

@@ -12,7 +12,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	"retort/orchestrator/fault"
-	"retort/orchestrator/memory"
 	pb "retort/orchestrator/triton/inferencepb"
 )
 
@@ -25,8 +24,7 @@ type Options struct {
 	// Call makes a request to the gateway of the API.
 	Call func(ctx context.Context, r Request) Answer
 	// Ready returns nil if the API can serve.
-	Ready  func() error
-	Memory *memory.Budget
+	Ready func() error
 }
 
 // Request is a request to a gateway.
@@ -165,11 +163,6 @@ func (s *Service) call(ctx context.Context, path string, body any) (Answer, erro
 	if r.Body, err = json.Marshal(body); err != nil {
 		return Answer{}, status.Error(codes.Internal, "the request could not be encoded")
 	}
-	release, err := s.options.Memory.Acquire(ctx, int64(2*len(r.Body))) // the message and the body
-	if err != nil {
-		return Answer{}, status.Error(codes.ResourceExhausted, fault.As(err).Message)
-	}
-	defer release()
 	answer := s.options.Call(ctx, r)
 	switch {
 	case answer.Status == http.StatusOK:

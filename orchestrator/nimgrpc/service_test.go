@@ -11,7 +11,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"retort/orchestrator/memory"
 	pb "retort/orchestrator/triton/inferencepb"
 )
 
@@ -20,7 +19,6 @@ func served(api string, answer Answer, body *map[string]any) *Service {
 	return New(Options{
 		API:     api,
 		Version: "1",
-		Memory:  memory.NewBudget(1<<20, 0),
 		Ready:   func() error { return nil },
 		Models:  func() []string { return []string{"NVIDIA/Embed-1.5"} },
 		Call: func(_ context.Context, r Request) Answer {

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"sync"
 
 	"retort/orchestrator/encoder"
 	"retort/orchestrator/fault"
@@ -247,11 +248,15 @@ func (m *tritonModel) rows(p Pairs) func(i int) (text, error) {
 		return func(i int) (text, error) { return oneRow(m.EncodePair(p.Query, p.Passages[i], options)) }
 	}
 	options := encoder.ChunkOptions{Budget: encoder.NewChunkBudget(maxChunks), MostTokens: p.PassageTokens}
+	query := sync.OnceValues(func() ([]int32, error) { return m.encoder.Tokens(p.Query) })
 	return func(i int) (t text, err error) {
 		if m.template != nil {
 			t.chunks, t.cut, err = m.template.EncodeChunks(m.encoder, p.Query, p.Passages[i], options)
-		} else {
-			t.chunks, t.cut, err = m.encoder.EncodePairChunks(p.Query, p.Passages[i], options)
+			return t, err
+		}
+		ids, err := query()
+		if err == nil {
+			t.chunks, t.cut, err = m.encoder.EncodePairChunks(ids, p.Passages[i], options)
 		}
 		return t, err
 	}

@@ -1,6 +1,7 @@
 package teigrpc
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,8 +13,10 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"retort/orchestrator/fault"
+	"retort/orchestrator/memory"
 	"retort/orchestrator/teigrpc/teipb"
 )
 
@@ -32,15 +35,10 @@ func (s *service) call(ctx context.Context, path string, body, answer any, texts
 	}
 	if body != nil {
 		var err error
-		if call.Body, err = json.Marshal(body); err != nil {
+		if call.Body, err = encode(body); err != nil {
 			return nil, status.Error(codes.Internal, "the request could not be encoded")
 		}
 	}
-	release, err := s.options.Memory.Acquire(ctx, int64(2*len(call.Body))) // the message and the body
-	if err != nil {
-		return nil, contextOr(ctx, status.Error(codes.ResourceExhausted, fault.As(err).Message))
-	}
-	defer release()
 	got := s.options.Call(ctx, call)
 	if got.Status != http.StatusOK {
 		return nil, contextOr(ctx, failure(got))
@@ -59,6 +57,28 @@ func (s *service) call(ctx context.Context, path string, body, answer any, texts
 		QueueTimeNs:     uint64(got.Queued),
 		InferenceTimeNs: uint64(got.Triton),
 	}, nil
+}
+
+// encode returns body in JSON. Characters of HTML are not escaped, which would make them six times as long.
+func encode(body any) ([]byte, error) {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(body)
+	return text.Bytes(), err
+}
+
+// acquire takes memory for a message, until release is called. Small messages need none.
+func (s *service) acquire(ctx context.Context, message any) (release func(), err error) {
+	m, _ := message.(proto.Message)
+	size := proto.Size(m)
+	if size <= memory.SmallBody {
+		return func() {}, nil
+	}
+	if release, err = s.options.Memory.Acquire(ctx, memory.BodyWeight*int64(size)); err != nil {
+		return func() {}, contextOr(ctx, status.Error(codes.ResourceExhausted, fault.As(err).Message))
+	}
+	return release, nil
 }
 
 // contextOr returns the status of a context that has ended, or err.
@@ -112,10 +132,15 @@ func (s *service) requireService(description grpc.ServiceDesc, modelType string)
 	return status.Errorf(codes.FailedPrecondition, "model is not %s model", modelType)
 }
 
-// recoverUnary answers a panic with the code INTERNAL.
-func recoverUnary(
+// interceptUnary bounds the memory of a request and answers a panic with the code INTERNAL.
+func (s *service) interceptUnary(
 	ctx context.Context, req any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler,
 ) (answer any, err error) {
+	release, err := s.acquire(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	err = recovered(func() (err error) {
 		answer, err = handle(ctx, req)
 		return err

@@ -42,7 +42,7 @@ type Options struct {
 	BodyLimit      int           // bytes of a message, at most maxMessage
 	Timeout        time.Duration // of a request or stream
 	Memory         *memory.Budget
-	// Register adds other services to the port; may be nil.
+	// Register adds other services to the port, with the same bounds; may be nil.
 	Register func(grpc.ServiceRegistrar)
 	TLS      *tls.Config // nil: no TLS
 }
@@ -88,6 +88,7 @@ func New(options Options) *Server {
 	s := &Server{options: options, health: health.NewServer()}
 	s.leaving, s.leave = context.WithCancel(context.Background())
 	limit := min(options.BodyLimit, maxMessage)
+	service := &service{options: options, limit: limit}
 	settings := []grpc.ServerOption{
 		grpc.MaxRecvMsgSize(limit),
 		grpc.MaxConcurrentStreams(maxStreams),
@@ -99,14 +100,13 @@ func New(options Options) *Server {
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: leastPing, PermitWithoutStream: true}),
 		grpc.InTapHandle(s.admit),
 		grpc.StatsHandler(&counter{inFlight: &s.inFlight}),
-		grpc.UnaryInterceptor(recoverUnary),
-		grpc.StreamInterceptor(s.wrapStream),
+		grpc.UnaryInterceptor(service.interceptUnary),
+		grpc.StreamInterceptor(recoverStream),
 	}
 	if options.TLS != nil {
 		settings = append(settings, grpc.Creds(credentials.NewTLS(options.TLS)))
 	}
 	s.grpc = grpc.NewServer(settings...)
-	service := &service{options: options, limit: limit}
 	teipb.RegisterInfoServer(s.grpc, infoServer{service: service})
 	teipb.RegisterEmbedServer(s.grpc, embedServer{service: service})
 	teipb.RegisterPredictServer(s.grpc, predictServer{service: service})
@@ -151,20 +151,35 @@ func (s *Server) Shutdown(timeout time.Duration) error {
 	return context.DeadlineExceeded
 }
 
-// admit refuses a request before its message is read: without a key, or beyond Concurrency. Health checks need neither.
+// admit refuses a request before its message is read, or bounds its time. A client that sends its message too slowly is
+// refused at the end of that time.
 func (s *Server) admit(ctx context.Context, info *tap.Info) (context.Context, error) {
-	if strings.HasPrefix(info.FullMethodName, "/"+healthpb.Health_ServiceDesc.ServiceName+"/") {
-		return ctx, nil
+	if err := s.check(info); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.options.Timeout)
+	context.AfterFunc(ctx, cancel) // ctx ends with the one that it is made of, when the request ends
+	return ctx, nil
+}
+
+// check refuses a request without a key, or beyond Concurrency. Health checks need neither.
+func (s *Server) check(info *tap.Info) error {
+	if isHealth(info.FullMethodName) {
+		return nil
 	}
 	if s.options.Authorize != nil {
 		if err := s.options.Authorize(first(info.Header, "authorization")); err != nil {
-			return nil, status.Error(codes.Unauthenticated, err.Error())
+			return status.Error(codes.Unauthenticated, err.Error())
 		}
 	}
 	if s.inFlight.Load() >= int64(s.options.Concurrency) {
-		return nil, status.Error(codes.ResourceExhausted, "Model is overloaded")
+		return status.Error(codes.ResourceExhausted, "Model is overloaded")
 	}
-	return ctx, nil
+	return nil
+}
+
+func isHealth(method string) bool {
+	return strings.HasPrefix(method, "/"+healthpb.Health_ServiceDesc.ServiceName+"/")
 }
 
 // first returns the first value of a header, or "".
@@ -181,8 +196,7 @@ type counter struct{ inFlight *atomic.Int64 }
 type isHealthKey struct{}
 
 func (c *counter) TagRPC(ctx context.Context, info *stats.RPCTagInfo) context.Context {
-	isHealth := strings.HasPrefix(info.FullMethodName, "/"+healthpb.Health_ServiceDesc.ServiceName+"/")
-	return context.WithValue(ctx, isHealthKey{}, isHealth)
+	return context.WithValue(ctx, isHealthKey{}, isHealth(info.FullMethodName))
 }
 
 func (c *counter) HandleRPC(ctx context.Context, s stats.RPCStats) {

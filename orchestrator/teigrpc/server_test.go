@@ -1,6 +1,7 @@
 package teigrpc_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -22,6 +24,7 @@ import (
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/types/descriptorpb"
 
+	"retort/orchestrator/memory"
 	"retort/orchestrator/teigrpc"
 	"retort/orchestrator/teigrpc/teipb"
 )
@@ -49,6 +52,9 @@ func (a *api) call(ctx context.Context, c teigrpc.Call) teigrpc.Answer {
 			a.ended.Add(1)
 			return teigrpc.Answer{Status: 503}
 		}
+	}
+	if bytes.Contains(c.Body, []byte("u003c")) {
+		panic("characters of HTML are escaped")
 	}
 	var body struct{ Inputs []string }
 	if err := json.Unmarshal(c.Body, &body); err != nil {
@@ -261,6 +267,74 @@ func TestTimeoutOfStreams(t *testing.T) {
 	}
 	if _, err := stream.Recv(); status.Code(err) != codes.DeadlineExceeded {
 		t.Errorf("%v", err)
+	}
+}
+
+// A request whose message does not come ends at the timeout, and others are served again.
+func TestTimeoutOfMessages(t *testing.T) {
+	_, c := start(t, &api{}, func(o *teigrpc.Options) {
+		o.Concurrency = 1
+		o.Timeout = 50 * time.Millisecond
+	})
+	late, err := c.NewStream(t.Context(), &grpc.StreamDesc{}, teipb.Embed_Embed_FullMethodName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := late.RecvMsg(&teipb.EmbedResponse{}); err == nil {
+		t.Error("an answer without a message")
+	}
+	eventually(t, "no request is served after the timeout", func() bool {
+		_, err := embed(t.Context(), c, "a")
+		return err == nil
+	})
+}
+
+// A large message waits for memory, alone and in a stream; small ones do not. All memory is released.
+func TestMemory(t *testing.T) {
+	budget := memory.NewBudget(1<<20, 100*time.Millisecond)
+	_, c := start(t, &api{}, func(o *teigrpc.Options) { o.Memory = budget })
+	release, err := budget.Acquire(t.Context(), 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := embed(t.Context(), c, "a"); err != nil {
+		t.Errorf("a small message: %v", err)
+	}
+	large := strings.Repeat("<", 100<<10)
+	if _, err := embed(t.Context(), c, large); status.Code(err) != codes.ResourceExhausted {
+		t.Errorf("a large message: %v", err)
+	}
+	if _, err := embedStream(t, c, large); status.Code(err) != codes.ResourceExhausted {
+		t.Errorf("a large message in a stream: %v", err)
+	}
+	release()
+	if n, err := embedStream(t, c, slices.Repeat([]string{large}, 50)...); n != 50 || err != nil {
+		t.Errorf("%d of 50 large messages are answered: %v", n, err)
+	}
+	eventually(t, "memory is not released", func() bool { return budget.Held() == 0 })
+}
+
+// embedStream sends texts in a stream, and returns how many are answered.
+func embedStream(t *testing.T, c *grpc.ClientConn, texts ...string) (answered int, err error) {
+	t.Helper()
+	stream, err := teipb.NewEmbedClient(c).EmbedStream(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		for _, text := range texts {
+			_ = stream.Send(&teipb.EmbedRequest{Inputs: text})
+		}
+		_ = stream.CloseSend()
+	}()
+	for {
+		if _, err := stream.Recv(); err != nil {
+			if errors.Is(err, io.EOF) {
+				err = nil
+			}
+			return answered, err
+		}
+		answered++
 	}
 }
 

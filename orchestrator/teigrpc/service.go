@@ -106,7 +106,7 @@ func (s embedServer) embed(
 }
 
 func (s embedServer) EmbedStream(stream grpc.BidiStreamingServer[teipb.EmbedRequest, teipb.EmbedResponse]) error {
-	return answerStream(stream, s.Embed)
+	return answerStream(s.service, stream, s.Embed)
 }
 
 func (s embedServer) EmbedSparse(ctx context.Context, r *teipb.EmbedSparseRequest) (*teipb.EmbedSparseResponse, error) {
@@ -126,7 +126,7 @@ func (s embedServer) EmbedSparse(ctx context.Context, r *teipb.EmbedSparseReques
 func (s embedServer) EmbedSparseStream(
 	stream grpc.BidiStreamingServer[teipb.EmbedSparseRequest, teipb.EmbedSparseResponse],
 ) error {
-	return answerStream(stream, s.EmbedSparse)
+	return answerStream(s.service, stream, s.EmbedSparse)
 }
 
 func (s embedServer) EmbedAll(ctx context.Context, r *teipb.EmbedAllRequest) (*teipb.EmbedAllResponse, error) {
@@ -150,7 +150,7 @@ func (s embedServer) EmbedAll(ctx context.Context, r *teipb.EmbedAllRequest) (*t
 func (s embedServer) EmbedAllStream(
 	stream grpc.BidiStreamingServer[teipb.EmbedAllRequest, teipb.EmbedAllResponse],
 ) error {
-	return answerStream(stream, s.EmbedAll)
+	return answerStream(s.service, stream, s.EmbedAll)
 }
 
 // predict scores one text or pair.
@@ -187,13 +187,13 @@ func (s predictServer) PredictPair(ctx context.Context, r *teipb.PredictPairRequ
 func (s predictServer) PredictStream(
 	stream grpc.BidiStreamingServer[teipb.PredictRequest, teipb.PredictResponse],
 ) error {
-	return answerStream(stream, s.Predict)
+	return answerStream(s.service, stream, s.Predict)
 }
 
 func (s predictServer) PredictPairStream(
 	stream grpc.BidiStreamingServer[teipb.PredictPairRequest, teipb.PredictResponse],
 ) error {
-	return answerStream(stream, s.PredictPair)
+	return answerStream(s.service, stream, s.PredictPair)
 }
 
 func (s rerankServer) Rerank(ctx context.Context, r *teipb.RerankRequest) (*teipb.RerankResponse, error) {
@@ -256,7 +256,7 @@ func (s rerankServer) RerankStream(
 		addMetadata(answer.Metadata, scored.Metadata)
 		return nil
 	}
-	if err := answerAll(stream.Context(), receive, add, s.rerankOne); err != nil {
+	if err := answerAll(stream.Context(), s.service, receive, add, s.rerankOne); err != nil {
 		return err
 	}
 	slices.SortStableFunc(answer.Ranks, func(a, b *teipb.Rank) int { return cmp.Compare(b.Score, a.Score) })
@@ -300,7 +300,7 @@ func (s tokenizeServer) Tokenize(ctx context.Context, r *teipb.EncodeRequest) (*
 func (s tokenizeServer) TokenizeStream(
 	stream grpc.BidiStreamingServer[teipb.EncodeRequest, teipb.EncodeResponse],
 ) error {
-	return answerStream(stream, s.Tokenize)
+	return answerStream(s.service, stream, s.Tokenize)
 }
 
 func (s tokenizeServer) Decode(ctx context.Context, r *teipb.DecodeRequest) (*teipb.DecodeResponse, error) {
@@ -320,5 +320,5 @@ func (s tokenizeServer) Decode(ctx context.Context, r *teipb.DecodeRequest) (*te
 }
 
 func (s tokenizeServer) DecodeStream(stream grpc.BidiStreamingServer[teipb.DecodeRequest, teipb.DecodeResponse]) error {
-	return answerStream(stream, s.Decode)
+	return answerStream(s.service, stream, s.Decode)
 }

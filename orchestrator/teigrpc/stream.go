@@ -11,22 +11,10 @@ import (
 // parallel is the most messages of a stream that are answered at once.
 const parallel = 16
 
-// wrapStream bounds the time of a stream.
-func (s *Server) wrapStream(
-	server any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handle grpc.StreamHandler,
-) error {
-	ctx, cancel := context.WithTimeout(stream.Context(), s.options.Timeout)
-	defer cancel()
-	return recovered(func() error { return handle(server, &boundedStream{stream, ctx}) })
+// recoverStream answers a panic with the code INTERNAL.
+func recoverStream(server any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
+	return recovered(func() error { return handle(server, stream) })
 }
-
-// boundedStream is a stream with another context.
-type boundedStream struct {
-	grpc.ServerStream
-	ctx context.Context
-}
-
-func (s *boundedStream) Context() context.Context { return s.ctx }
 
 // result is the answer to a message.
 type result[Res any] struct {
@@ -36,7 +24,7 @@ type result[Res any] struct {
 
 // answerAll answers the messages of a stream in order, parallel of them at once. It ends with the first failure.
 func answerAll[Req, Res any](
-	ctx context.Context, receive func() (*Req, error), send func(*Res) error,
+	ctx context.Context, s *service, receive func() (*Req, error), send func(*Res) error,
 	answer func(context.Context, *Req) (*Res, error),
 ) error {
 	ctx, cancel := context.WithCancel(ctx)
@@ -49,10 +37,15 @@ func answerAll[Req, Res any](
 			if errors.Is(err, io.EOF) {
 				return
 			}
+			release := func() {}
+			if err == nil {
+				release, err = s.acquire(ctx, message)
+			}
 			done := make(chan result[Res], 1)
 			select {
 			case pending <- done:
 			case <-ctx.Done():
+				release()
 				return
 			}
 			if err != nil {
@@ -60,6 +53,7 @@ func answerAll[Req, Res any](
 				return
 			}
 			go func() {
+				defer release()
 				var r result[Res]
 				r.err = recovered(func() (err error) {
 					r.answer, err = answer(ctx, message)
@@ -99,7 +93,7 @@ func sendResult[Res any](ctx context.Context, done <-chan result[Res], send func
 
 // answerStream answers a stream of messages with a stream of answers.
 func answerStream[Req, Res any](
-	stream grpc.BidiStreamingServer[Req, Res], answer func(context.Context, *Req) (*Res, error),
+	s *service, stream grpc.BidiStreamingServer[Req, Res], answer func(context.Context, *Req) (*Res, error),
 ) error {
-	return answerAll(stream.Context(), stream.Recv, stream.Send, answer)
+	return answerAll(stream.Context(), s, stream.Recv, stream.Send, answer)
 }

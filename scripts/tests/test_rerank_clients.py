@@ -40,7 +40,7 @@ MANY = ["cohere v1", "cohere v2", "llama-index cohere", "litellm cohere", "hayst
 FACTS = ("The Rhine flows north", "A bank lends money", "Snow is cold", "Trains run on rails", "Wheat grows in fields")
 LONG = ". ".join(FACTS * 60) + ". Aspirin is an analgesic: it eases pain and lowers fever."
 """A document of more than a thousand tokens, of which the last sentence matters."""
-DOCUMENTS = [f"Note {i}" for i in range(1010)]
+DOCUMENTS = [f"Note {i}" for i in range(1000)]  # the most that Haystack sends
 DOCUMENTS[700] = LONG
 
 

@@ -240,7 +240,8 @@ def test_messages_and_deadlines_have_bounds(ranking: Client) -> None:
     assert "512" in details
     texts = [f"{LONG} {i}" for i in range(300)]
     code, _ = ranking.fails("Rerank/Rerank", {"query": "a", "texts": texts, "truncate": True}, timeout=0.05)
-    assert code == grpc.StatusCode.DEADLINE_EXCEEDED
+    # The server resets the stream at the same time, which the client may see first.
+    assert code in (grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.CANCELLED)
 
 
 def test_requests_are_counted_and_logged_with_those_over_http(running, ranking: Client) -> None:

@@ -1,7 +1,9 @@
 package teibase
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"math"
 
 	"retort/orchestrator/wire"
@@ -66,42 +68,65 @@ type DecodeRequest struct {
 // IDs are lists of token ids: [1, 2] means [[1, 2]].
 type IDs [][]int32
 
-// UnmarshalJSON decodes one list of ids, or a list of lists.
+// UnmarshalJSON decodes one list of ids, or a list of lists. Together they have at most maxIDs ids.
 func (l *IDs) UnmarshalJSON(data []byte) error {
-	var lists []json.RawMessage
-	if err := json.Unmarshal(data, &lists); err != nil {
+	inside, isList := bytes.CutPrefix(bytes.TrimSpace(data), []byte("["))
+	if !isList {
 		return wire.NotList.At()
 	}
-	if len(lists) == 0 || lists[0][0] != '[' {
-		var ids []int32
-		err := unmarshalIDs(data, &ids)
+	if !bytes.HasPrefix(bytes.TrimSpace(inside), []byte("[")) {
+		ids, err := UnmarshalIDs(data)
 		*l = IDs{ids}
+		return err
+	}
+	if hasTooMany(data) {
+		return tooManyIDs.At()
+	}
+	var lists []json.RawMessage
+	if err := json.Unmarshal(data, &lists); err != nil {
 		return err
 	}
 	*l = make(IDs, len(lists))
 	for i, list := range lists {
-		if err := unmarshalIDs(list, &(*l)[i], i); err != nil {
-			return err
+		var err error
+		if (*l)[i], err = UnmarshalIDs(list); err != nil {
+			return notIDs.At(i)
 		}
 	}
 	return nil
 }
 
-// unmarshalIDs decodes one list of ids. An id that is too large for any vocabulary becomes -1, which has no token.
-func unmarshalIDs(data []byte, into *[]int32, path ...any) error {
-	var numbers []uint32
-	if err := json.Unmarshal(data, &numbers); err != nil {
-		return (&wire.Mismatch{Rule: "list_type", Message: "Input should be a list of token ids"}).At(path...)
+// UnmarshalIDs decodes a list of at most maxIDs token ids. An id that is too large for any vocabulary becomes -1, which
+// has no token.
+func UnmarshalIDs(data []byte) ([]int32, error) {
+	if hasTooMany(data) {
+		return nil, tooManyIDs.At()
 	}
-	*into = make([]int32, len(numbers))
+	var numbers []uint32
+	// A null would become 0. Only a null has an n in a list of numbers.
+	if bytes.ContainsRune(data, 'n') || json.Unmarshal(data, &numbers) != nil {
+		return nil, notIDs.At()
+	}
+	ids := make([]int32, len(numbers))
 	for i, n := range numbers {
-		(*into)[i] = int32(n)
+		ids[i] = int32(n)
 		if n > math.MaxInt32 {
-			(*into)[i] = -1
+			ids[i] = -1
 		}
 	}
-	return nil
+	return ids, nil
 }
+
+// hasTooMany reports whether lists have more than maxIDs items. Only commas are counted, before anything is decoded.
+func hasTooMany(lists []byte) bool { return bytes.Count(lists, []byte(",")) >= maxIDs }
+
+var (
+	notIDs     = wire.Mismatch{Rule: "list_type", Message: "Input should be a list of token ids"}
+	tooManyIDs = wire.Mismatch{
+		Rule:    "too_long",
+		Message: fmt.Sprintf("Lists should have at most %d token ids together", maxIDs),
+	}
+)
 
 // Error is the answer to any request that fails.
 type Error struct {

@@ -166,10 +166,6 @@ func (r *DecodeRequest) Validate() error {
 	for _, ids := range r.IDs {
 		size += len(ids)
 	}
-	if size > maxIDs {
-		problems.Add(fault.Field("too_long", nil, []any{"ids"},
-			"The lists have %d ids; those of a request may have at most %d", size, maxIDs))
-	}
 	problems.Add(fault.NotEmpty(size, "ids"))
 	return problems.Err()
 }

@@ -85,10 +85,28 @@ func TestTokenizeAndDecode(t *testing.T) {
 
 func TestBounds(t *testing.T) {
 	tokenize := TokenizeRequest{Inputs: []string{strings.Repeat("a", maxTextBytes), "b"}}
-	decode := DecodeRequest{IDs: IDs{make([]int32, maxIDs), {1}}}
-	for name, err := range map[string]error{"inputs": tokenize.Validate(), "ids": decode.Validate()} {
-		if f := fault.As(err); f == nil || f.Field() != name {
-			t.Errorf("problem %v, want one in %s", f, name)
+	if f := fault.As(tokenize.Validate()); f == nil || f.Field() != "inputs" {
+		t.Errorf("problem %v, want one in inputs", f)
+	}
+	ids := "[1" + strings.Repeat(",1", maxIDs-1) + "]"
+	for body, want := range map[string]string{
+		`{"ids": ` + ids + `}`:                    "",
+		`{"ids": [` + ids + `]}`:                  "",
+		`{"ids": ` + ids[:len(ids)-1] + `,1]}`:    "ids",
+		`{"ids": [` + ids + `,[1]]}`:              "ids",
+		`{"ids": [1, null]}`:                      "ids",
+		`{"ids": [null]}`:                         "ids",
+		`{"ids": [[1], null]}`:                    "ids[1]",
+		`{"ids": [[1], [null]]}`:                  "ids[1]",
+		`{"ids": "a"}`:                            "ids",
+		`{"ids": [[1], ["a"], [2]], "model": ""}`: "ids[1]",
+	} {
+		got := ""
+		if err := bind.JSON([]byte(body), &DecodeRequest{}); err != nil {
+			got = fault.As(err).Field()
+		}
+		if got != want {
+			t.Errorf("%.40s: problem in %q, want %q", body, got, want)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	jsonv2 "github.com/go-json-experiment/json"
 
+	"retort/orchestrator/dialect/teibase"
 	"retort/orchestrator/embedding"
 	"retort/orchestrator/wire"
 )
@@ -84,7 +85,7 @@ func (in *Inputs) UnmarshalJSON(data []byte) error {
 		input := &(*in)[i]
 		var err error
 		if item[0] == '[' {
-			err = json.Unmarshal(item, &input.IDs)
+			input.IDs, err = teibase.UnmarshalIDs(item)
 		} else {
 			err = json.Unmarshal(item, &input.Text)
 		}

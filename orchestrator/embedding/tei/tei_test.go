@@ -23,13 +23,16 @@ func TestInputs(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		`{"inputs": 5}`:          "inputs[0]",
-		`{"inputs": ["a", 5]}`:   "inputs[1]",
-		`{"inputs": [1, "a"]}`:   "inputs[0]",
-		`{"inputs": [[1, "a"]]}`: "inputs[0]",
-		`{"inputs": [[]]}`:       "inputs[0]",
-		`{"inputs": ["a", ""]}`:  "inputs[1]",
-		`{"inputs": {"a": 1}}`:   "inputs[0]",
+		`{"inputs": 5}`:           "inputs[0]",
+		`{"inputs": ["a", 5]}`:    "inputs[1]",
+		`{"inputs": [1, "a"]}`:    "inputs[0]",
+		`{"inputs": [[1, "a"]]}`:  "inputs[0]",
+		`{"inputs": [1, null]}`:   "inputs[0]",
+		`{"inputs": [[1], [-5]]}`: "inputs[1]",
+		`{"inputs": [null]}`:      "inputs[0]",
+		`{"inputs": [[]]}`:        "inputs[0]",
+		`{"inputs": ["a", ""]}`:   "inputs[1]",
+		`{"inputs": {"a": 1}}`:    "inputs[0]",
 	} {
 		var r Request
 		err := bind.JSON([]byte(text), &r)

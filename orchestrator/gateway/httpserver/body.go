@@ -14,14 +14,6 @@ import (
 	"retort/orchestrator/memory"
 )
 
-// smallBody is how many bytes of a body are read before memory is acquired for it, so that small requests never wait
-// for large ones, and a client must have sent that much before it can hold a part of the budget.
-const smallBody = 64 << 10
-
-// BodyWeight is the memory that a byte of a large body takes until its request has been answered: for the text, for
-// what is decoded from it, and for the garbage that Go lets grow to the same size again.
-const BodyWeight = 4
-
 // ReadBody reads a body of at most limit bytes, unpacked. Memory for a large one is acquired from the budget until
 // release is called. Problems of the client's are Invalid or TooLarge faults.
 func ReadBody(
@@ -45,7 +37,8 @@ func ReadBody(
 	if isPacked { // the length of the text is not known yet
 		declared = -1
 	}
-	body, err = readUpTo(nil, reader, min(smallBody, limit+1))
+	// A client must have sent this much before it can hold a part of the budget.
+	body, err = readUpTo(nil, reader, min(memory.SmallBody, limit+1))
 	if err == nil {
 		body, release, err = readLarge(ctx, body, reader, declared, limit, budget)
 	}
@@ -72,7 +65,7 @@ func readLarge(
 	if declared >= 0 {
 		expected = declared
 	}
-	release, err = budget.Acquire(ctx, BodyWeight*int64(expected))
+	release, err = budget.Acquire(ctx, memory.BodyWeight*int64(expected))
 	if err != nil {
 		return nil, func() {}, err
 	}

@@ -221,7 +221,7 @@ func (st *stores) find(ctx context.Context, caller, id string) (record, error) {
 
 const (
 	// bodyWeight is the memory that a byte of content takes until its request has been answered, as
-	// httpserver.BodyWeight.
+	// memory.BodyWeight.
 	bodyWeight = 4
 	// smallContent is how many bytes need no memory of the budget, so that small requests never wait for large ones.
 	smallContent = 64 << 10

@@ -94,18 +94,22 @@ func (in *Inputs) unmarshalBatch(data []byte) error {
 	return nil
 }
 
-// decodeTexts decodes a list of JSON strings.
+// decodeTexts decodes a list of one or two JSON strings. A longer list takes no memory.
 func decodeTexts(list []byte) ([]string, error) {
-	var items []*string
-	if json.Unmarshal(list, &items) != nil {
+	var items [3]json.RawMessage // json.Unmarshal skips what follows
+	if json.Unmarshal(list, &items) != nil || items[0] == nil || items[2] != nil {
 		return nil, notInput.At()
 	}
-	texts := make([]string, len(items))
-	for i, item := range items {
+	var texts []string
+	for _, item := range items[:2] {
 		if item == nil {
+			break
+		}
+		var text *string
+		if json.Unmarshal(item, &text) != nil || text == nil {
 			return nil, notInput.At()
 		}
-		texts[i] = *item
+		texts = append(texts, *text)
 	}
 	return texts, nil
 }
@@ -123,10 +127,6 @@ func (r *PredictRequest) Validate() error {
 	var problems fault.Problems
 	problems.Add(fault.NotEmpty(len(r.Inputs.items), "inputs"))
 	problems.AddEach(len(r.Inputs.items), func(i int) *fault.Error {
-		if n := len(r.Inputs.items[i]); n < 1 || n > 2 {
-			return fault.Field("value_error", nil, r.path(i),
-				"Value error, an input is one text or a pair, not %d texts", n)
-		}
 		for j, text := range r.Inputs.items[i] {
 			if f := fault.Text(text, append(r.path(i), j)...); f != nil {
 				return f

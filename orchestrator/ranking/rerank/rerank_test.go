@@ -3,6 +3,7 @@ package rerank_test
 import (
 	"context"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -223,8 +224,10 @@ func TestPredict(t *testing.T) {
 		`{}`:                                           "inputs: Field required",
 		`{"inputs":null}`:                              "inputs: ",
 		`{"inputs":[]}`:                                "inputs: List should have at least 1 item",
-		`{"inputs":[[]]}`:                              "inputs[0]: Value error, an input is one text or a pair, not 0",
-		`{"inputs":["a","b","c"]}`:                     "inputs: Value error, an input is one text or a pair, not 3",
+		`{"inputs":["a",null]}`:                        "inputs: Input should be a string, a pair",
+		`{"inputs":[["a","b",null]]}`:                  "inputs[0]: Input should be a string, a pair",
+		`{"inputs":[[]]}`:                              "inputs[0]: Input should be a string, a pair",
+		`{"inputs":["a","b","c"]}`:                     "inputs: Input should be a string, a pair",
 		`{"inputs":["a",["b"]]}`:                       "inputs: Input should be a string, a pair",
 		`{"inputs":[["a"],"b"]}`:                       "inputs[1]: Input should be a string, a pair",
 		`{"inputs":[["a"],["b",null]]}`:                "inputs[1]: Input should be a string, a pair",
@@ -253,5 +256,18 @@ func TestWhatWasNotRead(t *testing.T) {
 		`"documents: of 2, only the first max_tokens_per_doc tokens were read"]}`
 	if err != nil || !strings.Contains(got, want) {
 		t.Errorf("%v\n%s", err, got)
+	}
+}
+
+// A body of millions of texts is refused in little memory.
+func TestInputsOfMillions(t *testing.T) {
+	body := []byte(`{"inputs":[""` + strings.Repeat(`,""`, 5_000_000) + `]}`)
+	var r rerank.PredictRequest
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	err := bind.JSON(body, &r)
+	runtime.ReadMemStats(&after)
+	if got := after.TotalAlloc - before.TotalAlloc; err == nil || got > uint64(4*len(body)) {
+		t.Errorf("%d MB for a body of %d MB, %v", got>>20, len(body)>>20, err)
 	}
 }
