@@ -27,7 +27,7 @@ type service struct {
 	open     func(*resources) gateway.API
 	byModel  bool     // requests name their model, so that the main port's /v1 can serve them to OpenAI's clients
 	searches bool     // its searches can be jobs
-	objects  []string // paths below the main port's /v1 whose requests this API answers, whatever their method and ending
+	objects  []string // paths below the main port's /v1 that this API answers, with any method and any ending
 }
 
 // services are the documented APIs.
