@@ -90,7 +90,7 @@ def jobs_gateway(stack: Gateway, tmp_path_factory: pytest.TempPathFactory) -> It
     """A gateway with jobs, in front of the Triton of the stack."""
     data = str(tmp_path_factory.mktemp("jobs"))
     with Gateway(stack.triton, stack.repository, RETORT_JOBS="true", RETORT_JOBS_DATA=data) as gateway:
-        gateway.wait_ready("latent", "embedding")
+        gateway.wait_ready("latent", "embedding", "chat")
         yield gateway
 
 
@@ -105,6 +105,13 @@ def test_a_search_as_a_job(jobs_gateway: Gateway) -> None:
     states = [json.loads(event.removeprefix("data: ")) for event in events if event.startswith("data: ")]
     assert states[-1]["status"] == "completed" and states[-1]["progress"]["iteration"] == 20
     assert found.startswith("['") and found.count(",") == 9
+
+
+def test_a_continued_response(jobs_gateway: Gateway) -> None:
+    """The example in RESPONSES.md: the second request refers to the drawing of the first."""
+    (example,) = blocks("RESPONSES.md", "python")
+    (answers,) = run(jobs_gateway, [sys.executable, "-c"], example)
+    assert "Cn1c(=O)c2c(ncn2C)n(C)c1=O" in answers and "C8H10N4O2" in answers
 
 
 def test_the_first_requests(stack: Gateway) -> None:
@@ -126,7 +133,7 @@ def test_the_shipped_models(stack: Gateway) -> None:
 @pytest.mark.parametrize("page", sorted(path.name for path in USE.glob("*.md")))
 def test_every_example_is_run(page: str) -> None:
     """Each page has as many examples as this file tests, so that a new one needs a test."""
-    tested = {"README.md": 1, "RECIPES.md": 7, "JOBS.md": 2}
+    tested = {"README.md": 1, "RECIPES.md": 7, "JOBS.md": 2, "RESPONSES.md": 1}
     if page in TESTED_ELSEWHERE:
         assert page in (ROOT / "scripts/tests" / TESTED_ELSEWHERE[page]).read_text()
     else:
