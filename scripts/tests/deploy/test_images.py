@@ -105,6 +105,8 @@ def lock_files() -> dict[str, dict]:
     files["scripts/deploy/triton-requirements.txt"] = {"pythons": (TRITON_PYTHON,), "glibc": TRITON_GLIBC}
     # llama-stack-client requires 3.12 but runs on 3.11: pip installs it with --ignore-requires-python, which uv lacks.
     files["scripts/tests/requirements-newest.txt"]["pythons"] = ("3.12",)
+    # OGX requires 3.12, and its environment has it (Makefile).
+    files["scripts/tests/ogx/requirements.txt"]["pythons"] = ("3.12",)
     # Built from source, because its wheels need a newer glibc than Debian 12's.
     files["scripts/train/vision/requirements.txt"]["more"] = ("--no-binary", "chython")
     return files
