@@ -39,7 +39,7 @@ var arrows = map[string][]string{
 	"orchestrator/teigrpc": {"orchestrator/fault", "orchestrator/memory",
 		"orchestrator/teigrpc/teipb"},
 	"orchestrator/teigrpc/teipb": {},
-	"orchestrator/nimgrpc":       {"orchestrator/fault", "orchestrator/triton/inferencepb"},
+	"orchestrator/nimgrpc":       {"orchestrator/fault", "orchestrator/teigrpc", "orchestrator/triton/inferencepb"},
 	"orchestrator/dialect/teibase": {
 		"orchestrator/dialect", "orchestrator/encoder", "orchestrator/fault", "orchestrator/gateway",
 		"orchestrator/gateway/bind", "orchestrator/wire",

@@ -53,9 +53,10 @@ func (s *server) listenGRPC() error {
 func (s *server) newGRPC(service grpcService) *teigrpc.Server {
 	g, _ := s.gateway(service.api)
 	limits := g.Config()
+	call := func(ctx context.Context, c teigrpc.Call) teigrpc.Answer { return callGRPC(ctx, g, c) }
 	options := teigrpc.Options{
 		Serves:         service.serves,
-		Call:           func(ctx context.Context, c teigrpc.Call) teigrpc.Answer { return callGRPC(ctx, g, c) },
+		Call:           call,
 		Ready:          g.Ready,
 		Concurrency:    limits.Concurrency,
 		MaxConnections: s.config.MaxConnections,
@@ -69,7 +70,7 @@ func (s *server) newGRPC(service grpcService) *teigrpc.Server {
 		API:     service.api,
 		Version: version,
 		Models:  g.API().Models,
-		Call:    func(ctx context.Context, r nimgrpc.Request) nimgrpc.Answer { return callNIM(ctx, g, r) },
+		Call:    call,
 		Ready:   g.Ready,
 	}).Register
 	if s.keys != nil {
@@ -91,16 +92,11 @@ func callGRPC(ctx context.Context, g *gateway.Gateway, c teigrpc.Call) teigrpc.A
 	}
 	result := g.Call(ctx, call)
 	return teigrpc.Answer{
-		Status: result.Status,
-		Body:   result.Body,
-		Tokens: result.Work.Tokens(),
-		Queued: result.Work.Queued(),
-		Triton: result.Work.Triton(),
+		Status:    result.Status,
+		Body:      result.Body,
+		Tokens:    result.Work.Tokens(),
+		RowTokens: result.Work.RowTokens(),
+		Queued:    result.Work.Queued(),
+		Triton:    result.Work.Triton(),
 	}
-}
-
-// callNIM makes the request of a KServe message.
-func callNIM(ctx context.Context, g *gateway.Gateway, r nimgrpc.Request) nimgrpc.Answer {
-	result := g.Call(ctx, gateway.Call{Path: r.Path, Body: r.Body, ID: r.ID})
-	return nimgrpc.Answer{Status: result.Status, Body: result.Body, RowTokens: result.Work.RowTokens()}
 }

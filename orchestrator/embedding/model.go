@@ -122,7 +122,7 @@ func (m *tritonModel) Embed(ctx context.Context, t Texts) ([][]float32, encoder.
 	for _, row := range rows {
 		reading.Add(row)
 	}
-	vectors, _, err := m.encoder.Run(ctx, rows)
+	vectors, err := m.encoder.Run(ctx, rows)
 	return vectors, reading, err
 }
 
@@ -147,7 +147,7 @@ func (m *tritonModel) embedChunks(ctx context.Context, t Texts) ([][]float32, en
 			rows = append(rows, chunk.Encoding)
 		}
 	}
-	out, _, err := m.encoder.Run(ctx, rows)
+	out, err := m.encoder.Run(ctx, rows)
 	if err != nil {
 		return nil, reading, err
 	}

@@ -75,17 +75,14 @@ func Open(client *triton.Client, entry *triton.EntryReader, output string, optio
 	return e
 }
 
-// Run returns Width numbers for each row, in order, and the number of tokens of all rows. The result of a row does not
-// depend on the other rows.
-func (e *Encoder) Run(ctx context.Context, rows []*tokenizers.Encoding) (out [][]float32, tokens int, err error) {
+// Run returns Width numbers for each row, in order. The result of a row does not depend on the other rows.
+func (e *Encoder) Run(ctx context.Context, rows []*tokenizers.Encoding) ([][]float32, error) {
 	lengths := make([]int, len(rows))
 	for i, row := range rows {
 		lengths[i] = len(row.IDs)
-		tokens += len(row.IDs)
 	}
 	telemetry.FromContext(ctx).AddRowsOfTokens(lengths)
-	out, err = e.batcher.Do(ctx, rows)
-	return out, tokens, err
+	return e.batcher.Do(ctx, rows)
 }
 
 // batches has input tensors for reuse.

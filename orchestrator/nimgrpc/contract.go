@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"retort/orchestrator/teigrpc"
 	pb "retort/orchestrator/triton/inferencepb"
 )
 
@@ -26,10 +27,10 @@ type contract struct {
 	inputs     []*tensorInfo
 	outputs    []*tensorInfo     // the types of those whose type depends on a parameter are the default
 	parameters map[string]string // name to type: "string" or "integer"
-	// body returns the body of the HTTP request.
-	body func(id string, inputs map[string][]string, parameters object) (object, error)
+	// body returns the body of the HTTP request without model and parameters.
+	body func(inputs map[string][]string) (object, error)
 	// tensors returns the outputs.
-	tensors func(answer Answer, parameters object) ([]tensor, error)
+	tensors func(answer teigrpc.Answer, parameters object) ([]tensor, error)
 }
 
 // contracts are those of the APIs.
@@ -103,12 +104,12 @@ func (c contract) readParameters(given map[string]*pb.InferParameter) (object, e
 	return read, nil
 }
 
-func embeddingBody(id string, inputs map[string][]string, parameters object) (object, error) {
+func embeddingBody(inputs map[string][]string) (object, error) {
 	texts := inputs["text"]
 	if len(texts) == 0 {
 		return nil, status.Error(codes.InvalidArgument, "input \"text\" is missing or empty")
 	}
-	body := object{"model": id, "input": texts, "encoding_format": "base64"}
+	body := object{"input": texts, "encoding_format": "base64"}
 	if modality, ok := inputs["modality"]; ok {
 		if len(modality) != len(texts) {
 			return nil, status.Errorf(codes.InvalidArgument, "input \"modality\" has %d elements for %d of \"text\"",
@@ -116,13 +117,10 @@ func embeddingBody(id string, inputs map[string][]string, parameters object) (ob
 		}
 		body["modality"] = modality
 	}
-	for name, value := range parameters {
-		body[name] = value
-	}
 	return body, nil
 }
 
-func embeddingTensors(answer Answer, parameters object) ([]tensor, error) {
+func embeddingTensors(answer teigrpc.Answer, parameters object) ([]tensor, error) {
 	var read struct {
 		Data []struct {
 			Embedding []byte `json:"embedding"`
@@ -153,7 +151,7 @@ func embeddingTensors(answer Answer, parameters object) ([]tensor, error) {
 	}, nil
 }
 
-func rankingBody(id string, inputs map[string][]string, parameters object) (object, error) {
+func rankingBody(inputs map[string][]string) (object, error) {
 	queries, passages := inputs["query"], inputs["passage"]
 	if len(queries) == 0 || len(passages) == 0 {
 		return nil, status.Error(codes.InvalidArgument, "the inputs \"query\" and \"passage\" must not be missing or empty")
@@ -163,19 +161,14 @@ func rankingBody(id string, inputs map[string][]string, parameters object) (obje
 			return nil, status.Errorf(codes.InvalidArgument, "input \"query\": element %d differs from the first", i)
 		}
 	}
-	body := object{"model": id, "query": object{"text": queries[0]}}
 	list := make([]object, len(passages))
 	for i, passage := range passages {
 		list[i] = object{"text": passage}
 	}
-	body["passages"] = list
-	for name, value := range parameters {
-		body[name] = value
-	}
-	return body, nil
+	return object{"query": object{"text": queries[0]}, "passages": list}, nil
 }
 
-func rankingTensors(answer Answer, _ object) ([]tensor, error) {
+func rankingTensors(answer teigrpc.Answer, _ object) ([]tensor, error) {
 	var read struct {
 		Rankings []struct {
 			Index int     `json:"index"`

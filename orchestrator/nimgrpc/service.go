@@ -3,15 +3,16 @@ package nimgrpc
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"strings"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	"retort/orchestrator/fault"
+	"retort/orchestrator/teigrpc"
 	pb "retort/orchestrator/triton/inferencepb"
 )
 
@@ -21,24 +22,10 @@ type Options struct {
 	Version string // of the program
 	// Models lists the public ids of the models that the API can serve now.
 	Models func() []string
-	// Call makes a request to the gateway of the API.
-	Call func(ctx context.Context, r Request) Answer
+	// Call makes a call to the gateway of the API.
+	Call teigrpc.Caller
 	// Ready returns nil if the API can serve.
 	Ready func() error
-}
-
-// Request is a request to a gateway.
-type Request struct {
-	Path string
-	Body []byte
-	ID   string // of the request; may be empty
-}
-
-// Answer is the answer to a Request.
-type Answer struct {
-	Status    int
-	Body      []byte
-	RowTokens []int // tokens that the model read of each text or pair, in the order of the request
 }
 
 // Service answers KServe's methods.
@@ -113,13 +100,18 @@ func (s *Service) ModelInfer(ctx context.Context, r *pb.ModelInferRequest) (*pb.
 	if err != nil {
 		return nil, err
 	}
-	body, err := s.contract.body(id, inputs, parameters)
+	body, err := s.contract.body(inputs)
 	if err != nil {
 		return nil, err
 	}
-	answer, err := s.call(ctx, s.contract.path, body)
+	body["model"] = id
+	maps.Copy(body, parameters)
+	answer, err := s.options.Call.Send(ctx, s.contract.path, body)
 	if err != nil {
 		return nil, err
+	}
+	if answer.Status != http.StatusOK {
+		return nil, status.Error(codeOf(answer.Status), message(answer))
 	}
 	tensors, err := s.contract.tensors(answer, parameters)
 	if err != nil {
@@ -151,28 +143,6 @@ func grpcName(id string) string {
 	}, strings.ToLower(id))
 }
 
-// call makes a request to the gateway. An answer other than 200 is an error.
-func (s *Service) call(ctx context.Context, path string, body any) (Answer, error) {
-	r := Request{Path: path}
-	if incoming, ok := metadata.FromIncomingContext(ctx); ok {
-		if ids := incoming.Get("x-request-id"); len(ids) > 0 {
-			r.ID = ids[0]
-		}
-	}
-	var err error
-	if r.Body, err = json.Marshal(body); err != nil {
-		return Answer{}, status.Error(codes.Internal, "the request could not be encoded")
-	}
-	answer := s.options.Call(ctx, r)
-	switch {
-	case answer.Status == http.StatusOK:
-		return answer, nil
-	case ctx.Err() != nil:
-		return Answer{}, status.FromContextError(ctx.Err()).Err()
-	}
-	return Answer{}, status.Error(codeOf(answer.Status), message(answer))
-}
-
 // codeOf returns the code of a failure by its HTTP status.
 func codeOf(httpStatus int) codes.Code {
 	switch httpStatus {
@@ -191,7 +161,7 @@ func codeOf(httpStatus int) codes.Code {
 }
 
 // message returns the text of a failure in any form of the two APIs, with the field if the body names it apart.
-func message(answer Answer) string {
+func message(answer teigrpc.Answer) string {
 	var body struct {
 		Error   json.RawMessage `json:"error"`
 		Message string          `json:"message"`

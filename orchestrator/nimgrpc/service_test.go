@@ -11,18 +11,19 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"retort/orchestrator/teigrpc"
 	pb "retort/orchestrator/triton/inferencepb"
 )
 
 // served is an API with the model NVIDIA/Embed-1.5. It answers a request that names it with answer, and keeps its body.
-func served(api string, answer Answer, body *map[string]any) *Service {
+func served(api string, answer teigrpc.Answer, body *map[string]any) *Service {
 	return New(Options{
 		API:     api,
 		Version: "1",
 		Ready:   func() error { return nil },
 		Models:  func() []string { return []string{"NVIDIA/Embed-1.5"} },
-		Call: func(_ context.Context, r Request) Answer {
-			if err := json.Unmarshal(r.Body, body); err != nil {
+		Call: func(_ context.Context, c teigrpc.Call) teigrpc.Answer {
+			if err := json.Unmarshal(c.Body, body); err != nil {
 				panic(err)
 			}
 			return answer
@@ -48,7 +49,7 @@ func parameter(value string) *pb.InferParameter {
 
 func TestEmbeddings(t *testing.T) {
 	var body map[string]any
-	answer := Answer{
+	answer := teigrpc.Answer{
 		Status:    200,
 		Body:      []byte(`{"data": [{"embedding": "AACAPwAAAEA="}, {"embedding": "AABAQAAAgEA="}]}`),
 		RowTokens: []int{5, 7},
@@ -84,7 +85,7 @@ func TestEmbeddings(t *testing.T) {
 
 func TestRankings(t *testing.T) {
 	var body map[string]any
-	answer := Answer{
+	answer := teigrpc.Answer{
 		Status:    200,
 		Body:      []byte(`{"rankings": [{"index": 1, "logit": 2}, {"index": 0, "logit": 1}]}`),
 		RowTokens: []int{5, 7},
@@ -157,7 +158,7 @@ func TestRefusals(t *testing.T) {
 			test.request.ModelName = name
 		}
 		var body map[string]any
-		answer := Answer{Status: 200, Body: []byte(`{"data": [{"embedding": "AACAPw=="}]}`), RowTokens: []int{3}}
+		answer := teigrpc.Answer{Status: 200, Body: []byte(`{"data": [{"embedding": "AACAPw=="}]}`), RowTokens: []int{3}}
 		s := served("embedding", answer, &body)
 		_, err := s.ModelInfer(t.Context(), test.request)
 		if status.Code(err) != test.code || !strings.Contains(err.Error(), test.message) {
@@ -186,7 +187,7 @@ func TestFailuresOfTheGateway(t *testing.T) {
 		{200, `{"data": []}`, codes.Internal, "could not be read"},
 	} {
 		var body map[string]any
-		s := served("embedding", Answer{Status: test.status, Body: []byte(test.body), RowTokens: []int{3}}, &body)
+		s := served("embedding", teigrpc.Answer{Status: test.status, Body: []byte(test.body), RowTokens: []int{3}}, &body)
 		_, err := s.ModelInfer(t.Context(), &pb.ModelInferRequest{
 			ModelName: name, Inputs: []*pb.ModelInferRequest_InferInputTensor{text("text", "a")},
 		})
@@ -197,7 +198,7 @@ func TestFailuresOfTheGateway(t *testing.T) {
 }
 
 func TestModels(t *testing.T) {
-	s := served("embedding", Answer{}, nil)
+	s := served("embedding", teigrpc.Answer{}, nil)
 	for model, ready := range map[string]bool{name: true, "other": false} {
 		got, err := s.ModelReady(t.Context(), &pb.ModelReadyRequest{Name: model})
 		if err != nil || got.Ready != ready {
@@ -227,4 +228,25 @@ func FuzzInputs(f *testing.F) {
 			t.Errorf("%d texts, not %d", len(inputs["text"]), n)
 		}
 	})
+}
+
+// Characters of HTML are sent as they are, so that a body is not longer than its message allows.
+func TestBodiesAreNotEscaped(t *testing.T) {
+	var length int
+	s := New(Options{
+		API:    "embedding",
+		Ready:  func() error { return nil },
+		Models: func() []string { return []string{name} },
+		Call: func(_ context.Context, c teigrpc.Call) teigrpc.Answer {
+			length = len(c.Body)
+			return teigrpc.Answer{Status: 200, Body: []byte(`{"data": [{"embedding": "AACAPw=="}]}`), RowTokens: []int{1}}
+		},
+	})
+	inputs := []*pb.ModelInferRequest_InferInputTensor{text("text", strings.Repeat("<&>", 1000))}
+	if _, err := s.ModelInfer(t.Context(), &pb.ModelInferRequest{ModelName: name, Inputs: inputs}); err != nil {
+		t.Fatal(err)
+	}
+	if length > 3200 {
+		t.Errorf("3,000 bytes of text became a body of %d", length)
+	}
 }

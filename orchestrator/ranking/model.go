@@ -201,7 +201,7 @@ func (m *tritonModel) runTexts(ctx context.Context, texts []text, read *Reading)
 			rows = append(rows, chunk.Encoding)
 		}
 	}
-	out, _, err := m.encoder.Run(ctx, rows)
+	out, err := m.encoder.Run(ctx, rows)
 	if err != nil {
 		return nil, err
 	}

@@ -26,9 +26,12 @@ type service struct {
 	limit   int // bytes of a message
 }
 
-// call sends body to an endpoint of the API and decodes its answer. texts are those of the message.
-func (s *service) call(ctx context.Context, path string, body, answer any, texts ...string) (*teipb.Metadata, error) {
-	start := time.Now()
+// Caller makes the call of a message to a gateway.
+type Caller func(ctx context.Context, c Call) Answer
+
+// Send sends body as JSON, or a GET if it is nil, to an endpoint of the API, with the id of the message. The error is a
+// status: the message's context ended before the answer, or body cannot be encoded.
+func (c Caller) Send(ctx context.Context, path string, body any) (Answer, error) {
 	call := Call{Path: path}
 	if incoming, ok := metadata.FromIncomingContext(ctx); ok {
 		call.ID = first(incoming, "x-request-id")
@@ -36,12 +39,25 @@ func (s *service) call(ctx context.Context, path string, body, answer any, texts
 	if body != nil {
 		var err error
 		if call.Body, err = encode(body); err != nil {
-			return nil, status.Error(codes.Internal, "the request could not be encoded")
+			return Answer{}, status.Error(codes.Internal, "the request could not be encoded")
 		}
 	}
-	got := s.options.Call(ctx, call)
+	answer := c(ctx, call)
+	if answer.Status != http.StatusOK {
+		return answer, contextOr(ctx, nil)
+	}
+	return answer, nil
+}
+
+// call sends body to an endpoint of the API and decodes its answer. texts are those of the message.
+func (s *service) call(ctx context.Context, path string, body, answer any, texts ...string) (*teipb.Metadata, error) {
+	start := time.Now()
+	got, err := s.options.Call.Send(ctx, path, body)
+	if err != nil {
+		return nil, err
+	}
 	if got.Status != http.StatusOK {
-		return nil, contextOr(ctx, failure(got))
+		return nil, failure(got)
 	}
 	if err := json.Unmarshal(got.Body, answer); err != nil {
 		return nil, status.Error(codes.Internal, "the answer could not be decoded")

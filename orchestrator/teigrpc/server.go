@@ -30,7 +30,7 @@ type Options struct {
 	// Serves reports which of the services Embed, Predict and Rerank the API answers.
 	Serves map[string]bool
 	// Call makes a call.
-	Call func(ctx context.Context, c Call) Answer
+	Call Caller
 	// Authorize returns an error unless the header authorization has a key; nil: no key is needed.
 	Authorize func(authorization string) error
 	// Ready returns nil if the API can serve.
@@ -59,6 +59,7 @@ type Answer struct {
 	Status         int
 	Body           []byte
 	Tokens         int64         // that models read
+	RowTokens      []int         // that models read of each text or pair, in the order of the request
 	Queued, Triton time.Duration // time spent waiting for a turn and for Triton
 }
 

@@ -125,9 +125,9 @@ class _Rewriter:
         name = PREFIX + node.output[0]
         self.graph.initializer.append(helper.make_tensor(f"{name}/pads", TensorProto.INT64, [4], [0, 0, 0, missing]))
         padded = self.add("Pad", [node.input[0], f"{name}/pads"], f"{name}/padded")
-        summed = self.add("ReduceSum", [padded, node.input[1]], node.output[0])
+        self.add("ReduceSum", [padded, node.input[1]], node.output[0])
         self.nodes[-1].attribute.extend(node.attribute)
-        return bool(summed)
+        return True
 
     def factors(self, summed: str, rank: int, name: str) -> tuple[str, str]:
         """Returns values [batch, tokens, width or LANES] and weights [batch, 1, tokens] whose product is the sum."""

@@ -93,17 +93,20 @@ func start(t *testing.T) (*rerank.Service, *fake) {
 	return rerank.New(service, teibase.Limits{}), model
 }
 
-// ask binds a body and returns the answer as text, or the error.
-func ask(t *testing.T, s *rerank.Service, body string) (string, error) {
+// ask binds a body to the request of a method and returns the answer as text, or the error.
+func ask[R, A any, P interface {
+	*R
+	Validate() error
+}](t *testing.T, method func(context.Context, R) (A, error), body string) (string, error) {
 	t.Helper()
-	var r rerank.Request
+	var r R
 	if err := bind.JSON([]byte(body), &r); err != nil {
 		return "", err
 	}
-	if err := r.Validate(); err != nil {
+	if err := P(&r).Validate(); err != nil {
 		return "", err
 	}
-	answer, err := s.Rerank(t.Context(), r)
+	answer, err := method(t.Context(), r)
 	if err != nil {
 		return "", err
 	}
@@ -130,7 +133,7 @@ func TestAnswers(t *testing.T) {
 		// Both relevance scores round to 1: the logits determine the order.
 		{`{"query":"q","texts":["says 50","says 90"]}`, `[{"index":1,"score":1},{"index":0,"score":1}]`},
 	} {
-		if got, err := ask(t, s, c.body); err != nil || !strings.Contains(got, c.has) {
+		if got, err := ask(t, s.Rerank, c.body); err != nil || !strings.Contains(got, c.has) {
 			t.Errorf("%s: %v\n%s", c.body, err, got)
 		}
 	}
@@ -144,7 +147,7 @@ func TestAnswers(t *testing.T) {
 		`{"query":"q","texts":["says 1"],"truncate":false}`: {Passages: []string{"says 1"}},
 		`{"query":"q","texts":["says 1"]}`:                  {Passages: []string{"says 1"}, Long: ranking.Cut},
 	} {
-		_, _ = ask(t, s, body) // "says 1\nx" is no number
+		_, _ = ask(t, s.Rerank, body) // "says 1\nx" is no number
 		got := model.got
 		got.Query = ""
 		got.Path = nil
@@ -173,32 +176,11 @@ func TestRefusals(t *testing.T) {
 		`{"query":"q","documents":["says 1", "nothing"]}`:                       "documents[1]: no number",
 		`{"query":"q","documents":["says 1"],"max_tokens_per_doc":0,"top_n":0}`: "; max_tokens_per_doc: ",
 	} {
-		_, err := ask(t, s, body)
+		_, err := ask(t, s.Rerank, body)
 		if err == nil || !strings.Contains(err.Error()+fault.As(err).Summary(), want) {
 			t.Errorf("%s: %v", body, err)
 		}
 	}
-}
-
-// predict binds a body of /predict and returns the answer as text, or the error.
-func predict(t *testing.T, s *rerank.Service, body string) (string, error) {
-	t.Helper()
-	var r rerank.PredictRequest
-	if err := bind.JSON([]byte(body), &r); err != nil {
-		return "", err
-	}
-	if err := r.Validate(); err != nil {
-		return "", err
-	}
-	answer, err := s.Predict(t.Context(), r)
-	if err != nil {
-		return "", err
-	}
-	text, err := json.Marshal(answer)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text), nil
 }
 
 // A batch keeps the order of its inputs, and takes whatever a single request takes.
@@ -212,11 +194,11 @@ func TestPredict(t *testing.T) {
 		`{"inputs":[["says 1"],["Q","says 3"],["says -1"]],"raw_scores":true,"truncate":null}`: `[[{"score":101,"label":"LABEL_0"}],` +
 			`[{"score":3,"label":"LABEL_0"}],[{"score":99,"label":"LABEL_0"}]]`,
 	} {
-		if got, err := predict(t, s, body); err != nil || got != want || !model.cut {
+		if got, err := ask(t, s.Predict, body); err != nil || got != want || !model.cut {
 			t.Errorf("%s: %v\n%s, want\n%s", body, err, got, want)
 		}
 	}
-	if _, err := predict(t, s, `{"inputs":"says 1","truncate":false}`); err != nil || model.cut {
+	if _, err := ask(t, s.Predict, `{"inputs":"says 1","truncate":false}`); err != nil || model.cut {
 		t.Errorf("truncate false: %v, cut %v", err, model.cut)
 	}
 	many := `{"inputs":[["a"]` + strings.Repeat(`,["a"]`, 512) + `]}`
@@ -239,7 +221,7 @@ func TestPredict(t *testing.T) {
 		`{"inputs":"a","truncation_direction":"Left"}`: "truncation_direction: ",
 		many: "inputs: List should have at most 512 items",
 	} {
-		_, err := predict(t, s, body)
+		_, err := ask(t, s.Predict, body)
 		if err == nil || !strings.Contains(err.Error()+fault.As(err).Summary(), want) {
 			t.Errorf("%.60s: %v, want %s", body, err, want)
 		}
@@ -250,7 +232,7 @@ func TestPredict(t *testing.T) {
 func TestWhatWasNotRead(t *testing.T) {
 	s, model := start(t)
 	model.more = ranking.Reading{QueryCut: true, PassagesCut: 2, Reading: encoder.Reading{Rows: 98}}
-	got, err := ask(t, s, `{"query":"q","documents":["says -1","says 2","says 2"]}`)
+	got, err := ask(t, s.Rerank, `{"query":"q","documents":["says -1","says 2","says 2"]}`)
 	const want = `"billed_units":{"search_units":2},"tokens":{"input_tokens":21},` +
 		`"warnings":["query: only its start was read, up to half of the model's context length",` +
 		`"documents: of 2, only the first max_tokens_per_doc tokens were read"]}`
