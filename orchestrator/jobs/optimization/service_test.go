@@ -561,7 +561,8 @@ func TestJobsOfAKeyAreBounded(t *testing.T) {
 // Later releases must read the records that older releases wrote.
 func TestNamesOfStoredRecord(t *testing.T) {
 	r := record{Owner: "o", BodySize: 1, ResultSize: 2, Failures: 3, Seeded: true, Searches: []search{{
-		Iterations: 4, Before: 5, Done: 6, Furthest: 9, Evaluations: 7, WarmStarts: []string{"C"}, Best: json.RawMessage("8"),
+		Iterations: 4, Before: 5, Done: 6, Furthest: 9, Evaluations: 7,
+		WarmStarts: []string{"C"}, Best: json.RawMessage("8"),
 	}}}
 	r.ID = "job_1"
 	text, err := json.Marshal(r)
