@@ -156,8 +156,8 @@ eval-retrieval: .venv-eval/stamp ## measure embedding and ranking through HTTP: 
 	@.venv-eval/bin/python -m scripts.eval.retrieval --url "$${RETORT_EVAL_URL:-http://127.0.0.1:8000}" $(ARGS)
 
 .PHONY: eval-batches
-eval-batches: bin/retort .venv-tests/stamp .venv-triton/stamp ## measure whether the result of a text depends on its batch, in fp32 and int8: an hour a model; ARGS="--rows 200" in less
-	@PYTHONPATH=.:scripts/tests .venv-tests/bin/python -m scripts.eval.batches minilm_embed minilm_embed_qa minilm_rank_qa $(ARGS)
+eval-batches: bin/retort .venv-tests/stamp .venv-triton/stamp ## measure whether the result of a row depends on its batch, bit for bit: an hour a model; ARGS="--rows 200" in less
+	@PYTHONPATH=.:scripts/tests .venv-tests/bin/python -m scripts.eval.batches minilm_embed minilm_embed_qa minilm_rank_qa latent_encoder latent_decoder latent_decoder_beam masked $(ARGS)
 
 .PHONY: eval-chat
 eval-chat: .venv-eval/stamp ## measure the chat API through HTTP: RETORT_DATA names the data, RETORT_EVAL_URL the API, ARGS adds options; UPDATE=1 writes the model's EVALUATION.md

@@ -153,7 +153,9 @@ func (g *generation) unmask(ctx context.Context, drafts []*draft) ([]*candidate,
 		}))
 	}
 	err := group.Wait()
-	return slices.Concat(candidates...), err
+	all := slices.Concat(candidates...)
+	g.scorer.note(all)
+	return all, err
 }
 
 // unmaskPart returns the molecules of some drafts. If the model fails, it reads the rows unmasked before the failure.

@@ -43,6 +43,7 @@ func (g *generation) readWarmStarts(ctx context.Context) error {
 		candidates[i] = &candidate{molecule: r.Molecule, asWritten: true}
 	}
 	scored, err := g.score(ctx, candidates)
+	g.scorer.note(scored)
 	g.warmStarts = distinct(scored)
 	return err
 }

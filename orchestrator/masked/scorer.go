@@ -17,7 +17,8 @@ type scorer struct {
 
 	mu     sync.Mutex
 	scores map[string]float64 // by canonical SMILES; NaN without a score
-	order  []string           // keys of scores, in the order of scoring
+
+	evaluated []string // SMILES of all molecules with a score, in the order of drawing, with repeats
 }
 
 // scorer opens the objective of a request, and checks its oracles before anything is computed.
@@ -55,11 +56,7 @@ func (s *scorer) score(ctx context.Context, molecules []*chem.Molecule) ([]float
 		if err != nil && math.IsNaN(score) {
 			continue // the oracle failed before this molecule
 		}
-		smiles := unscored[i].SMILES()
-		if _, ok := s.scores[smiles]; !ok { // another part of a stream may have scored it meanwhile
-			s.order = append(s.order, smiles)
-		}
-		s.scores[smiles] = score
+		s.scores[unscored[i].SMILES()] = score
 	}
 	all := make([]float64, len(molecules))
 	for i, m := range molecules {
@@ -72,12 +69,22 @@ func (s *scorer) score(ctx context.Context, molecules []*chem.Molecule) ([]float
 	return all, err
 }
 
-// evaluatedMolecules returns all molecules that have a score, in the order of scoring.
+// note adds molecules with a score to those evaluated. The parts of a stream are scored in any order, but noted in the
+// order of drawing.
+func (s *scorer) note(scored []*candidate) {
+	for _, c := range scored {
+		s.evaluated = append(s.evaluated, c.molecule.SMILES())
+	}
+}
+
+// evaluatedMolecules returns all molecules that have a score, in the order of drawing.
 func (s *scorer) evaluatedMolecules() []Molecule {
 	var all []Molecule
-	for _, smiles := range s.order {
-		if score := s.scores[smiles]; !math.IsNaN(score) {
-			all = append(all, Molecule{SMILES: smiles, Score: s.displayed(score)})
+	seen := map[string]bool{}
+	for _, smiles := range s.evaluated {
+		if !seen[smiles] {
+			seen[smiles] = true
+			all = append(all, Molecule{SMILES: smiles, Score: s.displayed(s.scores[smiles])})
 		}
 	}
 	return all

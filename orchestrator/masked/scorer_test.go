@@ -66,11 +66,11 @@ func TestScoreAfterFailure(t *testing.T) {
 	}
 	scores, err := s.score(t.Context(), molecules)
 	isPartial := scores[0] == 1 && math.IsNaN(scores[1]) && math.IsNaN(scores[2])
-	if err == nil || !isPartial || len(s.evaluatedMolecules()) != 1 {
+	if err == nil || !isPartial {
 		t.Fatalf("%v, %v", scores, err)
 	}
 	scores, err = s.score(t.Context(), molecules)
-	if err != nil || scores[1] != 1 || scores[2] != 1 || len(s.evaluatedMolecules()) != 3 {
+	if err != nil || scores[1] != 1 || scores[2] != 1 {
 		t.Errorf("%v, %v", scores, err)
 	}
 }

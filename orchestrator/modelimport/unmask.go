@@ -133,7 +133,7 @@ func (u *unmasking) step() string {
 	drawn := u.op("Min", count, u.int64Scalar(int64(u.vocabulary-1)))
 
 	chosen := u.node("GatherElements", []string{logP, u.unsqueeze(drawn, 2)}, intAttribute("axis", 2))
-	gumbel := u.op("Neg", u.op("Log", u.op("Neg", u.op("Log", u.uniform(drawOrder)))))
+	gumbel := u.op("Neg", u.logarithm(u.op("Neg", u.logarithm(u.uniform(drawOrder)))))
 	confidence := u.op("Add", u.op("Squeeze", chosen, u.int64Vector(2)), u.op("Mul", u.noise(), gumbel))
 	masked := u.op("Equal", u.rows, u.int64Scalar(u.special.mask))
 	confidence = u.op("Where", masked, confidence, u.float32Scalar(float32(math.Inf(-1))))
@@ -222,6 +222,13 @@ func (u *unmasking) logits(rows string) string {
 // sum returns the sums of rows, [rows, 1].
 func (g *graph) sum(values string) string {
 	return g.node("ReduceSum", []string{values, g.int64Vector(1)}, intAttribute("keepdims", 1))
+}
+
+// logarithm returns natural logarithms. Log computes those at the end of a tensor in another way, so that a row would
+// depend on the batch: scripts/convert/batch_invariant.py.
+func (g *graph) logarithm(values string) string {
+	return g.node("ReduceLogSum", []string{g.unsqueeze(values, -1)},
+		intsAttribute("axes", -1), intAttribute("keepdims", 0))
 }
 
 // indices returns the rows [n] for which a condition [rows, 1] is true.

@@ -2,8 +2,9 @@
 
     python3 scripts/convert/batch_invariant.py model.onnx model_invariant.onnx
 
-Products of tokens and a constant matrix already add in the same order for any number of tokens. Five other forms do
-not, and are replaced by equivalent ones:
+A product with a constant matrix adds in the same order for any number of rows, since ONNX Runtime packs such matrices
+(MlasSgemmPackedOperation of onnxruntime/core/mlas/lib/sgemm.cpp); it does not pack those that a Loop in a Loop takes
+from the outermost graph. Four other forms do not, and are replaced by equivalent ones:
 
 - ReduceSum over the tokens adds in another order in a batch of one row, and for other widths. It becomes a product
   with the mask, or with ones, whose trailing zeros change nothing. The row of weights is given twice, since the kernel
@@ -11,12 +12,10 @@ not, and are replaced by equivalent ones:
 - ReduceSum over another axis adds in an order that depends on where the row lies in memory, unless its length is a
   multiple of a vector register. Zeros are appended.
 - A product of two computed matrices adds up to 128 numbers in one order, and more of them in blocks whose size depends
-  on the width of the result (MlasSgemmOperation of ONNX Runtime, onnxruntime/core/mlas/lib/sgemm.cpp). It becomes a sum
-  of products of at most 128.
-- A product of one vector per row of the batch and a constant matrix has another kernel for a batch of one row
-  (MlasSgemmKernelM1). Every vector is computed twice, so that there are at least two.
-- A logarithm has other kernels for a vector of 4 to 16 numbers and for those left over. Each number is repeated until
-  it is a vector.
+  on the width of the result (MlasSgemmOperation, ibid.). It becomes a sum of products of at most 128.
+- A logarithm has one kernel for whole vectors and another for the numbers left over. It becomes the logarithm of a sum
+  of one number, which is computed number by number.
+  This rule also applies inside Loop, If and Scan.
 
 Inputs, outputs and weights are unchanged, and results are equal up to rounding in fp32.
 """
@@ -45,6 +44,8 @@ def batch_invariant(model: onnx.ModelProto) -> onnx.ModelProto:
     result = onnx.ModelProto()
     result.CopyFrom(model)
     _Rewriter(result).run()
+    replace_logarithms(result.graph, opset(result))
+    remove_unused(result.graph)
     onnx.checker.check_model(result)
     return result
 
@@ -54,21 +55,18 @@ class _Rewriter:
         self.graph = model.graph
         self.shapes = shapes(model)
         self.constants = constants(self.graph)
-        first = next(i for i in self.graph.input if i.name not in self.constants)
-        self.batch = first.type.tensor_type.shape.dim[0].dim_param
         self.made_by = {output: node for node in self.graph.node for output in node.output}
         self.nodes: list[onnx.NodeProto] = []
         self.axes: set[int] = set()
 
     def run(self) -> None:
         for node in list(self.graph.node):
-            rules = (self.replace_sum, self.replace_product, self.replace_vector_product, self.replace_logarithm)
+            rules = (self.replace_sum, self.replace_product)
             is_replacement = node.output[0].startswith(PREFIX)  # a model that was rewritten before
             if is_replacement or not any(rule(node) for rule in rules):
                 self.nodes.append(node)
         del self.graph.node[:]
         self.graph.node.extend(self.nodes)
-        remove_unused(self.graph)
         for axis in sorted(self.axes):
             if self.axis(axis) not in self.constants:
                 self.graph.initializer.append(numpy_helper.from_array(np.array([axis]), self.axis(axis)))
@@ -183,38 +181,45 @@ class _Rewriter:
             total = self.add("Add", [total, product], node.output[0] if i == blocks - 1 else f"{name}/sum_{i}")
         return True
 
-    def replace_vector_product(self, node: onnx.NodeProto) -> bool:
-        """Replaces a product of [batch, inner] and a constant matrix."""
-        if node.op_type != "MatMul" or node.input[1] not in self.constants:
-            return False
-        kind, shape = self.shapes.get(node.input[0], (0, []))
-        if kind != TensorProto.FLOAT or len(shape) != 2 or shape[0] != self.batch:
-            return False
-        name = PREFIX + node.output[0]
-        twice = self.add("Concat", [node.input[0]] * 2, f"{name}/twice", axis=0)
-        product = self.add("MatMul", [twice, node.input[1]], f"{name}/product")
-        self.nodes.append(helper.make_node("Split", [product], [node.output[0], f"{name}/unused"], axis=0))
-        return True
-
-    def replace_logarithm(self, node: onnx.NodeProto) -> bool:
-        """Replaces a logarithm of fp32 numbers per row of the batch."""
-        if node.op_type != "Log":
-            return False
-        kind, shape = self.shapes.get(node.input[0], (0, []))
-        if kind != TensorProto.FLOAT or shape[:1] != [self.batch]:
-            return False
-        name = PREFIX + node.output[0]
-        column = self.add("Unsqueeze", [node.input[0], self.axis(len(shape))], f"{name}/column")
-        logarithms = self.add("Log", [self.repeat(column, len(shape), name)], f"{name}/logarithms")
-        self.add("Gather", [logarithms, self.zero()], node.output[0], axis=len(shape))
-        return True
-
     def reduced(self, node: onnx.NodeProto) -> list[int]:
         """Returns the axes of a ReduceSum, counted from the front."""
         if len(node.input) < 2 or node.input[1] not in self.constants:
             return []
         rank = len(self.shapes.get(node.input[0], (0, []))[1])
         return [int(axis) % max(1, rank) for axis in self.constants[node.input[1]].ravel()]
+
+
+def replace_logarithms(graph: onnx.GraphProto, version: int) -> None:
+    """Replaces logarithms in a graph and the graphs inside it; version: of the standard opset."""
+    nodes = []
+    for node in graph.node:
+        for inner in subgraphs(node):
+            replace_logarithms(inner, version)
+        if node.op_type != "Log":
+            nodes.append(node)
+            continue
+        name = PREFIX + node.output[0]
+        last = numpy_helper.from_array(np.array([-1]), f"{name}/last")
+        graph.initializer.append(last)
+        column = f"{name}/column"
+        nodes.append(helper.make_node("Unsqueeze", [node.input[0], last.name], [column]))
+        sums = helper.make_node("ReduceLogSum", [column], [node.output[0]], keepdims=0)
+        if version < 18:  # the axes are an attribute
+            sums.attribute.append(helper.make_attribute("axes", [-1]))
+        else:
+            sums.input.append(last.name)
+        nodes.append(sums)
+    del graph.node[:]
+    graph.node.extend(nodes)
+
+
+def subgraphs(node: onnx.NodeProto) -> list[onnx.GraphProto]:
+    """Returns the bodies of a Loop or Scan and the branches of an If."""
+    return [attribute.g for attribute in node.attribute if attribute.HasField("g")]
+
+
+def opset(model: onnx.ModelProto) -> int:
+    return next(entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx"))
 
 
 def keeps_dimensions(node: onnx.NodeProto) -> bool:
@@ -244,18 +249,25 @@ def constants(graph: onnx.GraphProto) -> dict[str, np.ndarray]:
 
 
 def remove_unused(graph: onnx.GraphProto) -> None:
-    """Removes nodes whose results nothing uses."""
+    """Removes nodes whose results nothing uses, and stored tensors."""
     used = {output.name for output in graph.output}
     kept = []
     for node in reversed(graph.node):
         if any(output in used for output in node.output):
             kept.append(node)
-            used.update(node.input)
-            for attribute in node.attribute:
-                for inner in attribute.g.node:
-                    used.update(inner.input)
+            used |= inputs(node)
     del graph.node[:]
     graph.node.extend(reversed(kept))
+    tensors = [tensor for tensor in graph.initializer if tensor.name in used]
+    del graph.initializer[:]
+    graph.initializer.extend(tensors)
+
+
+def inputs(node: onnx.NodeProto) -> set[str]:
+    """Returns what a node and the graphs inside it use of the graph around, and names of values inside it."""
+    inner = [n for graph in subgraphs(node) for n in graph.node]
+    outputs = {output.name for graph in subgraphs(node) for output in graph.output}
+    return set(node.input).union(outputs, *map(inputs, inner))
 
 
 def main() -> None:

@@ -1,11 +1,12 @@
-"""Measures whether the result of a text depends on the batch that it shares, bit for bit:
+"""Measures whether the result of a row depends on the batch that it shares, bit for bit:
 
-    PYTHONPATH=.:scripts/tests .venv-tests/bin/python -m scripts.eval.batches minilm_embed_qa minilm_rank_qa
+    PYTHONPATH=.:scripts/tests .venv-tests/bin/python -m scripts.eval.batches minilm_embed_qa latent_decoder
 
-It starts a Triton with the included models and their int8 versions (retort model quantize), and sends rows of 1 to 512
-random tokens, short ones more often than long ones, as in text: first each row alone, then all of them in other batches
-each time. A batch has at most 16,384 tokens with padding, as by default at the gateway. Needs bin/retort and
-.venv-triton. 10,000 rows in 20 ways take about an hour a model on two cores.
+It starts a Triton with the included models, those of text also in int8 (retort model quantize), and sends random rows:
+texts of 1 to 512 tokens, short ones more often than long ones, or the rows of molecule models in
+scripts/tests/test_reproducibility.py. First it sends each row alone, then all of them in other batches each time. A
+batch has at most 16,384 tokens with padding, as by default at the gateway. Needs bin/retort and .venv-triton. 10,000
+texts in 20 ways take about an hour a model on two cores.
 """
 
 from __future__ import annotations
@@ -17,9 +18,14 @@ import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from test_raw_tensors import inputs
+from test_reproducibility import ENTRIES, results
+
+Row = Any
+"""What Triton receives for a row: see texts and ENTRIES."""
 
 ROOT = Path(__file__).resolve().parents[2]
 MAX_TOKENS = 16384
@@ -39,26 +45,34 @@ def batches(order: list[int], lengths: np.ndarray, size: int) -> Iterator[list[i
 
 
 def changed(
-    infer: Callable[[list[list[int]]], np.ndarray], rows: list[list[int]], ways: int, random: np.random.Generator
+    infer: Callable[[list[Row]], list], rows: list[Row], lengths: np.ndarray, ways: int, random: np.random.Generator
 ) -> int:
     """Returns how many rows have another result in one of the ways to batch them than alone."""
-    lengths = np.array([len(row) for row in rows])
-    alone = np.concatenate([infer([row]) for row in rows])
-    differ = np.zeros(len(rows), bool)
+    alone = [infer([row])[0] for row in rows]
+    differ: set[int] = set()
     for _ in range(ways):
         order = random.permutation(len(rows)).tolist()
         if random.random() < 0.5:
             order.sort(key=lambda i: lengths[i])  # batches of similar lengths, as the gateway forms them
         for batch in batches(order, lengths, int(random.integers(2, 65))):
-            differ[batch] |= (infer([rows[i] for i in batch]) != alone[batch]).any(axis=1)
-    return int(differ.sum())
+            differ.update(i for i, result in zip(batch, infer([rows[i] for i in batch])) if result != alone[i])
+    return len(differ)
 
 
-def infer(client, entry: str, rows: list[list[int]]) -> np.ndarray:
-    """Returns the results of a batch; of a ranker, the first third of a row is the query."""
+def infer(client, entry: str, rows: list[list[int]]) -> list[bytes]:
+    """Returns the results of a batch of texts; of a ranker, the first third of a row is the query."""
     if "rank" in entry:
-        return client.infer(entry, inputs(rows, [len(row) // 3 + 1 for row in rows])).as_numpy("logits")
-    return client.infer(entry, inputs(rows)).as_numpy("sentence_embedding")
+        answer = client.infer(entry, inputs(rows, [len(row) // 3 + 1 for row in rows])).as_numpy("logits")
+    else:
+        answer = client.infer(entry, inputs(rows)).as_numpy("sentence_embedding")
+    return [row.tobytes() for row in answer]
+
+
+def texts(entry: str, count: int, random: np.random.Generator) -> tuple[list[list[int]], np.ndarray]:
+    """Returns rows of token ids, and their lengths."""
+    longest = 512 if "rank" in entry else 256
+    lengths = np.exp(random.uniform(np.log(3), np.log(longest + 1), count)).astype(int)
+    return [random.integers(1000, 30000, n).tolist() for n in lengths], lengths
 
 
 def main() -> None:
@@ -74,16 +88,22 @@ def main() -> None:
         repository = Path(folder)
         for entry in args.entries:
             shutil.copytree(args.repository / entry, repository / entry)
+            if entry in ENTRIES:
+                continue
             quantize = [ROOT / "bin/retort", "model", "quantize", entry, "--repository", folder]
             subprocess.run([*quantize, "--id", f"int8/{entry}", "--name", f"{entry}_int8"], check=True)
         print("| entry | rows | ways | rows with another result in a batch than alone |\n| --- | --- | --- | --- |")
         with Triton(repository) as triton:
             for entry in sorted(path.name for path in repository.iterdir()):
                 random = np.random.default_rng(1)
-                longest = 512 if "rank" in entry else 256
-                drawn = np.exp(random.uniform(np.log(3), np.log(longest + 1), args.rows)).astype(int)
-                rows = [random.integers(1000, 30000, n).tolist() for n in drawn]
-                differ = changed(partial(infer, triton.client, entry), rows, args.ways, random)
+                if entry in ENTRIES:
+                    rows = [ENTRIES[entry](random) for _ in range(args.rows)]
+                    lengths = np.array([row["input_ids"].size if "input_ids" in row else 1 for row in rows])
+                    run = partial(results, triton.client, entry)
+                else:
+                    rows, lengths = texts(entry, args.rows, random)
+                    run = partial(infer, triton.client, entry)
+                differ = changed(run, rows, lengths, args.ways, random)
                 print(f"| {entry} | {args.rows} | {args.ways} | {differ} |", flush=True)
 
 

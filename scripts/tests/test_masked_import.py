@@ -62,7 +62,7 @@ def bert_folder(entry: Path, version: str, folder: Path) -> Path:
 
 
 def watched_entry(entry: Path, repository: Path) -> None:
-    """Adds an entry whose graph also returns the rows and logits of each turn, for one row per request."""
+    """Adds an entry whose graph also returns the rows and logits of each turn, for rows with masks in each turn."""
     model = onnx.load(entry / "1/model.onnx")
     [loop] = [node for node in model.graph.node if node.op_type == "Loop"]
     body = loop.attribute[0].g
@@ -149,6 +149,16 @@ def test_logits_are_those_of_the_public_model(running, version):
     case = {"row": golden["row"], "temperature": 1, "noise": 0, "gamma": 0, "step_size": 1, "seed": 1}
     [logits] = infer(running[1], f"{version}_watched", [case], ["logits"])
     np.testing.assert_allclose(logits[0, 0], golden["values"], rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_logits_of_a_row_have_the_same_bits_in_a_batch(running, version):
+    cases = [case | {"gamma": 0, "step_size": len(case["row"])} for case in GOLDEN[version]["cases"]]
+    [together] = infer(running[1], f"{version}_watched", cases, ["logits"])
+    assert len({len(case["row"]) for case in cases}) > 1
+    for i, case in enumerate(cases):
+        [alone] = infer(running[1], f"{version}_watched", [case], ["logits"])
+        np.testing.assert_array_equal(together[0, i, : len(case["row"])], alone[0, 0])
 
 
 @pytest.mark.parametrize("entry", FORMS)

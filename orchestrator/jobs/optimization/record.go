@@ -8,11 +8,14 @@ import (
 // record is the stored state of a job. Its JSON names must stay: older releases wrote them.
 type record struct {
 	Job
-	Owner      string   `json:"Owner"`
-	BodySize   int64    `json:"BodySize"`   // bytes
-	ResultSize int64    `json:"ResultSize"` // bytes
-	Failures   int      `json:"Failures"`   // failed attempts since the last progress
-	Searches   []search `json:"Searches"`
+	Owner      string `json:"Owner"`
+	BodySize   int64  `json:"BodySize"`   // bytes
+	ResultSize int64  `json:"ResultSize"` // bytes
+	Failures   int    `json:"Failures"`   // failed attempts since the last progress
+	// Seeded jobs have the member seed. Each attempt starts from the beginning, so that the result does not depend on
+	// where an earlier attempt ended.
+	Seeded   bool     `json:"Seeded"`
+	Searches []search `json:"Searches"`
 }
 
 // search is the progress of one search.
@@ -20,6 +23,7 @@ type search struct {
 	Iterations  int             `json:"Iterations"`  // requested
 	Before      int             `json:"Before"`      // done by earlier attempts
 	Done        int             `json:"Done"`        // done by this attempt
+	Furthest    int             `json:"Furthest"`    // done by the longest attempt
 	Evaluations int             `json:"Evaluations"` // of this attempt
 	WarmStarts  []string        `json:"Found"`       // SMILES, best first
 	Best        json.RawMessage `json:"Best"`
@@ -58,7 +62,10 @@ func (r *record) apply(e event) bool {
 			s.WarmStarts = append(s.WarmStarts, m.SMILES)
 		}
 	}
-	r.Failures = 0
+	if !r.Seeded || s.Done > s.Furthest {
+		r.Failures = 0
+	}
+	s.Furthest = max(s.Furthest, s.Done)
 	r.updateProgress()
 	return true
 }
@@ -77,7 +84,8 @@ func (r *record) updateProgress() {
 	}
 }
 
-// startAttempt updates the record for a new attempt, which has the remaining iterations to do.
+// startAttempt updates the record for a new attempt, which has the remaining iterations to do, or all of them if the
+// job is seeded.
 func (r *record) startAttempt() {
 	r.Status = InProgress
 	r.Attempts++
@@ -86,7 +94,7 @@ func (r *record) startAttempt() {
 	}
 	for i := range r.Searches {
 		s := &r.Searches[i]
-		if len(s.WarmStarts) > 0 {
+		if len(s.WarmStarts) > 0 && !r.Seeded {
 			s.Before = min(s.Before+s.Done, s.Iterations)
 		}
 		s.Done = 0

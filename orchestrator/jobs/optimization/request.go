@@ -68,8 +68,17 @@ func newSearches(api string, body []byte) []search {
 	return searches
 }
 
+// hasSeed reports whether a body has the member seed.
+func hasSeed(body []byte) bool {
+	var request struct {
+		Seed json.RawMessage `json:"seed"`
+	}
+	_ = json.Unmarshal(body, &request)
+	return request.Seed != nil && string(request.Seed) != "null"
+}
+
 // attemptBody returns the body of the next attempt: the job's, as a stream, with warm starts and the remaining
-// iterations.
+// iterations. A seeded job has warm starts only for the last attempt after it was cancelled.
 func (r *record) attemptBody(body []byte) ([]byte, error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(body, &members); err != nil {
@@ -88,6 +97,7 @@ func (r *record) attemptBody(body []byte) ([]byte, error) {
 		starts[i] = append([]string{}, s.WarmStarts...)
 		hasWarmStarts = hasWarmStarts || len(s.WarmStarts) > 0
 	}
+	hasWarmStarts = hasWarmStarts && (!r.Seeded || r.Status == Cancelling)
 	switch {
 	case !hasWarmStarts:
 	case r.API == masked:

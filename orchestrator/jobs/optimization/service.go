@@ -122,7 +122,7 @@ func (s *Service) create(ctx context.Context, api, caller string, body []byte) (
 		return job, s.fault(err)
 	}
 	r := record{
-		Owner: jobs.Owner(caller), Searches: newSearches(api, body), BodySize: int64(len(body)),
+		Owner: jobs.Owner(caller), Searches: newSearches(api, body), Seeded: hasSeed(body), BodySize: int64(len(body)),
 		Job: Job{
 			ID: jobs.NewID(idPrefix, time.Now()), Object: "generate.job", API: api, Status: Queued, CreatedAt: now(),
 		},

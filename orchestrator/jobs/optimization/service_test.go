@@ -171,6 +171,43 @@ func TestFailedAttemptIsContinued(t *testing.T) {
 	}
 }
 
+// A job with a seed starts from the beginning after a failure, so that its result does not depend on where the attempt
+// failed. Only an attempt that gets further than the earlier ones counts as progress. After a cancellation, the last
+// attempt starts from the molecules found.
+func TestSeededJobStartsAgain(t *testing.T) {
+	body := []byte(`{"smi":"CCC","iterations":20,"seed":1}`)
+	r := record{Seeded: hasSeed(body), Searches: newSearches("latent", body), Job: Job{API: "latent"}}
+	attempt := func(iteration int) string {
+		r.startAttempt()
+		request, err := r.attemptBody(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var e event
+		if err := json.Unmarshal(fmt.Appendf(nil, checkpoint, iteration, 30), &e); err != nil || !r.apply(e) {
+			t.Fatal(err)
+		}
+		r.Failures++
+		return string(request)
+	}
+	first := attempt(7)
+	if again := attempt(7); again != first || r.Failures != 2 || r.Progress.Iteration != 7 {
+		t.Errorf("%s after %s, %d failures, %+v", again, first, r.Failures, r.Progress)
+	}
+	if attempt(8); r.Failures != 1 {
+		t.Errorf("%d failures after progress", r.Failures)
+	}
+	r.startLastAttempt()
+	if last, err := r.attemptBody(body); err != nil || !strings.Contains(string(last), `"starts":[["CCO","CCN"]]`) {
+		t.Errorf("%s, %v", last, err)
+	}
+	for body, want := range map[string]bool{`{"seed":null}`: false, `{}`: false, `{"seed":0}`: true} {
+		if hasSeed([]byte(body)) != want {
+			t.Errorf("%s: want %v", body, want)
+		}
+	}
+}
+
 // A job in progress continues on another gateway when its gateway stops.
 func TestJobOutlivesItsGateway(t *testing.T) {
 	started := make(chan struct{})
@@ -523,15 +560,16 @@ func TestJobsOfAKeyAreBounded(t *testing.T) {
 
 // Later releases must read the records that older releases wrote.
 func TestNamesOfStoredRecord(t *testing.T) {
-	r := record{Owner: "o", BodySize: 1, ResultSize: 2, Failures: 3, Searches: []search{{
-		Iterations: 4, Before: 5, Done: 6, Evaluations: 7, WarmStarts: []string{"C"}, Best: json.RawMessage("8"),
+	r := record{Owner: "o", BodySize: 1, ResultSize: 2, Failures: 3, Seeded: true, Searches: []search{{
+		Iterations: 4, Before: 5, Done: 6, Furthest: 9, Evaluations: 7,
+		WarmStarts: []string{"C"}, Best: json.RawMessage("8"),
 	}}}
 	r.ID = "job_1"
 	text, err := json.Marshal(r)
 	const want = `{"id":"job_1","object":"","api":"","status":"","created_at":0,"started_at":null,"ended_at":null,` +
 		`"expires_at":null,"attempts":0,"progress":{"iteration":0,"iterations":0,"evaluations":0,"best":null},` +
 		`"has_result":false,"unfinished":null,"error":null,"Owner":"o","BodySize":1,"ResultSize":2,"Failures":3,` +
-		`"Searches":[{"Iterations":4,"Before":5,"Done":6,"Evaluations":7,"Found":["C"],"Best":8}]}`
+		`"Seeded":true,"Searches":[{"Iterations":4,"Before":5,"Done":6,"Furthest":9,"Evaluations":7,"Found":["C"],"Best":8}]}`
 	if err != nil || string(text) != want {
 		t.Errorf("error %v,\ngot  %s\nwant %s", err, text, want)
 	}

@@ -491,6 +491,40 @@ def test_a_graph_whose_sums_do_not_depend_on_the_batch(kind: str):
         np.testing.assert_array_equal(alone[0], together[i])
 
 
+@pytest.mark.parametrize("version", [17, 20])
+def test_a_logarithm_does_not_depend_on_its_place(version: int):
+    from onnx import TensorProto, helper
+
+    from scripts.convert.batch_invariant import batch_invariant
+
+    def values(name: str) -> object:
+        return helper.make_tensor_value_info(name, TensorProto.FLOAT, ["rows", "tokens"])
+
+    flags = [helper.make_tensor_value_info(name, TensorProto.BOOL, []) for name in ("on", "still")]
+    body = helper.make_graph(
+        [helper.make_node("Log", ["x"], ["logarithms"]), helper.make_node("Identity", ["on"], ["still"])],
+        "body",
+        [helper.make_tensor_value_info("turn", TensorProto.INT64, []), flags[0], values("x")],
+        [flags[1], values("logarithms")],
+    )
+    once = helper.make_tensor("once", TensorProto.INT64, [], [1])
+    loop = helper.make_node("Loop", ["once", "", "in"], ["out"], body=body)
+    plain = helper.make_model(
+        helper.make_graph([loop], "graph", [values("in")], [values("out")], [once]),
+        opset_imports=[helper.make_opsetid("", version)],
+        ir_version=8,
+    )
+    numbers = np.random.default_rng(1).random((60, 37), np.float32)
+
+    def changed(model) -> bool:
+        run = onnxruntime.InferenceSession(model.SerializeToString()).run
+        together = run(None, {"in": numbers})[0]
+        np.testing.assert_allclose(together, np.log(numbers), rtol=1e-5, atol=1e-6)
+        return any((run(None, {"in": numbers[i : i + 1]})[0] != together[i]).any() for i in range(len(numbers)))
+
+    assert changed(plain) and not changed(batch_invariant(plain))
+
+
 def test_a_graph_without_hidden_states_is_refused():
     from onnx import TensorProto, helper
 

@@ -163,7 +163,7 @@ def _penalised(body: Graph, logits: str, rows: str, table: np.ndarray) -> str:
     last = body.op("Squeeze", body.op("NonZero", body.op("Equal", masks, 1)), np.array([0]))
     sums = body.op(
         "ReduceSum",
-        body.op("Gather", body.root().constant(table), body.op("Gather", rows, last)),
+        body.op("Gather", table, body.op("Gather", rows, last)),
         np.array([1]),
         keepdims=1,
     )
