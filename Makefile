@@ -21,6 +21,7 @@ TRITON = $(or $(PYTHON),python3) scripts/triton/serve.py
 TEST_LIMIT ?= 40m
 LIMITED := timeout --foreground --signal=ABRT --kill-after=60 $(TEST_LIMIT)
 PYTEST := $(LIMITED) .venv-tests/bin/python -m pytest --timeout=1200
+TRAIN = .venv-train/bin/python -m scripts.train
 # Environments of clients whose package versions conflict: requirements-NAME.txt in scripts/tests.
 CLIENTS := .venv-stack-0.0.41/stamp .venv-stack-0.2.12/stamp .venv-rerank/stamp .venv-openai/stamp .venv-newest/stamp .venv-anthropic/stamp .venv-aiperf/stamp
 JAVASCRIPT := .venv-javascript/stamp
@@ -170,6 +171,35 @@ test-memory: deps ## the C++ around RDKit under AddressSanitizer, on mutated mol
 .PHONY: soak
 soak: bin/retort .venv-tests/stamp ## half an hour of mixed load with faults injected, then 100,000 mutated requests; ARGS="--minutes 5 --requests 1000"
 	@.venv-tests/bin/python scripts/tests/faults/soak.py $(ARGS)
+
+# Training from data to an entry in model_repository. DATA is the data folder, ID the new public id; optional: CONFIG
+# (cpu), NAME of the run, ENTRY, ARGS of the training; for embedding and ranking MINILM, its folder, and SETS (own).
+RUN = $(or $(NAME),own-$*)
+ENTRY_NAME = $(or $(ENTRY),own_$*)
+
+.PHONY: train-masked train-latent
+train-masked train-latent: train-%: .venv-train/stamp train-variables ## train a model of molecules: make train-masked DATA=FOLDER ID=own/masked-v1 ARGS="--molecules FILE --valid FILE"
+	@$(TRAIN).$* --config $(or $(CONFIG),cpu) --name $(RUN) --data $(DATA) $(ARGS)
+	@test $* = masked || $(TRAIN).latent.similarity --run runs/$(RUN)
+	@$(TRAIN).$*.report --run runs/$(RUN) --data $(DATA)
+	@$(TRAIN).$*.export --run runs/$(RUN) --id $(ID) --entry $(ENTRY_NAME)
+
+.PHONY: train-embedding train-ranking
+train-embedding train-ranking: train-%: .venv-train/stamp train-variables ## train on own texts: make train-embedding DATA=FOLDER ID=own/embedding-v1 MINILM=FOLDER
+	@test -n "$(MINILM)" || { echo 'MINILM is missing: the folder of all-MiniLM-L6-v2'; exit 2; }
+	@$(TRAIN).embedding.examples --data $(DATA) --weights $(MINILM) --sets $(or $(SETS),own) --out runs/$(or $(NAME),own)-examples
+	@$(TRAIN).$* --config $(or $(CONFIG),cpu) --name $(RUN) --data $(DATA) $(ARGS) $(if $(filter embedding,$*),--weights $(MINILM)) --examples runs/$(or $(NAME),own)-examples
+	@$(TRAIN).$*.export $(if $(filter embedding,$*),--weights $(MINILM)) --run runs/$(RUN) --id $(ID) --out model_repository/$(ENTRY_NAME)
+
+.PHONY: train-reader train-phrases
+train-reader train-phrases: train-%: .venv-train/stamp train-variables ## train the networks of the reader of drawings, and of its questions: make train-reader DATA=FOLDER ID=own/reader-v1
+	@$(TRAIN).$(subst reader,vision,$*) --config $(or $(CONFIG),cpu) --name $(RUN) --data $(DATA) $(ARGS)
+	@$(TRAIN).$(subst reader,vision,$*).export --run runs/$(RUN) --data $(DATA) --id $(ID)
+	@$(TRAIN).$(if $(filter reader,$*),vision.report --out runs/$(RUN)/figures.json,phrases.measure) --data $(DATA)
+
+.PHONY: train-variables
+train-variables:
+	@test -n "$(DATA)" && test -n "$(ID)" || { echo 'DATA or ID is missing: DATA=FOLDER ID=own/model-v1'; exit 2; }
 
 .PHONY: test-train
 test-train: .venv-train/stamp ## tests of the training scripts, which need torch (5.7 GB, installed once)

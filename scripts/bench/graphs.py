@@ -61,7 +61,7 @@ def measure(sessions: list[ort.InferenceSession], feed: dict[str, np.ndarray], s
     """Runs the sessions in turns and returns the seconds of each run, [sessions, turns]."""
     for session in sessions:
         session.run(None, feed)
-    turns = []
+    turns: list[list[float]] = []
     end = time.monotonic() + seconds
     while time.monotonic() < end or len(turns) < 5:
         turn = []

@@ -12,7 +12,8 @@ import json
 import os
 from pathlib import Path
 
-from scripts.train.latent.tokens import Vocabulary, read_molecules
+from scripts.train.latent.tokens import Vocabulary
+from scripts.train.molecules import read_molecules
 
 
 def main() -> None:

@@ -7,7 +7,6 @@ is random.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -63,38 +62,38 @@ def pad(rows: list[np.ndarray], fill: int, multiple: int = 8, over: int = 0) -> 
 
 
 class Prefetcher:
-    """Prepares the batches of the next steps in worker processes: prefetcher(step) is batch(step).
+    """Prepares the next batches in worker processes: prefetcher(number) is batch(number).
 
-    For a GPU that consumes batches faster than one process prepares them. batch must be a pure function of the step
-    that returns CPU tensors; the steps of the calls are first, first + 1 ...
+    For a GPU that consumes batches faster than one process prepares them. batch must be a pure function of the number
+    that returns CPU tensors; the numbers of the calls are those given, in order.
     """
 
-    def __init__(self, batch: Callable[[int], Any], first: int, workers: int) -> None:
+    def __init__(self, batch: Callable[[int], Any], numbers: range, workers: int) -> None:
         loader = data.DataLoader(
-            _Steps(batch),
+            _Batches(batch),
             batch_size=None,  # An item of the data set is a whole batch.
-            sampler=range(first, sys.maxsize),
+            sampler=numbers,
             collate_fn=_as_is,
             num_workers=workers,
             prefetch_factor=3,
             multiprocessing_context="fork",  # The data is shared, not copied.
             generator=torch.Generator(),  # Leaves the global random state alone.
         )
-        self._batches, self._next = iter(loader), first
+        self._batches, self._numbers = iter(loader), iter(numbers)
 
-    def __call__(self, step: int) -> Any:
-        if step != self._next:
-            raise ValueError(f"batches: got step {step}, the next one is {self._next}")
-        self._next += 1
+    def __call__(self, number: int) -> Any:
+        expected = next(self._numbers)
+        if number != expected:
+            raise ValueError(f"batches: got number {number}, the next one is {expected}")
         return next(self._batches)
 
 
-class _Steps(data.Dataset):
+class _Batches(data.Dataset):
     def __init__(self, batch: Callable[[int], Any]) -> None:
         self.batch = batch
 
-    def __getitem__(self, step: int) -> Any:
-        return self.batch(step)
+    def __getitem__(self, number: int) -> Any:
+        return self.batch(number)
 
 
 def _as_is(batch: Any) -> Any:

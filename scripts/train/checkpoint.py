@@ -1,17 +1,17 @@
-"""Checkpoints, written atomically, and weights split into small files for transport."""
+"""Checkpoints and weights, written atomically."""
 
 from __future__ import annotations
 
-import io
 import os
 from pathlib import Path
 from typing import Any
 
+import safetensors.torch as safetensors
 import torch
 from torch import nn
 
-PART_BYTES = 15 * 2**20
-"""Maximum size of a part file: some transports reject files above 16 MiB."""
+WEIGHTS = "weights.safetensors"
+BEST = "best.safetensors"
 
 
 def save(state: dict[str, Any], path: Path) -> None:
@@ -37,26 +37,17 @@ def blend(fresh: nn.Module, trained: dict[str, torch.Tensor], alpha: float) -> n
     return fresh.eval()
 
 
-def export_parts(weights: dict[str, torch.Tensor], folder: Path, limit: int = PART_BYTES) -> list[Path]:
-    """Writes the weights in fp16 to weights.part00, weights.part01 ..., each of at most `limit` bytes; returns the
-    paths."""
-    buffer = io.BytesIO()
-    torch.save({k: v.half() if v.is_floating_point() else v for k, v in weights.items()}, buffer)
-    data = buffer.getvalue()
-    folder.mkdir(parents=True, exist_ok=True)
-    for old in folder.glob("weights.part*"):
-        old.unlink()
-    paths = []
-    for number, start in enumerate(range(0, len(data), limit)):
-        paths.append(folder / f"weights.part{number:02d}")
-        paths[-1].write_bytes(data[start : start + limit])
-    return paths
+def save_weights(weights: dict[str, torch.Tensor], path: Path) -> None:
+    """Writes weights in fp32, as safetensors, in the way of save."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(path.name + ".partial")
+    partial.write_bytes(safetensors.save({k: v.detach().cpu().contiguous() for k, v in weights.items()}))
+    os.replace(partial, path)
 
 
-def join_parts(folder: Path) -> dict[str, torch.Tensor]:
-    """Reads the weights that export_parts wrote, as fp32."""
-    parts = sorted(folder.glob("weights.part*"))
-    if not parts:
-        raise FileNotFoundError(f"checkpoint: no weights.part* in {folder}")
-    weights = torch.load(io.BytesIO(b"".join(p.read_bytes() for p in parts)), map_location="cpu", weights_only=True)
-    return {k: v.float() if v.is_floating_point() else v for k, v in weights.items()}
+def weights(run: Path) -> dict[str, torch.Tensor]:
+    """Reads the weights of a run's best evaluation, or the last ones if the run has no figure that counts."""
+    for name in (BEST, WEIGHTS):
+        if (run / name).exists():
+            return safetensors.load_file(run / name)
+    raise FileNotFoundError(f"checkpoint: no {WEIGHTS} in {run}")

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 from scripts.lint import manifest
+from scripts.train import checkpoint
 
 KINDS = {"INT64", "INT32", "FP32"}
 
@@ -78,8 +79,8 @@ def quote(text: str) -> str:
 
 
 def creation_day(run: Path) -> str:
-    """Returns the start of the day on which weights.pt of a run was written, else of today, in Unix seconds."""
-    weights = run / "weights.pt"
+    """Returns the start of the day on which the weights of a run were written, else of today, in Unix seconds."""
+    weights = run / checkpoint.WEIGHTS
     seconds = weights.stat().st_mtime if weights.exists() else time.time()
     return str(int(seconds) // 86400 * 86400)
 

@@ -19,6 +19,7 @@ from typing import Any
 
 import torch
 
+from scripts.train import processes
 from scripts.train.training import Options
 
 NAME = "provenance.json"
@@ -27,11 +28,16 @@ NAME = "provenance.json"
 def record(options: Options, files: Iterable[str], command: list[str] | None = None) -> None:
     """Adds the command line, the machine and data files to the provenance of the run.
 
-    Raises ValueError if a file has changed since the run started.
+    Raises ValueError if a file has changed since the run started. Exits if one cannot be read.
     """
+    if not processes.is_first():
+        return
     known = read(options.folder)
     for name in files:
-        facts = describe_file(Path(options.data) / name)
+        try:
+            facts = describe_file(Path(options.data) / name)
+        except (OSError, EOFError) as error:  # EOFError: an incomplete .gz
+            raise SystemExit(f"training: {options.data}/{name}: {error}") from error
         if known["data"].setdefault(name, facts) != facts:
             raise ValueError(f"provenance: {name} has changed since this run started; start another run (--name)")
     for key, value in (

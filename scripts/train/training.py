@@ -1,22 +1,28 @@
 """The training loop that every model of this folder shares.
 
-    options = training.from_arguments(parser.parse_args())         # after training.add_arguments(parser)
+    given, options = training.parse(parser)                        # after training.add_arguments(parser)
     model = training.run(options, model, batches, loss, evaluate)  # returns the model with averaged weights
 
 The files of a run are in runs/<name>/:
 
-checkpoint.pt   resume point
-stable.pt       resume point from before the learning rate decayed
-weights.pt      averaged weights, for evaluation and export
-metrics.jsonl   figures, plotted in metrics.png
+run.toml             the configuration: every flag of the last call
+checkpoint.pt        resume point
+stable.pt            resume point from before the learning rate decayed
+weights.safetensors  averaged weights
+best.safetensors     averaged weights of the best evaluation, if the run has a figure that counts (--best)
+metrics.jsonl        figures; tensorboard/ has the same
 
 The same command resumes a run. All random numbers of a step derive from (seed, step), so a resumed run sees the same
 batches, masks and noise as an uninterrupted one.
 
+A step has --parts parts of --batch rows each; it adds their gradients. One process computes them one after another,
+several processes share them: torchrun --nproc-per-node 2 -m scripts.train.masked --parts 4 gives each process 2. The
+losses do not depend on the number of processes, which must divide the number of parts.
+
 The learning rate is a trapezoid: warm-up, plateau, and decay to zero over the last part of the budget, which is a
-number of samples or minutes of training. With a larger budget, a finished run resumes from stable.pt and extends the
-plateau. With --finish, the decay starts at once. Run the scripts from the repository root: `python -m
-scripts.train.latent --help`.
+number of samples, so that it does not depend on the machine. With a larger budget, a finished run resumes from
+stable.pt and extends the plateau. With --finish, the decay starts at once. Run the scripts from the repository root:
+`python -m scripts.train.latent --help`.
 """
 
 from __future__ import annotations
@@ -35,14 +41,14 @@ from typing import Any
 import torch
 from torch import nn
 
-from scripts.train import checkpoint, metrics
+from scripts.train import checkpoint, configuration, metrics, processes
 from scripts.train.batches import Prefetcher, send
 
 Batch = Any
 Batches = Callable[[int], Batch]
-"""Returns the batch of a step (from 0) on any device; a pure function, see batches.Buckets."""
+"""Returns the rows of a part (from 0, counted over all steps) on any device; a pure function, see batches.Buckets."""
 Loss = Callable[[nn.Module, Batch], tuple[torch.Tensor, dict[str, torch.Tensor]]]
-"""Returns the scalar loss and figures to report. torch's global generator is seeded from (seed, step) first."""
+"""Returns the scalar loss and figures to report. torch's global generator is seeded from (seed, part) first."""
 Evaluate = Callable[[nn.Module, int], dict[str, float]]
 """Returns figures of a model (averaged weights, eval mode) after the given number of steps."""
 
@@ -56,11 +62,11 @@ class Options:
     runs: str = dataclasses.field(default="runs", metadata={"help": "folder of all runs"})
     device: str = dataclasses.field(default="auto", metadata={"help": "auto, cpu or cuda"})
     seed: int = dataclasses.field(default=1, metadata={"help": "seed of all random numbers"})
-    batch: int = dataclasses.field(default=64, metadata={"help": "rows a step"})
-    samples: int = dataclasses.field(default=0, metadata={"help": "budget in samples, all calls together (0: none)"})
-    minutes: float = dataclasses.field(
-        default=0, metadata={"help": "budget in minutes of training, all calls together (0: none)"}
+    batch: int = dataclasses.field(default=64, metadata={"help": "rows of a part of a step"})
+    parts: int = dataclasses.field(
+        default=1, metadata={"help": "parts of a step: their gradients are added; processes share them"}
     )
+    samples: int = dataclasses.field(default=0, metadata={"help": "budget in samples, all calls together"})
     call_minutes: float = dataclasses.field(
         default=0, metadata={"help": "stop this call after this many minutes, to be resumed (0: never)"}
     )
@@ -68,8 +74,8 @@ class Options:
     decay: float = dataclasses.field(
         default=0.2, metadata={"help": "share of the budget over which the rate decays to zero"}
     )
-    finish: float = dataclasses.field(
-        default=0, metadata={"help": "decay the rate over this many minutes from now, then end (0: follow --decay)"}
+    finish: int = dataclasses.field(
+        default=0, metadata={"help": "decay the rate over this many samples from now, then end (0: follow --decay)"}
     )
     lr: float = dataclasses.field(default=1e-3, metadata={"help": "full learning rate"})
     weight_decay: float = dataclasses.field(default=0.01, metadata={"help": "decoupled weight decay"})
@@ -83,18 +89,27 @@ class Options:
     threads: int = dataclasses.field(default=0, metadata={"help": "CPU threads (0: torch's choice)"})
     workers: int = dataclasses.field(default=0, metadata={"help": "processes that prefetch batches (0: none)"})
     save_minutes: float = dataclasses.field(default=5, metadata={"help": "minutes between checkpoints"})
-    eval_minutes: float = dataclasses.field(default=10, metadata={"help": "minutes between evaluations"})
-    export_parts: bool = dataclasses.field(
-        default=False, metadata={"help": "also write the averaged weights as fp16 files of up to 15 MiB"}
+    eval_samples: int = dataclasses.field(
+        default=0, metadata={"help": "samples between evaluations (0: a twentieth of the budget)"}
+    )
+    best: str = dataclasses.field(
+        default="",
+        metadata={"help": "figure of the evaluation by which best.safetensors is chosen; -figure: the lowest"},
     )
 
     @property
     def folder(self) -> Path:
         return Path(self.runs) / self.name
 
+    @property
+    def rows(self) -> int:
+        """The samples of a step."""
+        return self.batch * self.parts
+
     def torch_device(self) -> torch.device:
         auto = "cuda" if torch.cuda.is_available() else "cpu"
-        return torch.device(auto if self.device == "auto" else self.device)
+        device = torch.device(auto if self.device == "auto" else self.device)
+        return torch.device("cuda", processes.local_rank()) if device == torch.device("cuda") else device
 
 
 def add_arguments(parser: argparse.ArgumentParser, **defaults: Any) -> None:
@@ -109,32 +124,40 @@ def add_arguments(parser: argparse.ArgumentParser, **defaults: Any) -> None:
             parser.add_argument(flag, type=kind, default=default, help=text)
 
 
-def from_arguments(arguments: argparse.Namespace) -> Options:
-    """Converts parsed flags to Options; the data folder defaults to RETORT_DATA."""
-    options = Options(**{f.name: getattr(arguments, f.name) for f in dataclasses.fields(Options)})
+def parse(parser: argparse.ArgumentParser, argv: list[str] | None = None) -> tuple[argparse.Namespace, Options]:
+    """Parses the flags of a run, with the defaults of its configuration (configuration.parse), and writes run.toml.
+
+    The data folder defaults to RETORT_DATA. Joins the processes that torchrun started.
+    """
+    given = configuration.parse(parser, argv)
+    options = Options(**{f.name: getattr(given, f.name) for f in dataclasses.fields(Options)})
     options.data = options.data or os.environ.get("RETORT_DATA", "")
     if options.optimiser not in ("adamw", "muon") or options.precision not in ("bf16", "fp32"):
-        raise SystemExit("training: --optimiser must be adamw or muon, --precision bf16 or fp32")
-    if not options.samples and not options.minutes:
-        raise SystemExit("training: --minutes or --samples is required, the budget")
-    return options
+        parser.error("--optimiser must be adamw or muon, --precision bf16 or fp32")
+    if options.samples <= 0:
+        parser.error("--samples, the budget, is required")
+    if options.batch <= 0 or options.parts <= 0 or options.parts % processes.count():
+        parser.error(f"--batch and --parts must be positive, and {processes.count()} processes must divide the parts")
+    processes.join(options.torch_device())
+    if processes.is_first():
+        configuration.write(options.folder / configuration.NAME, given)
+    return given, options
 
 
-def rate(options: Options, samples: int, seconds: float) -> float:
+def check_start(given: argparse.Namespace) -> None:
+    """Exits if --size and --start are both given: the size is that of the model to start from."""
+    if given.start and given.size:
+        raise SystemExit("training: --start has the size of its model; leave out --size")
+
+
+def rate(options: Options, samples: int) -> float:
     """Returns the factor on the learning rate, 0 to 1.
 
     After the plateau it decays as 1 - sqrt(t), t from 0 to 1 (Haegele et al. 2024, arXiv 2405.18392, section 3).
     """
-    time_in_decay = (progress(options, samples, seconds) - (1 - options.decay)) / max(options.decay, 1e-9)
+    time_in_decay = (samples / options.samples - (1 - options.decay)) / max(options.decay, 1e-9)
     decay = 1 - math.sqrt(min(max(time_in_decay, 0.0), 1.0))
     return min(1.0, (samples + 1) / max(options.warmup, 1)) * decay
-
-
-def progress(options: Options, samples: int, seconds: float) -> float:
-    """Returns the used share of the budget, the larger one of samples and minutes."""
-    by_samples = samples / options.samples if options.samples else 0.0
-    by_time = seconds / (60 * options.minutes) if options.minutes else 0.0
-    return max(by_samples, by_time)
 
 
 def optimisers(options: Options, model: nn.Module) -> list[torch.optim.Optimizer]:
@@ -174,7 +197,7 @@ class Run:
         self.model = model.to(self.device)
         self.optimisers = optimisers(options, self.model)
         self.average = {k: v.detach().clone() for k, v in self.model.state_dict().items()}
-        self.step, self.samples, self.seconds, self.falling = 0, 0, 0.0, False
+        self.step, self.samples, self.seconds, self.falling, self.best = 0, 0, 0.0, False, -math.inf
 
     def state(self) -> dict[str, Any]:
         return {
@@ -185,6 +208,7 @@ class Run:
             "samples": self.samples,
             "seconds": self.seconds,
             "falling": self.falling,
+            "best": self.best,
             "options": dataclasses.asdict(self.options),
         }
 
@@ -194,9 +218,13 @@ class Run:
             self.average[key].copy_(value)
         for optimiser, saved in zip(self.optimisers, state["optimisers"], strict=True):
             optimiser.load_state_dict(saved)
-        self.step, self.samples, self.seconds, self.falling = (
-            state[k] for k in ("step", "samples", "seconds", "falling")
+        self.step, self.samples, self.seconds, self.falling, self.best = (
+            state[k] for k in ("step", "samples", "seconds", "falling", "best")
         )
+
+    def starts_decay(self) -> bool:
+        """Reports whether the learning rate decays from now on."""
+        return not self.falling and self.samples >= (1 - self.options.decay) * self.options.samples
 
     def resume(self) -> None:
         """Restores checkpoint.pt, or stable.pt if the rate was decaying under a smaller budget than the current one."""
@@ -204,7 +232,7 @@ class Run:
         if not latest.exists():
             return
         state = checkpoint.load(latest, self.device)
-        on_plateau = progress(self.options, state["samples"], state["seconds"]) < 1 - self.options.decay
+        on_plateau = state["samples"] < (1 - self.options.decay) * self.options.samples
         if state["falling"] and on_plateau and stable.exists() and not self.options.finish:
             state = checkpoint.load(stable, self.device)
         self.restore(state)
@@ -212,38 +240,69 @@ class Run:
             self._start_decay(state)
 
     def _start_decay(self, state: dict[str, Any]) -> None:
-        """Sets a budget whose decay starts now and takes --finish minutes, unless the rate decays already."""
+        """Sets a budget whose decay starts now and takes --finish samples, unless the rate decays already."""
         if self.falling:
-            self.options.minutes, self.options.samples, self.options.decay = (
-                state["options"][k] for k in ("minutes", "samples", "decay")
-            )
+            self.options.samples, self.options.decay = (state["options"][k] for k in ("samples", "decay"))
             return
-        self.options.minutes, self.options.samples = self.seconds / 60 + self.options.finish, 0
-        self.options.decay = self.options.finish / self.options.minutes
+        self.options.samples = self.samples + self.options.finish
+        self.options.decay = self.options.finish / self.options.samples
 
     def save(self) -> None:
-        checkpoint.save(self.state(), self.options.folder / "checkpoint.pt")
-        checkpoint.save(self.average, self.options.folder / "weights.pt")
-        if self.options.export_parts:
-            checkpoint.export_parts(self.average, self.options.folder)
+        if processes.is_first():
+            checkpoint.save(self.state(), self.options.folder / "checkpoint.pt")
+            checkpoint.save_weights(self.average, self.options.folder / checkpoint.WEIGHTS)
 
-    def update(self, loss: Loss, batch: Batch, network: nn.Module) -> dict[str, torch.Tensor]:
-        """Runs a step: forward, backward, clip, optimise, average. Returns the figures, on the device."""
+    def save_best(self, figures: dict[str, float]) -> None:
+        """Writes the averaged weights to best.safetensors if the figure that counts is better than before."""
+        name = self.options.best.removeprefix("-")
+        if not name:
+            return
+        if name not in figures:
+            raise ValueError(f"training: --best {name} is no figure of the evaluation: {', '.join(figures)}")
+        score = -figures[name] if self.options.best.startswith("-") else figures[name]
+        if score > self.best:
+            self.best = score
+            checkpoint.save_weights(self.average, self.options.folder / checkpoint.BEST)
+
+    def update(self, loss: Loss, batches: Batches, network: nn.Module) -> dict[str, torch.Tensor]:
+        """Runs a step: forward and backward of its parts, clip, optimise, average. Returns the figures, on the device.
+
+        The gradients and figures are the means of those of the parts.
+        """
         options = self.options
-        factor = rate(options, self.samples, self.seconds)
-        torch.manual_seed((options.seed << 32) + self.step)
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=options.precision == "bf16"):
-            value, figures = loss(network, batch)
-        value.backward()
+        parts = [self._add_gradients(loss, batches, network, part) for part in processes.share(options.parts)]
+        names = list(parts[0])
+        figures = torch.stack([torch.stack([part[name].float() for name in names]) for part in parts]).sum(0)
+        processes.add([figures, *self._gradients()])
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), options.clip)
+        factor = rate(options, self.samples)
         for optimiser in self.optimisers:
             for group in optimiser.param_groups:
                 group["lr"] = options.lr * factor
             optimiser.step()
             optimiser.zero_grad(set_to_none=True)
-        self.step, self.samples = self.step + 1, self.samples + options.batch
+        self.step, self.samples = self.step + 1, self.samples + options.rows
         self._update_ema()
-        return {"loss": value.detach(), "gradient": norm.detach(), **figures}
+        return {"gradient": norm.detach(), **dict(zip(names, figures / options.parts))}
+
+    def _add_gradients(self, loss: Loss, batches: Batches, network: nn.Module, part: int) -> dict[str, torch.Tensor]:
+        """Adds a part's gradients, divided by the number of parts, and returns its figures."""
+        options = self.options
+        number = self.step * options.parts + part
+        rows = send(batches(number), self.device)
+        torch.manual_seed((options.seed << 32) + number)
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=options.precision == "bf16"):
+            value, figures = loss(network, rows)
+        (value / options.parts).backward()
+        return {"loss": value.detach(), **figures}
+
+    def _gradients(self) -> list[torch.Tensor]:
+        """Returns the gradients; zeros of weights that the loss did not use, if other processes may have used them."""
+        parameters = [p for p in self.model.parameters() if p.requires_grad]
+        if processes.count() > 1:
+            for parameter in parameters:
+                parameter.grad = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
+        return [p.grad for p in parameters if p.grad is not None]
 
     @torch.no_grad()
     def _update_ema(self) -> None:
@@ -281,13 +340,13 @@ def run(options: Options, model: nn.Module, batches: Batches, loss: Loss, evalua
         torch.set_num_threads(options.threads)
     state = Run(options, model)
     state.resume()
-    log = metrics.Metrics(options.folder, state.step)
+    processes.copy_first(list(state.model.state_dict().values()))
     network = torch.compile(state.model, dynamic=True) if options.compile else state.model
-    with _Stop(options) as stop:
+    with _Stop(options) as stop, metrics.Metrics(options.folder, state.step, state.samples) as log:
         if options.workers:
-            batches = Prefetcher(batches, state.step, options.workers)
+            first = state.step * options.parts + processes.rank()
+            batches = Prefetcher(batches, range(first, sys.maxsize, processes.count()), options.workers)
         _loop(state, network, batches, loss, evaluate, log, stop)
-    metrics.plot(options.folder, options.name)
     model.load_state_dict(state.average)
     return model.eval()
 
@@ -299,23 +358,25 @@ def _loop(
 
     options = state.options
     state.model.train()
-    done = progress(options, state.samples, state.seconds) >= 1
-    bar = tqdm(disable=not sys.stderr.isatty(), unit=" rows", initial=state.samples, total=options.samples or None)
-    saved = evaluated = reported = time.monotonic()
+    quiet = not sys.stderr.isatty() or not processes.is_first()
+    bar = tqdm(disable=quiet, unit=" rows", initial=state.samples, total=options.samples)
+    interval = options.eval_samples or -(-options.samples // 20)
+    saved = reported = time.monotonic()
     window: list[dict[str, torch.Tensor]] = []
     rows = state.samples
-    while not (done or stop()):
+    while state.samples < options.samples and not processes.any_process(stop(), state.device):
         started = time.monotonic()
-        if not state.falling and progress(options, state.samples, state.seconds) >= 1 - options.decay:
+        if state.starts_decay():
+            if processes.is_first():
+                checkpoint.save(state.state(), options.folder / "stable.pt")
             state.falling = True
-            checkpoint.save({**state.state(), "falling": False}, options.folder / "stable.pt")
-        window.append(state.update(loss, send(batches(state.step), state.device), network))
+        window.append(state.update(loss, batches, network))
         if state.device.type == "cuda" and len(window) % 20 == 0:
             torch.cuda.synchronize()  # Kernel launches are asynchronous; wait, so that the time counts.
         now = time.monotonic()
         state.seconds += min(now - started, 60)  # A longer step: the process was suspended.
-        bar.update(options.batch)
-        done = progress(options, state.samples, state.seconds) >= 1
+        bar.update(options.rows)
+        done = state.samples >= options.samples
         if now - reported > 15 or done:
             figures = {k: float(torch.stack([w[k].float() for w in window]).mean()) for k in window[0]}
             log.write(
@@ -323,7 +384,7 @@ def _loop(
                 samples=state.samples,
                 seconds=state.seconds,
                 **figures,
-                lr=options.lr * rate(options, state.samples, state.seconds),
+                lr=options.lr * rate(options, state.samples),
                 rate=(state.samples - rows) / (now - reported),
             )
             bar.set_postfix(loss=f"{figures['loss']:.3f}")
@@ -331,18 +392,20 @@ def _loop(
         if now - saved > 60 * options.save_minutes:
             state.save()
             saved = time.monotonic()
-        if now - evaluated > 60 * options.eval_minutes or done:
+        if done or state.samples // interval > (state.samples - options.rows) // interval:
             _evaluate(state, evaluate, log)
-            metrics.plot(options.folder, options.name)
-            evaluated = reported = time.monotonic()
+            reported = time.monotonic()
             rows, window = state.samples, []
     bar.close()
     state.save()
 
 
 def _evaluate(state: Run, evaluate: Evaluate, log: metrics.Metrics) -> None:
+    if not processes.is_first():
+        return  # The others wait in their next step.
     with state.averaged() as model, torch.no_grad():
         figures = evaluate(model, state.step)
+    state.save_best(figures)
     log.write(step=state.step, samples=state.samples, seconds=state.seconds, **figures)
     print(
         f"step {state.step}  samples {state.samples}  " + "  ".join(f"{k} {v:.4g}" for k, v in figures.items()),

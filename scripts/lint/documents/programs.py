@@ -185,9 +185,10 @@ class Programs:
     def arguments_of(self, program: str, file: str, words: tuple[str, ...], whole: bool) -> list[str]:
         """Returns what the program's own parser says against its arguments (arguments.py)."""
         text = self.tree.read(file)
-        if "parse_args" not in text and "--help" in words:
+        parses = "parse_args" in text or "training.parse(" in text
+        if not parses and "--help" in words:
             return [f"{program} has no --help"]
-        if "parse_args" not in text:
+        if not parses:
             return [f"{program} has no option {word}" for word in words if word.startswith("--") and word not in text]
         parser = str(Path(__file__).with_name("arguments.py"))
         done = run([sys.executable, "-I", "-S", parser, str(self.tree.root), program, *words], self.tree.root)

@@ -13,6 +13,7 @@ from scripts.train import card, checkpoint, entry, provenance, training
 from scripts.train.embedding import export as embedding_export
 from scripts.train.latent import __main__ as latent
 from scripts.train.latent import corpus
+from scripts.train.latent import evaluation as latent_evaluation
 from scripts.train.latent import export as latent_export
 from scripts.train.latent import report as latent_report
 from scripts.train.masked import __main__ as masked
@@ -65,7 +66,7 @@ def data(tmp_path_factory):
 
 
 TINY = (
-    "--name tiny --preset tiny --samples 32 --batch 8 --seed 5 --threads 1 --device cpu --precision fp32 --evaluate 2"
+    "--name tiny --size tiny --samples 32 --batch 8 --seed 5 --threads 1 --device cpu --precision fp32 --evaluate 2"
 ).split()
 """Options of a training of a few steps."""
 
@@ -133,7 +134,7 @@ def test_the_latent_card(latent_run, data, tmp_path, monkeypatch):
         manifest.read_entries(repository)
     ) == 3
     page = repository / "latent_encoder" / "CARD.md"
-    check(page.read_text(), latent_run, data, "house/first-v1", corpus.SHARES)
+    check(page.read_text(), latent_run, data, "house/first-v1", [*corpus.SHARES, *latent_evaluation.VALID])
     export_again(latent_export.main, latent_run, repository, page, monkeypatch)
 
 
@@ -141,7 +142,7 @@ def test_the_masked_card(masked_run, data, tmp_path, monkeypatch):
     repository = tmp_path / "repository"
     masked_export.main(["--run", str(masked_run), "--repository", str(repository), "--id", "house/first-v1"])
     page = repository / "masked" / "CARD.md"
-    check(page.read_text(), masked_run, data, "house/first-v1", ["zinc250k_train.smi.gz"])
+    check(page.read_text(), masked_run, data, "house/first-v1", ["zinc250k_train.smi.gz", "zinc250k_valid.smi.gz"])
     export_again(masked_export.main, masked_run, repository, page, monkeypatch)
 
 

@@ -12,7 +12,7 @@ from scripts.train import batches, checkpoint, graph, quantise, training
 from scripts.train.latent import decoder_graph, decoding, encoder_graph, evaluation, rejection, similarity, start
 from scripts.train.latent.__main__ import Data, SelfGenerated, loss_on
 from scripts.train.latent.corpus import Corpus
-from scripts.train.latent.model import PRESETS, Model, Shape, Similarity
+from scripts.train.latent.model import SIZES, Model, Shape, Similarity
 from scripts.train.latent.tokens import BOS, EOS, PAD, UNK, Vocabulary, split
 
 MOLECULES = ["CC(=O)Oc1ccccc1C(=O)O", "C[C@H]([NH3+])c1cc(Br)nc(Cl)c1", "C1CC2CCC1%12CC2%12", "F/C=C\\C#N"]
@@ -26,7 +26,7 @@ def vocabulary():
 @pytest.fixture(scope="module")
 def model(vocabulary):
     torch.manual_seed(0)
-    model = Model(Shape(vocabulary=len(vocabulary), **PRESETS["tiny"])).eval()
+    model = Model(Shape(vocabulary=len(vocabulary), **SIZES["tiny"])).eval()
     return model.half().float()  # The graphs store fp16 weights.
 
 
@@ -271,7 +271,7 @@ def test_a_valid_text_is_a_molecule_without_radicals(smiles, valid):
 
 def test_self_generated_texts_are_valid_molecules(vocabulary, monkeypatch):
     torch.manual_seed(3)
-    small = Model(Shape(vocabulary=len(vocabulary), **PRESETS["tiny"])).eval()
+    small = Model(Shape(vocabulary=len(vocabulary), **SIZES["tiny"])).eval()
     with torch.no_grad():  # Mostly the token C, then [EOS]: chains are molecules, other texts are not.
         small.decoder.head.bias[vocabulary.ids["C"]] += 3
         small.decoder.head.bias[EOS] += 3

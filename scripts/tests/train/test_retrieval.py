@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from scripts.eval import retrieval, retrieval_models
-from scripts.train.checkpoint import blend
+from scripts.train import checkpoint
 from scripts.train.embedding import bert, bm25, rotation, start, twomode, vectors
 from scripts.train.embedding.__main__ import Sampler
 from scripts.train.embedding.corpora import Collection, Query
@@ -363,7 +363,7 @@ def test_alpha_0_is_the_ranker_before_training(tmp_path: Path):
     )
     state = {k: v.clone() for k, v in read.state_dict().items()}
     state["upper.0.up.weight"] += 1
-    torch.save(state, tmp_path / "weights.pt")
+    checkpoint.save_weights(state, tmp_path / checkpoint.WEIGHTS)
     fresh, whole = trained_ranker(tmp_path, 0.0), trained_ranker(tmp_path, 1.0)
     assert torch.equal(fresh.upper[0].up.weight, read.upper[0].up.weight)
     assert torch.equal(whole.upper[0].up.weight, state["upper.0.up.weight"]) and whole.query_prefix.tolist() == QUERY
@@ -597,7 +597,7 @@ def test_a_ranker_loads_from_its_entry(tmp_path: Path, monkeypatch):
 def test_alpha_mixes_the_weights():
     fresh, trained = torch.nn.Linear(2, 2), torch.nn.Linear(2, 2)
     own = fresh.weight.detach().clone()
-    mixed = blend(fresh, trained.state_dict(), 0.25)
+    mixed = checkpoint.blend(fresh, trained.state_dict(), 0.25)
     assert torch.allclose(mixed.weight, 0.75 * own + 0.25 * trained.weight)
 
 

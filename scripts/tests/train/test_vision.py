@@ -31,7 +31,7 @@ from scripts.train.vision import model as vision
 @pytest.fixture(scope="module")
 def network():
     torch.manual_seed(0)
-    network = vision.Model(vision.Shape(**vision.PRESETS["tiny"]))
+    network = vision.Model(vision.Shape(**vision.SIZES["tiny"]))
     network(make_batches().batch(0))  # Gives the norms statistics.
     return network.half().float().eval()
 
@@ -78,7 +78,7 @@ def test_a_batch_is_a_function_of_its_step():
 
 def test_the_loss_falls():
     torch.manual_seed(0)
-    network, batch = vision.Model(vision.Shape(**vision.PRESETS["tiny"])), make_batches().batch(0)
+    network, batch = vision.Model(vision.Shape(**vision.SIZES["tiny"])), make_batches().batch(0)
     optimiser = torch.optim.Adam(network.parameters(), 1e-2)
     values = []
     for _ in range(25):
@@ -122,11 +122,11 @@ def test_a_run_writes_weights(tmp_path):
     options = training.Options(
         name="vision", runs=str(tmp_path), samples=12, batch=6, device="cpu", precision="fp32", threads=1
     )
-    network = vision.Model(vision.Shape(**vision.PRESETS["tiny"]))
+    network = vision.Model(vision.Shape(**vision.SIZES["tiny"]))
     training.run(
         options, network, make_batches().batch, vision.loss, lambda model, step: evaluation.quick(model, MOLECULES, 1)
     )
-    assert (tmp_path / "vision" / "weights.pt").exists()
+    assert (tmp_path / "vision" / "weights.safetensors").exists()
 
 
 def test_the_smallest_molecules_have_the_scales_of_retries():
@@ -188,7 +188,7 @@ def test_a_warm_start_equals_the_served_networks(network, tmp_path, blocks):
     (tmp_path / "reader").mkdir()
     (tmp_path / "reader" / "labels.py").write_text(f"ATOM_LABELS = {labels.ATOM_LABELS!r}")
     batch = make_batches().batch(0)
-    other = vision.Model(vision.Shape(**vision.PRESETS["tiny"] | {"blocks": blocks}))
+    other = vision.Model(vision.Shape(**vision.SIZES["tiny"] | {"blocks": blocks}))
     warm_start.load_onnx(other, tmp_path, batch)
     with torch.no_grad():
         for output, expected in zip(other.eval()(batch), network(batch), strict=True):
@@ -199,13 +199,13 @@ def test_a_warm_start_with_new_labels(tmp_path):
     torch.manual_seed(0)
     new = ["NH", "D", "CF3", "NTs"]
     stored = [name for name in labels.ATOM_LABELS if name not in new]
-    fewer = vision.Model(vision.Shape(**vision.PRESETS["tiny"], atoms=len(stored)))
+    fewer = vision.Model(vision.Shape(**vision.SIZES["tiny"], atoms=len(stored)))
     fewer.atom_detector.atom[2].bias.data[:-2] -= 50  # The level of all logits is arbitrary.
     graphs.save(fewer.half().float().eval(), tmp_path)
     (tmp_path / "reader").mkdir()
     (tmp_path / "reader" / "labels.py").write_text(f"ATOM_LABELS = {stored!r}")
     batch = make_batches().batch(0)
-    model = vision.Model(vision.Shape(**vision.PRESETS["tiny"]))
+    model = vision.Model(vision.Shape(**vision.SIZES["tiny"]))
     warm_start.load_onnx(model, tmp_path, batch)
     with torch.no_grad():
         atoms, wanted = model.eval()(batch)[0], fewer(batch)[0]
@@ -216,7 +216,7 @@ def test_a_warm_start_with_new_labels(tmp_path):
 
 
 def test_weights_are_averaged_and_norms_recalibrated():
-    one, other = (vision.Model(vision.Shape(**vision.PRESETS["tiny"])) for _ in range(2))
+    one, other = (vision.Model(vision.Shape(**vision.SIZES["tiny"])) for _ in range(2))
     wanted = 0.75 * one.atom_detector.stem.weight.detach() + 0.25 * other.atom_detector.stem.weight.detach()
     model = average.average(one, other, 0.25, [make_batches().batch(0), make_batches().batch(1)])
     assert torch.allclose(model.atom_detector.stem.weight, wanted, atol=1e-6) and not model.training

@@ -1,7 +1,7 @@
 """Trains the two-mode embedding model from MiniLM.
 
     python -m scripts.train.embedding.examples --data DIR --weights DIR     # once: mined examples
-    python -m scripts.train.embedding --weights DIR --minutes 30            # again to resume
+    python -m scripts.train.embedding --config cpu --weights DIR            # again to resume
 
 A batch has queries of one set, so its passages are near misses of each other.
 """
@@ -14,19 +14,9 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from scripts.train import checkpoint, training
+from scripts.train import checkpoint, processes, training
 from scripts.train.embedding import bert, rotation, twomode, vectors
 from scripts.train.embedding.examples import Mined, load_sets
-
-# Steps on a GPU have more in-batch negatives and longer passages.
-PRESETS = {
-    "cpu": dict(
-        batch=48, lr=5e-5, warmup=1000, ema=0.99, hard=2, bank=512, live=24, passage_tokens=128, query_tokens=48
-    ),
-    "gpu": dict(
-        batch=256, lr=6e-5, warmup=10_000, ema=0.999, hard=3, bank=4096, live=1024, passage_tokens=256, query_tokens=64
-    ),
-}
 
 
 class Sampler:
@@ -100,29 +90,28 @@ def first_rotation(sets: list[Mined], options: training.Options) -> torch.Tensor
     return checkpoint.load(file)["rotation"]
 
 
-def main() -> None:
-    first = argparse.ArgumentParser(add_help=False)
-    first.add_argument("--preset", choices=PRESETS, default="cpu", help="step size and lengths")
-    preset = PRESETS[first.parse_known_args()[0].preset]
-    parser = argparse.ArgumentParser(
-        description=__doc__, parents=[first], formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    shared = {k: v for k, v in preset.items() if k in ("batch", "lr", "warmup", "ema")}
-    training.add_arguments(parser, name="embedding", decay=0.4, **shared)
-    parser.add_argument("--weights", type=Path, required=True, help="folder of MiniLM (config.json, model.safetensors)")
+def arguments() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    training.add_arguments(parser, name="embedding", batch=48, lr=5e-5, warmup=1000, ema=0.99, decay=0.4)
+    parser.add_argument("--weights", type=Path, help="folder of MiniLM (config.json, model.safetensors)")
     parser.add_argument("--examples", type=Path, default=Path("runs/examples"))
-    for key, text in {
-        "hard": "hard negatives for each query",
-        "bank": "candidates in a step",
-        "live": "candidates in a step to encode",
-        "passage_tokens": "most tokens of a passage",
-        "query_tokens": "most tokens of a query",
-    }.items():
-        parser.add_argument("--" + key.replace("_", "-"), type=int, default=preset[key], help=text)
+    for name, default, text in (
+        ("hard", 2, "hard negatives for each query"),
+        ("bank", 512, "candidates in a part of a step"),
+        ("live", 24, "candidates in a part of a step to encode"),
+        ("passage-tokens", 128, "most tokens of a passage"),
+        ("query-tokens", 48, "most tokens of a query"),
+    ):
+        parser.add_argument(f"--{name}", type=int, default=default, help=f"{text} (default: {default})")
     for key, value in vars(twomode.Weights()).items():
         parser.add_argument("--" + key.replace("_", "-"), type=float, default=value, help="weight in the loss")
-    args = parser.parse_args()
-    options = training.from_arguments(args)
+    return parser
+
+
+def main() -> None:
+    args, options = training.parse(arguments())
+    if not args.weights:
+        raise SystemExit("training: --weights, the folder of MiniLM, is required")
     weights = twomode.Weights(args.anchor, args.mode, args.mode_margin)
     if options.threads:
         torch.set_num_threads(options.threads)  # Before the fit; the loop sets it too late.
@@ -141,7 +130,9 @@ def main() -> None:
         options.seed,
     )
     device = options.torch_device()
-    model = twomode.TwoMode(bert.load_encoder(args.weights, dropout=0.05), first_rotation(sets, options))
+    with processes.first_alone():
+        turn = first_rotation(sets, options)
+    model = twomode.TwoMode(bert.load_encoder(args.weights, dropout=0.05), turn)
 
     def loss(network, batch):
         return twomode.loss(network, batch.to(device), weights)

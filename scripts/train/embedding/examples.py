@@ -1,6 +1,9 @@
 """Training examples: a query, a passage that answers it, and hard passages that do not.
 
     python -m scripts.train.embedding.examples --data DIR --weights DIR --out runs/examples     # again to resume
+    python -m scripts.train.embedding.examples --data DIR --weights DIR --out runs/own --sets own
+
+--sets names collections (scripts.train.collection) in place of, or beside, those that the shipped models learnt from.
 
 The examples mix kinds of questions, because a retriever trained on one style is worse on all others: original
 questions; their keywords; titles; sentences and conclusions, removed from the passage; captions of molecules;
@@ -114,7 +117,7 @@ def negatives(mined: Mined, answers: list[str], originals: int) -> list[list[int
     found = []
     for query, answer, vector, positive in zip(mined.queries, answers, mined.query_vectors, mined.positives):
         near = mined.passage_vectors[:originals] @ vector
-        limit = MAX_NEGATIVE_COSINE[mined.name] * float(mined.passage_vectors[positive] @ vector)
+        limit = MAX_NEGATIVE_COSINE.get(mined.name, 1.0) * float(mined.passage_vectors[positive] @ vector)
 
         def keep_wrong(rows: np.ndarray, query=query, answer=answer, positive=positive, near=near, limit=limit):
             """Returns the rows of another group that are below the limit and do not contain the answer."""
@@ -165,7 +168,10 @@ def main() -> None:
     parser.add_argument(
         "--out", type=Path, default=Path("runs/examples"), help="output folder; existing sets are not mined again"
     )
-    parser.add_argument("--preset", choices=("cpu", "gpu"), default="cpu", help="cpu: about 16,000 queries; gpu: all")
+    parser.add_argument("--sets", nargs="+", default=corpora.OPEN_SETS, help="collections to mine")
+    parser.add_argument(
+        "--whole", action="store_true", help="all queries of the open sets (default: about 16,000, for a CPU)"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=1)
     args = parser.parse_args()
@@ -173,13 +179,13 @@ def main() -> None:
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     embed = vectors.torch_embed(bert.load_encoder(args.weights).eval().to(device), device)
     tokenizer = vectors.load_tokenizer(args.weights / "tokenizer.json")
-    cpu = args.preset == "cpu"
-    for name in corpora.OPEN_SETS:
+    for name in args.sets:
         file = args.out / f"{name}.pt"
         if file.exists():
             continue
-        collection = training_collection(args.data, name, CPU_DOCUMENTS.get(name) if cpu else None, args.seed)
-        mined = mine(collection, CPU_QUERIES[name] if cpu else None, embed, tokenizer, args.seed)
+        documents, queries = (None if args.whole else most.get(name) for most in (CPU_DOCUMENTS, CPU_QUERIES))
+        collection = training_collection(args.data, name, documents, args.seed)
+        mined = mine(collection, queries, embed, tokenizer, args.seed)
         tensors = {k: torch.from_numpy(getattr(mined, k)) for k in ("passage_vectors", "query_vectors")}
         checkpoint.save(vars(mined) | tensors, file)
         print(

@@ -19,7 +19,7 @@ import onnx
 import torch
 from torch import nn
 
-from scripts.train.checkpoint import blend
+from scripts.train import checkpoint
 from scripts.train.embedding import bert, twomode, vectors
 from scripts.train.entry import Entry, Tensor, check_new, creation_day
 
@@ -33,8 +33,8 @@ tokens, 0.4 in rows of 128, because of attention."""
 
 def two_mode(weights: Path, run: Path, alpha: float) -> twomode.TwoMode:
     """Returns the model of a run, interpolated with the MiniLM it started from."""
-    trained = torch.load(run / "weights.pt", map_location="cpu", weights_only=True)
-    return blend(twomode.TwoMode(bert.load_encoder(weights), trained["first_turn"]), trained, alpha)
+    trained = checkpoint.weights(run)
+    return checkpoint.blend(twomode.TwoMode(bert.load_encoder(weights), trained["first_turn"]), trained, alpha)
 
 
 def graph(model: nn.Module, output: str) -> onnx.ModelProto:

@@ -1,9 +1,9 @@
 """Trains the latent model on SMILES. One command, resumable:
 
-    python -m scripts.train.latent --data DATA --start model_repository --minutes 180
+    python -m scripts.train.latent --data DATA --start model_repository --config cpu
 
 The run mixes the molecules of DATA (scripts.train.latent.corpus) and writes runs/latent/. Resume it, or train longer,
-with the same command and a larger budget. End with --finish 20, which decays the learning rate.
+with the same command and a larger budget. End early with --finish 100000, which decays the learning rate.
 
 --start takes the weights of a model repository's entries, or of another run (--start runs/latent), and extends the
 vocabulary for the molecules; --merges 0 adds no merged tokens. Without --start the weights are random.
@@ -22,11 +22,11 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from scripts.train import batches, checkpoint, provenance, training
+from scripts.train import batches, checkpoint, processes, provenance, training
 from scripts.train.latent import corpus, evaluation, start
 from scripts.train.latent.corpus import Corpus
-from scripts.train.latent.model import NOISE, PRESETS, Model, Shape
-from scripts.train.latent.tokens import BOS, EOS, PAD, Vocabulary, read_molecules
+from scripts.train.latent.model import NOISE, SIZES, Model, Shape
+from scripts.train.latent.tokens import BOS, EOS, PAD, Vocabulary
 
 
 class Data:
@@ -86,7 +86,16 @@ def arguments() -> argparse.ArgumentParser:
         prog="python -m scripts.train.latent", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     training.add_arguments(parser, name="latent", batch=256, lr=2e-3, optimiser="muon", warmup=20_000, ema=0.998)
-    parser.add_argument("--preset", choices=PRESETS, default="cpu", help="model size (default: cpu)")
+    parser.add_argument(
+        "--molecules",
+        nargs="+",
+        metavar="FILE=SHARE",
+        help="files of the data folder and their shares of the rows (default: those of scripts.train.latent.corpus)",
+    )
+    parser.add_argument(
+        "--valid", nargs="+", metavar="FILE", default=evaluation.VALID, help="files of held-out molecules"
+    )
+    parser.add_argument("--size", choices=SIZES, help="model size (default: that of --start, or small)")
     parser.add_argument(
         "--start",
         type=Path,
@@ -117,7 +126,7 @@ def initial_model(given: argparse.Namespace, molecules: list[str]) -> tuple[Mode
     """Returns the model to train and a vocabulary for the molecules, from --start or new."""
     if not given.start:
         vocabulary = Vocabulary.build(molecules, given.merges)
-        return Model(Shape(vocabulary=len(vocabulary), **PRESETS[given.preset])), vocabulary
+        return Model(Shape(vocabulary=len(vocabulary), **SIZES[given.size or "small"])), vocabulary
     model, old_vocabulary = start.load_model(given.start)
     vocabulary = old_vocabulary.extended(molecules, given.merges)
     model = start.with_vocabulary(model, old_vocabulary, vocabulary)
@@ -130,7 +139,8 @@ def prepare(given: argparse.Namespace, options: training.Options) -> tuple[Model
     if cache.exists():
         vocabulary = Vocabulary.read(folder / "vocab.txt")
         return Model(Shape(**json.loads((folder / "shape.json").read_text()))), vocabulary, Corpus.load(cache)
-    molecules, times = corpus.mix(corpus.sources(Path(options.data), corpus.SHARES, options.seed), options.seed)
+    shares = corpus.parse_shares(given.molecules, corpus.SHARES)
+    molecules, times = corpus.mix(corpus.sources(Path(options.data), shares, options.seed), options.seed)
     model, vocabulary = initial_model(given, [m for m, n in zip(molecules, times) for _ in range(n)])
     vocabulary.write(folder / "vocab.txt")
     (folder / "shape.json").write_text(json.dumps(dataclasses.asdict(model.shape), indent=1) + "\n")
@@ -150,16 +160,15 @@ def evaluate_sets(model: Model, vocabulary: Vocabulary, valid: dict[str, list[st
 
 
 def main() -> None:
-    given = arguments().parse_args()
-    options = training.from_arguments(given)
+    given, options = training.parse(arguments())
+    training.check_start(given)
     torch.manual_seed(options.seed)
-    provenance.record(options, corpus.SHARES)
-    model, vocabulary, rows = prepare(given, options)
+    provenance.record(options, [*corpus.parse_shares(given.molecules, corpus.SHARES), *given.valid])
+    with processes.first_alone():
+        model, vocabulary, rows = prepare(given, options)
     model.load_state_dict(checkpoint.load(options.folder / "initial.pt"))
     model.encoder.requires_grad_(not given.freeze_encoder)
-    valid = {
-        name: read_molecules(Path(options.data) / file)[: given.evaluate] for name, file in evaluation.VALID.items()
-    }
+    valid = evaluation.read_sets(Path(options.data), given.valid, given.evaluate)
     data = Data(rows, options)
     generated = SelfGenerated(given.self_generated, options) if given.self_generated else None
     print(

@@ -17,7 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from scripts.train.latent import variants
-from scripts.train.latent.tokens import Vocabulary, read_molecules, split
+from scripts.train.latent.tokens import Vocabulary, split
+from scripts.train.molecules import read_molecules
 
 SHARES = {
     "zinc250k_train.smi.gz": 0.17,
@@ -37,15 +38,39 @@ SMALL, LARGE = 10, 70
 """The weight doubles up to SMALL SMILES tokens, and is multiplied by 1.5 from LARGE on."""
 
 
+def parse_shares(items: list[str] | None, default: dict[str, float]) -> dict[str, float]:
+    """Returns the share of each file of --molecules FILE or FILE=SHARE (1 without a share), or the default."""
+    if not items:
+        return default
+    shares = {}
+    for item in items:
+        name, _, share = item.partition("=")
+        try:
+            shares[name] = float(share or 1)
+        except ValueError:
+            shares[name] = 0.0
+        if not 0 < shares[name] < float("inf"):
+            raise SystemExit(f"training: --molecules {item}: the share must be a positive number")
+    return shares
+
+
 def sources(folder: Path, shares: dict[str, float], seed: int) -> list[tuple[list[str], float]]:
-    """Returns the molecules and the share of each source."""
-    files = {name: read_molecules(folder / name) for name in shares}
-    out = [(files[name], share) for name, share in shares.items()]
+    """Returns the molecules and the share of each source: the files, and what derives from them."""
+    out = read(folder, shares)
+    files = dict(zip(shares, (molecules for molecules, _ in out)))
     if "everyday_train.smi" in files and "broad_salts.smi.gz" in files:
         random = np.random.default_rng((seed, 1))
         out.append((variants.with_isotopes(files["everyday_train.smi"], random), ISOTOPES))
         out.append((variants.with_other_ions(files["broad_salts.smi.gz"], random), IONS))
     return out
+
+
+def read(folder: Path, shares: dict[str, float]) -> list[tuple[list[str], float]]:
+    """Returns the molecules and the share of each file. Exits if a file cannot be read."""
+    try:
+        return [(read_molecules(folder / name), share) for name, share in shares.items()]
+    except (OSError, UnicodeDecodeError) as error:
+        raise SystemExit(f"training: {error}") from error
 
 
 def weights(rows: list[list[str]], counts: Counter[str]) -> np.ndarray:

@@ -10,6 +10,8 @@ non-identical  not the seed, among valid
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import torch
 from rdkit import Chem, RDLogger
 
@@ -17,12 +19,18 @@ from scripts.train import batches
 from scripts.train.latent import decoding
 from scripts.train.latent.model import Model
 from scripts.train.latent.tokens import PAD, Vocabulary
+from scripts.train.molecules import read_molecules
 
 RDLogger.DisableLog("rdApp.*")
 
 
-VALID = {"zinc": "zinc250k_valid.smi.gz", "broad": "broad_valid.smi.gz", "everyday": "everyday_valid.smi"}
-"""Files of held-out molecules, by the prefix of their figures."""
+VALID = ["zinc250k_valid.smi.gz", "broad_valid.smi.gz", "everyday_valid.smi"]
+"""Files of held-out molecules."""
+
+
+def read_sets(data: Path, files: list[str], count: int) -> dict[str, list[str]]:
+    """Returns the first molecules of each file, by its name without _valid and suffix, the prefix of its figures."""
+    return {Path(name).name.split(".")[0].removesuffix("_valid"): read_molecules(data / name)[:count] for name in files}
 
 
 def canonical(smiles: str, stereo: bool = True) -> str | None:

@@ -86,7 +86,7 @@ def card_sections(run: Path, shape: Shape, parameters: int, vocabulary: Vocabula
     )
 
 
-def entries(model_id: str, shape: Shape, created: str, similarity: bool) -> tuple[Entry, Entry, Entry]:
+def entries(prefix: str, model_id: str, shape: Shape, created: str, similarity: bool) -> tuple[Entry, Entry, Entry]:
     """Returns encoder, decoder and beam decoder; similarity: whether the encoder has the output embedding."""
     hiddens = Tensor("hiddens", "FP32", (1, shape.latent))
     encoded = (hiddens, Tensor("embedding", "FP32", (shape.latent,))) if similarity else (hiddens,)
@@ -114,7 +114,7 @@ def entries(model_id: str, shape: Shape, created: str, similarity: bool) -> tupl
 
     return (
         latent_entry(
-            "latent_encoder",
+            f"{prefix}_encoder",
             "encoder",
             "SMILES tokens to one latent vector.",
             256,
@@ -122,7 +122,7 @@ def entries(model_id: str, shape: Shape, created: str, similarity: bool) -> tupl
             encoded,
         ),
         latent_entry(
-            "latent_decoder",
+            f"{prefix}_decoder",
             "decoder",
             "Latent vectors to SMILES tokens, the whole loop in one call: greedy (temperature 0) or sampled.",
             256,
@@ -130,7 +130,7 @@ def entries(model_id: str, shape: Shape, created: str, similarity: bool) -> tupl
             (Tensor("token_ids", "INT64", (-1,)), Tensor("score", "FP32", (1,))),
         ),
         latent_entry(
-            "latent_decoder_beam",
+            f"{prefix}_decoder_beam",
             "beam_decoder",
             "Latent vectors to SMILES tokens by beam search, the whole loop in one call.",
             64,
@@ -174,6 +174,9 @@ def main(arguments: list[str] | None = None) -> None:
     )
     parser.add_argument("--run", type=Path, default=Path("runs/latent"), help="folder of the run")
     parser.add_argument("--repository", type=Path, default=Path("model_repository"), help="the model repository")
+    parser.add_argument(
+        "--entry", default="latent", help="start of the names of the three folders in the repository (default: latent)"
+    )
     parser.add_argument("--id", help="public id of the model; it must be new")
     parser.add_argument("--float", action="store_true", help="keep linear maps in fp32")
     given = parser.parse_args(arguments)
@@ -184,7 +187,9 @@ def main(arguments: list[str] | None = None) -> None:
     ranges = {} if given.float else observe_ranges(model, words, training_molecules(given.run, words, 1000))
     vocabulary = {"vocab.txt": (given.run / "vocab.txt").read_text()}
     head = similarity(given.run, model.shape)
-    encoder, decoder, beam = entries(given.id, model.shape, entry.creation_day(given.run), head is not None)
+    encoder, decoder, beam = entries(
+        given.entry, given.id, model.shape, entry.creation_day(given.run), head is not None
+    )
     model_section, figures_section = card_sections(
         given.run, model.shape, sum(p.numel() for p in model.parameters()), words
     )

@@ -61,10 +61,10 @@ What the model learns in this range also removes less noise. At the upper end a 
 neighbours.
 """
 
-PRESETS: dict[str, dict[str, Any]] = {
+SIZES: dict[str, dict[str, Any]] = {
     "tiny": dict(width=32, heads=4, key_heads=2, encoder_layers=1, decoder_layers=1, latent=64, slots=4),
-    "cpu": dict(),
-    "gpu": dict(
+    "small": dict(),
+    "medium": dict(
         width=384,
         heads=12,
         key_heads=3,
@@ -74,7 +74,18 @@ PRESETS: dict[str, dict[str, Any]] = {
         decoder_feed=3,
         dropout=0.05,
     ),
+    "published": dict(
+        width=640,
+        heads=10,
+        key_heads=5,
+        encoder_layers=6,
+        decoder_layers=6,
+        encoder_feed=4,
+        decoder_feed=3,
+        dropout=0.1,
+    ),
 }
+"""published: about as many weights as MolMIM (arXiv 2208.09016), in this model's form."""
 
 
 class Places(nn.Module):

@@ -2,7 +2,7 @@
 
     python -m scripts.train.latent.report --run runs/latent --data DATA
 
-It measures the reconstruction of --molecules of zinc250k_valid, broad_valid and everyday_valid, and samples around
+It measures the reconstruction of --molecules of each held-out file of the run, and samples around
 --seeds molecules of each at several radii. latent.json gets the mean and standard deviation of each latent dimension
 over training molecules, for optimisers that search in whitened coordinates. Radii and latent.json are in the scale of
 the entries: 1 there is --unit inside the model (see scripts.train.latent.export).
@@ -19,11 +19,11 @@ from pathlib import Path
 
 import torch
 
-from scripts.train import checkpoint
+from scripts.train import checkpoint, configuration
 from scripts.train.latent import decoding, evaluation
 from scripts.train.latent.corpus import Corpus
 from scripts.train.latent.model import Model, Shape
-from scripts.train.latent.tokens import Vocabulary, read_molecules
+from scripts.train.latent.tokens import Vocabulary
 
 RADII = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0)
 
@@ -31,8 +31,7 @@ RADII = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0)
 def load(run: Path) -> tuple[Model, Vocabulary]:
     """Returns the model of a run (averaged weights, eval mode) and its vocabulary."""
     model = Model(Shape(**json.loads((run / "shape.json").read_text())))
-    weights = run / "weights.pt"
-    model.load_state_dict(checkpoint.load(weights) if weights.exists() else checkpoint.join_parts(run))
+    model.load_state_dict(checkpoint.weights(run))
     return model.eval(), Vocabulary.read(run / "vocab.txt")
 
 
@@ -78,7 +77,8 @@ def main() -> None:
     if given.threads:
         torch.set_num_threads(given.threads)
     model, vocabulary = load(given.run)
-    sets = {name: read_molecules(Path(given.data) / file)[: given.molecules] for name, file in evaluation.VALID.items()}
+    files = configuration.load(given.run).get("valid", evaluation.VALID)
+    sets = evaluation.read_sets(Path(given.data), files, given.molecules)
     figures: dict[str, object] = {"unit": given.unit}
     graph = decoding.graph_decoder(model.decoder, given.threads)
     figures["sets"] = {

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from scripts.train import graph
+from scripts.train import checkpoint, graph
 from scripts.train.latent.model import Decoder, Encoder, Model, Shape
 from scripts.train.latent.report import load
 from scripts.train.latent.tokens import UNK, Vocabulary
@@ -26,7 +26,7 @@ def load_model(repository: Path) -> tuple[Model, Vocabulary]:
 
     Raises ValueError if scripts.train.latent.export did not write the graphs.
     """
-    if (repository / "weights.pt").exists():
+    if (repository / checkpoint.WEIGHTS).exists():
         return load(repository)
     encoder, decoder = (
         graph.stored_tensors(repository / name / "1" / "model.onnx") for name in ("latent_encoder", "latent_decoder")

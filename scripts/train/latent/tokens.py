@@ -9,7 +9,6 @@ from 0, is the id. The Go package `tokenizers` reads the same file and splits th
 
 from __future__ import annotations
 
-import gzip
 import itertools
 import re
 from collections import Counter
@@ -124,10 +123,3 @@ def merge_pairs(rows: list[list[str]], simple: list[str], merges: int) -> list[s
         stream = np.delete(stream, at + 1)
         texts.append(texts[pair >> 20] + texts[pair & (1 << 20) - 1])
     return texts[len(simple) :]
-
-
-def read_molecules(path: Path) -> list[str]:
-    """Returns the lines of a .smi or .smi.gz file."""
-    opener = gzip.open if path.suffix == ".gz" else open
-    with opener(path, "rt") as file:
-        return [line.strip() for line in file if line.strip()]

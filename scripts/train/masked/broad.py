@@ -1,7 +1,6 @@
 """Training strings of molecules of every kind: with stereochemistry, charges, rare elements and large rings.
 
-    python -m scripts.train.masked --data DATA --mix broad --merges 0 --name broad --minutes 600
-    python -m scripts.train.masked --data DATA --mix broad --name broad --minutes 600 --finish 30
+    python -m scripts.train.masked --data DATA --mix broad --merges 0 --name broad --samples 2000000
 
 The first call writes the strings of about 300,000 molecules (5 ms each), weighted as in scripts.train.latent.corpus.
 
@@ -37,13 +36,16 @@ SHARES = {
 """Share of each file among the strings. No file of salts: a string is one molecule."""
 MAX_TOKENS = 200
 """Longer strings are dropped."""
+MAX_COPIES = 4
+"""Copies of a molecule on average, at most: a copy has two strings, from different ends."""
 
 
-def molecules(folder: Path, count: int, seed: int) -> list[str]:
+def molecules(folder: Path, shares: dict[str, float], count: int, seed: int) -> list[str]:
     """Returns about `count` molecules, heavier-weighted ones several times, without mixtures, isotopes and invalid
     SMILES."""
-    files = [(corpus.read_molecules(folder / name), share) for name, share in SHARES.items()]
-    smiles, times = corpus.mix(files, seed, count)
+    files = corpus.read(folder, shares)
+    most = MAX_COPIES * sum(len(molecules) for molecules, _ in files)
+    smiles, times = corpus.mix(files, seed, min(count, most))
     return [m for m, n in zip(smiles, times) for _ in range(n) if "." not in m and Chem.MolFromSmiles(m) is not None]
 
 

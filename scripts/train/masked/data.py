@@ -13,10 +13,13 @@ from rdkit.Chem import QED
 from rdkit.Contrib.SA_Score import sascorer
 
 from scripts.train import batches, training
-from scripts.train.latent.tokens import read_molecules
+from scripts.train.latent import corpus
 from scripts.train.masked import broad, safe, vocabulary
 from scripts.train.masked.vocabulary import BOS, EOS, PAD, QUALITY, Vocabulary
+from scripts.train.molecules import read_molecules
 
+DRUGLIKE = {"zinc250k_train.smi.gz": 1.0}
+"""Files of the drug-like mix."""
 STRINGS_PER_MOLECULE = 8
 """Strings of each molecule, from different ends if it has that many."""
 
@@ -95,18 +98,25 @@ def drug_like(molecules: list[str], qed: float, sa: float, cache: Path) -> list[
 
 
 def prepare_broad(
-    options: training.Options, merges: int, count: int, start_vocabulary: Vocabulary | None = None
+    options: training.Options,
+    shares: dict[str, float],
+    merges: int,
+    count: int,
+    start_vocabulary: Vocabulary | None = None,
 ) -> Strings:
     """Reads the cached strings of a run on molecules of every kind (broad.py), or writes them."""
     path = options.folder / "strings.npz"
     if not path.exists():
         from tqdm import tqdm
 
-        chosen = broad.molecules(Path(options.data), count, options.seed)
-        cuts = [broad.sides(smiles) for smiles in tqdm(chosen, disable=None, desc="cutting")]
-        good = np.array([broad.has_quality(smiles) for smiles in tqdm(chosen, disable=None, desc="scoring")])
+        chosen = broad.molecules(Path(options.data), shares, count, options.seed)
+        distinct = list(dict.fromkeys(chosen))
+        sides = {smiles: broad.sides(smiles) for smiles in tqdm(distinct, disable=None, desc="cutting")}
+        quality = {smiles: broad.has_quality(smiles) for smiles in tqdm(distinct, disable=None, desc="scoring")}
+        cuts = [sides[smiles] for smiles in chosen]
+        good = np.array([quality[smiles] for smiles in chosen])
         if start_vocabulary:
-            pieces = Counter(side.text for sides in cuts for side in sides)
+            pieces = Counter(side.text for parts in cuts for side in parts)
             start_vocabulary = start_vocabulary.extended(pieces, merges)
         write(cuts, path, merges, options.seed, start_vocabulary, good, times=2)
     return read(path)
@@ -114,8 +124,8 @@ def prepare_broad(
 
 def prepare_druglike(
     options: training.Options,
+    files: list[str],
     merges: int,
-    muv: bool,
     qed: float,
     sa: float,
     start_vocabulary: Vocabulary | None = None,
@@ -124,10 +134,10 @@ def prepare_druglike(
     path = options.folder / "strings.npz"
     if not path.exists():
         chosen: list[str] = []
-        for name in ("zinc250k_train", "muv_druglike")[: 1 + muv]:
-            chosen += drug_like(
-                read_molecules(Path(options.data) / f"{name}.smi.gz"), qed, sa, options.folder / f"{name}.scores"
-            )
+        for name, (molecules, _) in zip(files, corpus.read(Path(options.data), dict.fromkeys(files, 1.0))):
+            chosen += drug_like(molecules, qed, sa, options.folder / f"{Path(name).name.split('.')[0]}.scores")
+        if not chosen:
+            raise SystemExit(f"training: no molecule of {', '.join(files)} has QED >= {qed} and SA <= {sa}")
         write(cut(chosen), path, merges, options.seed, start_vocabulary)
     return read(path)
 
@@ -199,17 +209,18 @@ def write(
     os.replace(partial, path)
 
 
-def held_out(data: Path, folder: Path, tokens: Vocabulary, count: int = 500) -> tuple[torch.Tensor, torch.Tensor]:
-    """Returns a held-out batch: strings of ZINC250k's validation molecules with fixed masks."""
+def held_out(file: Path, folder: Path, tokens: Vocabulary, count: int = 500) -> tuple[torch.Tensor, torch.Tensor]:
+    """Returns a held-out batch: strings of a file's molecules with fixed masks, of those with quality if it has any."""
     path = folder / "held_out.npz"
     if not path.exists():
-        molecules = read_molecules(data / "zinc250k_valid.smi.gz")[::10]
+        molecules = read_molecules(file)
+        molecules = molecules[:: max(1, len(molecules) // 2400)]
         good = [
             m
             for m in molecules[: 2 * count]
             if QED.qed(Chem.MolFromSmiles(m)) >= 0.6 and sascorer.calculateScore(Chem.MolFromSmiles(m)) <= 4
         ]
-        write(cut(good[:count]), path, 0, 1, tokens)
+        write(cut((good or molecules)[:count]), path, 0, 1, tokens)
     strings = read(path)
     options = training.Options(seed=1, batch=len(strings) // STRINGS_PER_MOLECULE)
     rows = Strings(strings.ids, strings.starts, tokens)

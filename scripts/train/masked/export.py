@@ -54,7 +54,7 @@ def card_sections(run: Path, shape: Shape, parameters: int, length_counts: np.nd
         )
         for f in figures["de_novo"]
     ]
-    rows.append(ROW.format(name="ZINC250k's own molecules", **figures["zinc250k"]))
+    rows.append(ROW.format(name=f"molecules of {figures['held_out']['file']}", **figures["held_out"]))
     strings, good = length_counts[:, 2:].sum(0)
     mean, published = length_counts[:, 2] @ length_counts[:, :2] / strings
     model = MODEL.format(
@@ -69,10 +69,10 @@ def card_sections(run: Path, shape: Shape, parameters: int, length_counts: np.nd
     return model, FIGURES.format(rows="\n".join(rows), count=figures["samples"])
 
 
-def describe_entry(model_id: str, shape: Shape, created: str, published_tokens_per_token: float) -> Entry:
-    settings = tuple(Tensor(name, {1: "FP32", 7: "INT64"}[kind], (1,)) for name, kind in unmask_graph.SETTINGS)
+def describe_entry(name: str, model_id: str, shape: Shape, created: str, published_tokens_per_token: float) -> Entry:
+    settings = tuple(Tensor(setting, {1: "FP32", 7: "INT64"}[kind], (1,)) for setting, kind in unmask_graph.SETTINGS)
     return Entry(
-        "masked",
+        name,
         "Fills in the masked tokens of SAFE strings, the whole unmasking loop in one call.",
         128,
         (Tensor("input_ids", "INT64", (-1,)), *settings),
@@ -98,6 +98,7 @@ def main(arguments: list[str] | None = None) -> None:
     )
     parser.add_argument("--run", type=Path, default=Path("runs/masked"), help="folder of the run")
     parser.add_argument("--repository", type=Path, default=Path("model_repository"), help="the model repository")
+    parser.add_argument("--entry", default="masked", help="folder in the repository (default: masked)")
     parser.add_argument("--id", help="public id of the model; it must be new")
     parser.add_argument("--float", action="store_true", help="keep linear maps in fp32")
     given = parser.parse_args(arguments)
@@ -106,7 +107,7 @@ def main(arguments: list[str] | None = None) -> None:
     ranges = {} if given.float else observe_ranges(model, given.run)
     files = {name: (given.run / name).read_text() for name in ("vocab.txt", "lengths.txt")}
     tokens_ratio = broad.published_tokens_per_token(read(given.run / "strings.npz").ids, vocabulary)
-    masked_entry = describe_entry(given.id, model.shape, entry.creation_day(given.run), tokens_ratio)
+    masked_entry = describe_entry(given.entry, given.id, model.shape, entry.creation_day(given.run), tokens_ratio)
     model_section, figures_section = card_sections(
         given.run, model.shape, sum(p.numel() for p in model.parameters()), length_counts
     )

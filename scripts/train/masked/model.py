@@ -34,11 +34,13 @@ class Shape:
     """Number of leading ids that never replace a mask."""
 
 
-PRESETS: dict[str, dict[str, Any]] = {
+SIZES: dict[str, dict[str, Any]] = {
     "tiny": dict(width=32, heads=4, layers=2, feed=2),
-    "cpu": dict(),
-    "gpu": dict(width=384, heads=12, layers=8, feed=4, dropout=0.05),
+    "small": dict(),
+    "medium": dict(width=384, heads=12, layers=8, feed=4, dropout=0.05),
+    "published": dict(width=768, heads=12, layers=12, feed=4, dropout=0.1),
 }
+"""published: 12 layers of width 768, as GenMol (arXiv 2501.06158, section 4)."""
 
 
 class Model(nn.Module):

@@ -18,13 +18,13 @@ import numpy as np
 import onnxruntime
 import torch
 
-from scripts.train import checkpoint, quantise, training
+from scripts.train import checkpoint, configuration, quantise, training
 from scripts.train.graph import Ranges
-from scripts.train.latent.tokens import read_molecules
 from scripts.train.masked import data, evaluation, structure, unmask_graph
 from scripts.train.masked.data import Batches, read
 from scripts.train.masked.model import Model, Shape
 from scripts.train.masked.vocabulary import MASK, Vocabulary
+from scripts.train.molecules import read_molecules
 
 SETTINGS = ((1.0, 0.5, True), (1.0, 0.5, False), (0.8, 0.5, True))
 """Temperature, noise, whether quality is requested."""
@@ -34,8 +34,7 @@ def load(run: Path) -> tuple[Model, Vocabulary, np.ndarray]:
     """Returns the model of a run (averaged weights, eval mode), its vocabulary and data.count_lengths of its
     strings."""
     model = Model(Shape(**json.loads((run / "shape.json").read_text())))
-    weights = run / "weights.pt"
-    model.load_state_dict(checkpoint.load(weights) if weights.exists() else checkpoint.join_parts(run))
+    model.load_state_dict(checkpoint.weights(run))
     length_counts = np.loadtxt(run / "lengths.txt", dtype=np.int64)
     return model.eval(), Vocabulary.read(run / "vocab.txt"), length_counts
 
@@ -87,9 +86,10 @@ def main() -> None:
         )
         de_novo.append({"temperature": temperature, "noise": noise, "asked": quality, **evaluation.figures(texts)})
         print(de_novo[-1], flush=True)
-    train = read_molecules(Path(given.data) / "zinc250k_train.smi.gz")
-    sample = np.random.default_rng(7).choice(train, given.samples, replace=False)
-    figures["zinc250k"] = evaluation.figures([str(s) for s in sample])
+    valid = configuration.load(given.run).get("valid", "zinc250k_valid.smi.gz")
+    molecules = read_molecules(Path(given.data) / valid)
+    chosen = np.random.default_rng(7).permutation(len(molecules))[: given.samples]
+    figures["held_out"] = {"file": valid, **evaluation.figures([molecules[i] for i in chosen])}
     state = checkpoint.load(given.run / "checkpoint.pt")
     figures["training"] = {
         **{k: state[k] for k in ("step", "samples", "seconds", "falling")},

@@ -47,7 +47,7 @@ def tensors(examples: list[Example]) -> dict[str, torch.Tensor]:
     }
 
 
-def main() -> None:
+def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m scripts.train.phrases",
         description=__doc__,
@@ -64,7 +64,11 @@ def main() -> None:
         precision="fp32",
         threads=1,
     )
-    options = training.from_arguments(parser.parse_args())
+    return parser
+
+
+def main() -> None:
+    _, options = training.parse(arguments())
     provenance.record(options, files())
     torch.manual_seed(options.seed)
     model = Model(len(NAMES))

@@ -50,7 +50,7 @@ def main() -> None:
     if is_served:
         entry.check_new(given.id, served.ENTRY.parent)
     model = Model(len(NAMES))
-    model.load_state_dict(checkpoint.load(given.run / "weights.pt"))
+    model.load_state_dict(checkpoint.weights(given.run))
     given.to.mkdir(parents=True, exist_ok=True)
     graph(model.eval()).save(given.to / "phrases.onnx", "phrases")
     labels = evaluation.labels()

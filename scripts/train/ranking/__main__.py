@@ -1,13 +1,13 @@
 """Trains the ranker from the two-mode embedding model, on the examples mined for the embedding.
 
     python -m scripts.train.embedding.examples --data DIR --weights DIR     # once: mine examples
-    python -m scripts.train.embedding --weights DIR --minutes 30            # the embedding model
-    python -m scripts.train.ranking --minutes 30                            # again to resume
+    python -m scripts.train.embedding --config cpu --weights DIR             # the embedding model
+    python -m scripts.train.ranking --config cpu                            # again to resume
 
 Train the served ranker further, and with short questions (see short.py):
 
-    python -m scripts.train.ranking --start model_repository/minilm_rank_qa --name further --minutes 30
-    python -m scripts.train.ranking --start ... --short 12000 --selqa DIR --data DIR --minutes 30
+    python -m scripts.train.ranking --start model_repository/minilm_rank_qa --name further --samples 7000
+    python -m scripts.train.ranking --start ... --short 12000 --selqa DIR --data DIR --samples 7000
 """
 
 from __future__ import annotations
@@ -20,16 +20,12 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from scripts.train import checkpoint, training
+from scripts.train import checkpoint, processes, training
 from scripts.train.embedding import start as embedding_start
 from scripts.train.embedding import twomode, vectors
 from scripts.train.embedding.examples import load_sets
 from scripts.train.ranking import cached_encoder, intent_projection, pairs, ranker, short, start
 
-PRESETS = {
-    "cpu": dict(batch=10, lr=1e-4, warmup=300, ema=0.98, candidates=6, passage_tokens=384, query_tokens=48),
-    "gpu": dict(batch=64, lr=1e-4, warmup=4000, ema=0.999, candidates=12, passage_tokens=384, query_tokens=96),
-}
 # Share of each set in the steps. Each kind of question needs some, and most where the embedding is worst.
 SHARES = {
     "nq_gold": 0.16,
@@ -71,15 +67,9 @@ def build(model: twomode.TwoMode, sets: list[pairs.QuerySet], tokenizer, options
     return ranker.Ranker(model.encoder, model.turn.weight.detach(), projection, rarity, start.prefixes(tokenizer))
 
 
-def main() -> None:
-    first = argparse.ArgumentParser(add_help=False)
-    first.add_argument("--preset", choices=PRESETS, default="cpu", help="step size and lengths")
-    preset = PRESETS[first.parse_known_args()[0].preset]
-    parser = argparse.ArgumentParser(
-        description=__doc__, parents=[first], formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    shared = {k: v for k, v in preset.items() if k in ("batch", "lr", "warmup", "ema")}
-    training.add_arguments(parser, name="ranking", decay=0.4, **shared)
+def arguments() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    training.add_arguments(parser, name="ranking", batch=10, lr=1e-4, warmup=300, ema=0.98, decay=0.4)
     parser.add_argument(
         "--embedding",
         type=Path,
@@ -98,14 +88,17 @@ def main() -> None:
         help="lists of short questions from WordNet; a quarter as many single sentences (default: 0)",
     )
     parser.add_argument("--selqa", type=Path, help="folder of selqa-ass-*.json: lists of single sentences")
-    for key, text in {
-        "candidates": "passages for each query",
-        "passage_tokens": "most tokens of a passage",
-        "query_tokens": "most tokens of a query",
-    }.items():
-        parser.add_argument("--" + key.replace("_", "-"), type=int, default=preset[key], help=text)
-    args = parser.parse_args()
-    options = training.from_arguments(args)
+    for name, default, text in (
+        ("candidates", 6, "passages for each query"),
+        ("passage-tokens", 384, "most tokens of a passage"),
+        ("query-tokens", 48, "most tokens of a query"),
+    ):
+        parser.add_argument(f"--{name}", type=int, default=default, help=f"{text} (default: {default})")
+    return parser
+
+
+def main() -> None:
+    args, options = training.parse(arguments())
     if options.threads:
         torch.set_num_threads(options.threads)  # Before the fit; the loop sets it too late.
     torch.manual_seed(options.seed)
@@ -117,7 +110,8 @@ def main() -> None:
     if args.selqa:
         sets.append(short.query_set_of("selqa", list(short.selqa(args.selqa, options.seed))))
     base = embedding_start.load_onnx(args.embedding)
-    model = start.load_onnx(args.start, base, tokenizer) if args.start else build(base, sets, tokenizer, options)
+    with processes.first_alone():
+        model = start.load_onnx(args.start, base, tokenizer) if args.start else build(base, sets, tokenizer, options)
     device = options.torch_device()
     cached = cached_encoder.CachedEncoder(model, vectors.CPU_TOKENS if device.type == "cpu" else vectors.GPU_TOKENS)
 

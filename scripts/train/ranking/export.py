@@ -17,7 +17,7 @@ import onnx
 import onnxruntime
 import torch
 
-from scripts.train.checkpoint import blend
+from scripts.train import checkpoint
 from scripts.train.embedding import bert, vectors
 from scripts.train.embedding.export import INPUTS, PADDING_COST, graph, repository_entry, write_entry, write_reference
 from scripts.train.entry import Tensor, check_new, creation_day
@@ -28,7 +28,7 @@ from scripts.train.ranking.ranker import Ranker
 def trained_ranker(run: Path, alpha: float) -> Ranker:
     """Returns the ranker of a run, interpolated with the untrained one: alpha 0 is the late interaction of the
     two-mode model."""
-    trained = torch.load(run / "weights.pt", map_location="cpu", weights_only=True)
+    trained = checkpoint.weights(run)
     weights = {k.removeprefix("encoder."): v for k, v in trained.items() if k.startswith("encoder.")}
     layers = 1 + max(int(k.split(".")[1]) for k in weights if k.startswith("layers."))
     encoder = bert.Encoder(bert.Shape(num_hidden_layers=layers, intermediate_size=len(weights["layers.0.up.weight"])))
@@ -40,7 +40,7 @@ def trained_ranker(run: Path, alpha: float) -> Ranker:
         trained["rarity"],
         (trained["query_prefix"], trained["passage_prefix"]),
     )
-    return blend(fresh, trained, alpha)
+    return checkpoint.blend(fresh, trained, alpha)
 
 
 def batch_error(file: Path, rows: int = 24, seed: int = 1) -> float:

@@ -143,6 +143,7 @@ class Sampler:
     """
 
     PASS = 100  # Steps in which each set gets its share.
+    OWN = 0.2  # The share of a set that is not among the shares.
 
     def __init__(
         self,
@@ -159,8 +160,8 @@ class Sampler:
         self.longest = passage_tokens + query_tokens  # So truncation never depends on the query.
         self.queries = [token_ids(s.queries, query_tokens) for s in sets]
         self.passages = [token_ids(s.mined.passages, passage_tokens) for s in sets]
-        total = sum(shares.get(s.mined.name, 0.0) for s in sets)
-        self.steps = [max(1, round(self.PASS * shares.get(s.mined.name, 0.0) / total)) for s in sets]
+        total = sum(shares.get(s.mined.name, self.OWN) for s in sets)
+        self.steps = [max(1, round(self.PASS * shares.get(s.mined.name, self.OWN) / total)) for s in sets]
         self.plan = [(s, i) for s, count in enumerate(self.steps) for i in range(count)]
 
     def __call__(self, step: int) -> Lists:

@@ -1,6 +1,6 @@
 """Trains the networks that read drawings of molecules:
 
-    python -m scripts.train.vision --data DATA --minutes 60
+    python -m scripts.train.vision --config cpu --data DATA
 
 draws the molecules of DATA (corpus.py) in many styles, mixes them with drawings by other programs from runs/drawings
 (other_programs.py), and writes runs/vision/. The same command with a larger budget resumes the run. With --start
@@ -19,7 +19,7 @@ import torch
 from scripts.train import provenance, training
 from scripts.train.vision import corpus, evaluation, warm_start
 from scripts.train.vision.batches import Batches, ForeignDrawings
-from scripts.train.vision.model import PRESETS, Model, Shape, describe, loss
+from scripts.train.vision.model import SIZES, Model, Shape, describe, loss
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -29,7 +29,7 @@ def arguments() -> argparse.ArgumentParser:
     training.add_arguments(
         parser, name="vision", batch=48, lr=2e-3, optimiser="muon", warmup=6_000, ema=0.998, eval_minutes=8
     )
-    parser.add_argument("--preset", choices=PRESETS, default="cpu", help="model size (default: cpu)")
+    parser.add_argument("--size", choices=SIZES, default="small", help="model size (default: small)")
     parser.add_argument("--uses", type=int, default=4, help="times that a drawing is used (default: 4)")
     parser.add_argument(
         "--start", type=Path, help="entry of a model repository to start from (default: random weights)"
@@ -52,16 +52,14 @@ def retain_memory() -> None:
 
 
 def main() -> None:
-    given = arguments().parse_args()
-    options = training.from_arguments(given)
+    given, options = training.parse(arguments())
     retain_memory()
     provenance.record(options, corpus.FILES)
     data = Path(options.data)
     molecules = corpus.load(data)
     foreign = ForeignDrawings(given.drawings)
     held_out = evaluation.tuning_molecules(data)
-    options.folder.mkdir(parents=True, exist_ok=True)
-    shape = Shape(**PRESETS[given.preset])
+    shape = Shape(**SIZES[given.size])
     (options.folder / "shape.json").write_text(json.dumps(describe(shape), indent=1) + "\n")
     torch.manual_seed(options.seed)
     model = Model(shape)

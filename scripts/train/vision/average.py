@@ -68,7 +68,7 @@ def main() -> None:
     model = average(other, trained, given.share, (batches.batch(300 + step) for step in range(NORM_BATCHES)))
     given.to.mkdir(parents=True, exist_ok=True)
     shutil.copy(given.run / "shape.json", given.to)
-    checkpoint.save(model.state_dict(), given.to / "weights.pt")
+    checkpoint.save_weights(model.state_dict(), given.to / checkpoint.WEIGHTS)
 
 
 if __name__ == "__main__":

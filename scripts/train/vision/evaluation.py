@@ -16,7 +16,7 @@ from scripts.served_reader.labels import UNKNOWN_LABEL
 from scripts.served_reader.sparse_cells import SparseCells
 from scripts.served_reader.views import UNFITTED
 from scripts.train.batches import send
-from scripts.train.latent.tokens import read_molecules
+from scripts.train.molecules import read_molecules
 from scripts.train.vision import abbreviations, corpus
 from scripts.train.vision.batches import cell_tensors
 from scripts.train.vision.drawing import Alter, has_defined_double_bonds, picture

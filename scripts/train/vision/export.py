@@ -28,7 +28,7 @@ from scripts.train.vision.model import Model, shape_of
 def load_run(run: Path) -> Model:
     """Returns the averaged weights of a run, in eval mode."""
     model = Model(shape_of(json.loads((run / "shape.json").read_text())))
-    model.load_state_dict(checkpoint.load(run / "weights.pt"))
+    model.load_state_dict(checkpoint.weights(run))
     return model.eval()
 
 

@@ -32,11 +32,11 @@ class Shape:
     steps: int = LINE_POINTS
 
 
-PRESETS: dict[str, dict[str, Any]] = {
+SIZES: dict[str, dict[str, Any]] = {
     "tiny": {"widths": (8, 12, 16, 20), "blocks": (1, 1), "features": 12},
-    "cpu": {"blocks": (2, 2)},
-    "deep": {},
-    "gpu": {"widths": (48, 96, 192, 384), "blocks": (4, 4), "features": 128},
+    "small": {"blocks": (2, 2)},
+    "medium": {},
+    "large": {"widths": (48, 96, 192, 384), "blocks": (4, 4), "features": 128},
 }
 
 

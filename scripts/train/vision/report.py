@@ -20,7 +20,7 @@ from PIL import Image
 
 from scripts.served_reader.drawing_reader import DrawingReader
 from scripts.train import served
-from scripts.train.latent.tokens import read_molecules
+from scripts.train.molecules import read_molecules
 from scripts.train.vision import evaluation, negatives
 
 BINS = (0.0, 0.5, 0.8, 0.9, 0.95, 1.01)

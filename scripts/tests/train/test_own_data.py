@@ -1,0 +1,175 @@
+"""Models trained on a user's own molecules: from a file with a SMILES per line to entries that can be served."""
+
+import gzip
+import json
+import sys
+import types
+
+import pytest
+import torch
+
+from scripts.lint import manifest
+from scripts.train import collection, configuration, molecules
+from scripts.train.embedding import corpora, examples
+from scripts.train.latent import __main__ as latent
+from scripts.train.latent import export as latent_export
+from scripts.train.latent import report as latent_report
+from scripts.train.masked import __main__ as masked
+from scripts.train.masked import export as masked_export
+from scripts.train.masked import report as masked_report
+
+TINY = "--size tiny --samples 32 --batch 8 --threads 1 --device cpu --precision fp32 --evaluate 2".split()
+RESIDUES = ("C", "CC", "CO", "CN(C)C", "c1ccccc1", "C(F)(F)F", "Cl", "OC", "C#N", "C1CC1")
+
+
+def call(monkeypatch, main, *arguments):
+    monkeypatch.setattr(sys, "argv", ["program", *map(str, arguments)])
+    monkeypatch.setattr(sys, "orig_argv", ["python", "-m", "program", *map(str, arguments)])
+    main()
+
+
+@pytest.fixture
+def data(tmp_path, monkeypatch, capsys):
+    """Own molecules with names, in two files, prepared by scripts.train.molecules."""
+    rows = [
+        f"O=C(N{a})c1ccc({b})cc1 compound {i}" for i, (a, b) in enumerate((a, b) for a in RESIDUES for b in RESIDUES)
+    ]
+    (tmp_path / "one.smi").write_text("\n".join([*rows[:50], "", "nonsense", "C", rows[0], "CCO.Cl", "C" * 90]) + "\n")
+    (tmp_path / "two.smi.gz").write_bytes(gzip.compress("\n".join(rows[50:]).encode()))
+    files = tmp_path / "one.smi", tmp_path / "two.smi.gz"
+    call(monkeypatch, molecules.main, *files, "--data", tmp_path / "data", "--held-out", 0.1)
+    printed = capsys.readouterr().out
+    assert printed.startswith("105 lines: ") and "1 invalid, 1 mixtures, 1 repeated, 2 too small or large" in printed
+    return tmp_path / "data"
+
+
+def test_the_files_have_each_molecule_once(data, tmp_path, monkeypatch):
+    training = molecules.read_molecules(data / "own_train.smi.gz")
+    held_out = molecules.read_molecules(data / "own_valid.smi.gz")
+    assert len({*training, *held_out}) == len(training) + len(held_out) == 100
+    assert all(molecules.is_held_out(m, 0.1) for m in held_out) and not any(
+        molecules.is_held_out(m, 0.1) for m in training
+    )
+    before = (data / "own_train.smi.gz").read_bytes()
+    call(monkeypatch, molecules.main, tmp_path / "one.smi", tmp_path / "two.smi.gz", "--data", data, "--held-out", 0.1)
+    assert (data / "own_train.smi.gz").read_bytes() == before
+
+
+def test_stereoisomers_are_held_out_together():
+    for smiles in ("C[C@H](N)C(=O)O", "C[C@@H](N)C(=O)O", "CC(N)C(=O)O"):
+        assert molecules.is_held_out(smiles, 0.5) == molecules.is_held_out("CC(N)C(=O)O", 0.5)
+
+
+@pytest.mark.parametrize("text", ["", "nonsense\n", "CCO\n"])
+def test_too_few_molecules_are_refused(tmp_path, monkeypatch, text):
+    (tmp_path / "own.smi").write_text(text)
+    with pytest.raises(SystemExit, match="too few"):
+        call(monkeypatch, molecules.main, tmp_path / "own.smi", "--data", tmp_path)
+    assert not list(tmp_path.glob("own_*"))
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "report", "export", "valid"),
+    [
+        ("masked", masked, masked_report, masked_export, ["--valid", "own_valid.smi.gz", "--qed", "0.1"]),
+        ("latent", latent, latent_report, latent_export, ["--valid", "own_valid.smi.gz"]),
+    ],
+    ids=["masked", "latent"],
+)
+def test_a_model_is_trained_on_own_molecules(name, model, report, export, valid, data, tmp_path, monkeypatch):
+    run = ["--name", "own", "--runs", str(tmp_path / "runs")]
+    call(monkeypatch, model.main, *run, *TINY, "--data", data, "--molecules", "own_train.smi.gz", "--merges", 3, *valid)
+    stored = configuration.load(tmp_path / "runs" / "own")
+    assert stored["molecules"] == ["own_train.smi.gz"] and stored["samples"] == 32
+    call(monkeypatch, model.main, *run, "--samples", 64)  # resumes with the same configuration
+    measure = {"masked": ["--samples", "4", "--settings", "1"], "latent": ["--molecules", "4", "--seeds", "2"]}[name]
+    call(monkeypatch, report.main, "--run", tmp_path / "runs/own", "--data", data, "--threads", 1, *measure)
+    repository = tmp_path / "repository"
+    entry = {"masked": "own", "latent": "own_latent"}[name]
+    export.main(
+        ["--run", str(tmp_path / "runs/own"), "--repository", str(repository), "--id", "own/v1", "--entry", entry]
+    )
+    entries = manifest.read_entries(repository)
+    assert all(e["id"] == "own/v1" for e in entries.values()) and all(n.startswith("own") for n in entries)
+    page = next(repository.glob("*/CARD.md")).read_text()
+    assert "`own_train.smi.gz`" in page and "zinc250k" not in page
+
+
+@pytest.mark.parametrize(
+    ("model", "arguments", "message"),
+    [
+        (masked, ["--molecules", "missing.smi"], "missing.smi"),
+        (latent, ["--molecules", "own_train.smi.gz=0"], "share must be a positive number"),
+        (latent, ["--molecules", "own_train.smi.gz=half"], "share must be a positive number"),
+        (masked, ["--size", "tiny", "--start", "somewhere"], "leave out --size"),
+    ],
+)
+def test_wrong_data_is_named(model, arguments, message, data, tmp_path, monkeypatch):
+    run = ["--runs", str(tmp_path / "runs"), "--samples", "8", "--data", data, "--device", "cpu"]
+    with pytest.raises(SystemExit, match=message):
+        call(monkeypatch, model.main, *run, *arguments)
+
+
+ROWS = [
+    {"query": f"How is disease {i} treated?", "passage": f"Disease {i} is treated with drug {i * 7}.", "title": f"{i}"}
+    for i in range(60)
+]
+DOCUMENT = {"text": "The first sentence is about a retort. The second one is about glass. A third is about heating it."}
+
+
+def collect(monkeypatch, tmp_path, rows):
+    (tmp_path / "own.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    call(monkeypatch, collection.main, tmp_path / "own.jsonl", "--data", tmp_path / "data")
+
+
+def test_a_collection_has_the_passages_of_pairs_triples_and_documents(tmp_path, monkeypatch):
+    same = {"query": ROWS[0]["query"], "passage": "Another answer.", "negative": ROWS[1]["passage"]}
+    collect(monkeypatch, tmp_path, [*ROWS, ROWS[3], same, DOCUMENT, {"text": "Too short."}])
+    train, test = (corpora.load(tmp_path / "data", "own", split) for split in ("train", "test"))
+    queries = {query.text: query for query in (*train.queries, *test.queries)}
+    assert len(queries) == 61 and train.queries and test.queries
+    assert len(queries[ROWS[0]["query"]].positives) == 2
+    cut = next(text for text in queries if text in DOCUMENT["text"])
+    rest = train.passages | test.passages
+    assert cut not in (answer := rest[min(queries[cut].positives)]) and len(answer) + len(cut) >= 90
+    assert "Too short." in rest.values() and len(rest) == 64  # the negative has another title than its pair
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{", "own.jsonl:2: Expecting"),
+        ("[]", "own.jsonl:2: expected"),
+        ('{"query": "q"}', "own.jsonl:2: expected"),
+        ('{"query": "q", "passage": 3}', "own.jsonl:2: passage must be a text"),
+        ('{"query": " ", "passage": "p"}', "own.jsonl:2: query must be a text"),
+        ('{"query": "q", "passage": "p", "score": 1}', "own.jsonl:2: expected"),
+        ('{"query": "q", "passage": "p"}', "too few queries"),
+    ],
+)
+def test_a_wrong_line_is_named(tmp_path, monkeypatch, line, message):
+    (tmp_path / "own.jsonl").write_text(f'{{"text": "A document."}}\n{line}\n')
+    with pytest.raises(SystemExit, match=message):
+        call(monkeypatch, collection.main, tmp_path / "own.jsonl", "--data", tmp_path / "data")
+    assert not (tmp_path / "data").exists()
+
+
+def test_examples_are_mined_from_an_own_collection(tmp_path, monkeypatch):
+    collect(monkeypatch, tmp_path, ROWS)
+    chosen = examples.training_collection(tmp_path / "data", "own", None, 1)
+    mined = examples.mine(chosen, None, embed_letters, LetterTokenizer(), 1)
+    assert len(mined.queries) == len(chosen.queries) and any(mined.negatives)
+    for positive, negatives in zip(mined.positives, mined.negatives):
+        assert positive not in negatives
+
+
+class LetterTokenizer:
+    """A token a letter."""
+
+    def encode_batch(self, texts):
+        return [types.SimpleNamespace(ids=[ord(letter) % 100 for letter in text]) for text in texts]
+
+
+def embed_letters(ids, mask):
+    counts = torch.stack([torch.bincount(row[m > 0], minlength=100) for row, m in zip(ids, mask)]).float()
+    return counts / counts.norm(dim=1, keepdim=True)

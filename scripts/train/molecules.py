@@ -1,0 +1,104 @@
+"""Makes the training and the held-out file of a model of molecules from files with a SMILES per line:
+
+    python -m scripts.train.molecules assay.smi vendor.smi.gz --data DATA --name own
+
+writes DATA/own_train.smi.gz and DATA/own_valid.smi.gz: canonical SMILES (RDKit), each molecule once, shuffled. What
+follows the SMILES on a line, such as a name, is ignored. A molecule is held out by the hash of its text without
+stereochemistry, so that the same molecule is always in the same file, whatever other molecules there are.
+
+The line that is printed counts what was left out: lines that RDKit cannot read, mixtures (--mixtures keeps them),
+molecules of fewer than 2 or more than --heaviest heavy atoms, and repeated molecules.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import hashlib
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+from rdkit import Chem, RDLogger
+
+
+def read_molecules(path: Path) -> list[str]:
+    """Returns the lines of a .smi or .smi.gz file."""
+    opener = gzip.open if path.suffix == ".gz" else open
+    with opener(path, "rt") as file:
+        return [line.strip() for line in file if line.strip()]
+
+
+def clean(lines: Iterable[str], heaviest: int, mixtures: bool, left_out: Counter[str]) -> Iterator[str]:
+    """Yields the canonical SMILES of the molecules to train on, each once; counts the others."""
+    seen = set()
+    for line in lines:
+        molecule = Chem.MolFromSmiles(line.split()[0])
+        if molecule is None:
+            left_out["invalid"] += 1
+            continue
+        text = Chem.MolToSmiles(molecule)
+        if "." in text and not mixtures:
+            left_out["mixtures"] += 1
+        elif not 2 <= molecule.GetNumHeavyAtoms() <= heaviest:
+            left_out["too small or large"] += 1
+        elif text in seen:
+            left_out["repeated"] += 1
+        else:
+            seen.add(text)
+            yield text
+
+
+def is_held_out(smiles: str, share: float) -> bool:
+    """Reports whether a molecule is held out; stereoisomers are held out together."""
+    flat = Chem.MolToSmiles(Chem.MolFromSmiles(smiles), isomericSmiles=False)
+    return int.from_bytes(hashlib.sha256(flat.encode()).digest()[:8], "big") < share * 2**64
+
+
+def write(path: Path, molecules: list[str]) -> None:
+    """Writes a .smi.gz file, with the same bytes for the same molecules."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(path.name + ".partial")
+    partial.write_bytes(gzip.compress("".join(f"{smiles}\n" for smiles in molecules).encode(), mtime=0))
+    os.replace(partial, path)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m scripts.train.molecules",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("files", type=Path, nargs="+", help=".smi or .smi.gz, a SMILES per line")
+    parser.add_argument("--data", type=Path, required=True, help="folder to write to")
+    parser.add_argument("--name", default="own", help="name of the two files (default: own)")
+    parser.add_argument("--heaviest", type=int, default=60, help="heavy atoms of the largest molecule (default: 60)")
+    parser.add_argument(
+        "--held-out", type=float, default=0.02, help="share of the molecules to hold out (default: 0.02)"
+    )
+    parser.add_argument("--mixtures", action="store_true", help="keep salts and other mixtures")
+    given = parser.parse_args()
+    RDLogger.DisableLog("rdApp.*")
+    left_out: Counter[str] = Counter()
+    try:
+        lines = [line for path in given.files for line in read_molecules(path)]
+    except (OSError, UnicodeDecodeError) as error:
+        sys.exit(f"molecules: {error}")
+    molecules = list(clean(lines, given.heaviest, given.mixtures, left_out))
+    order = np.random.default_rng(1).permutation(len(molecules))
+    shuffled = [molecules[i] for i in order]
+    held_out = [smiles for smiles in shuffled if is_held_out(smiles, given.held_out)]
+    training = [smiles for smiles in shuffled if not is_held_out(smiles, given.held_out)]
+    if not held_out or not training:
+        sys.exit(f"molecules: too few: {len(training)} for training, {len(held_out)} held out (--held-out)")
+    write(given.data / f"{given.name}_train.smi.gz", training)
+    write(given.data / f"{given.name}_valid.smi.gz", held_out)
+    details = ", ".join(f"{count} {reason}" for reason, count in sorted(left_out.items())) or "none"
+    print(f"{len(lines)} lines: {len(training)} for training, {len(held_out)} held out; left out: {details}")
+
+
+if __name__ == "__main__":
+    main()
