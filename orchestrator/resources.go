@@ -145,7 +145,6 @@ func (r *resources) options(limits gateway.Config) gateway.Options {
 		Logger:       r.logger,
 		Metrics:      r.metrics,
 		StartRequest: r.gate.StartRequest,
-		Identify:     r.identify,
 	}
 }
 

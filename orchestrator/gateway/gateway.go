@@ -132,7 +132,9 @@ func New(life context.Context, api API, draining func() bool, opts Options) (*Ga
 	}
 	api.Routes(g.app)
 	g.serviceRoutes(g.app)
-	source := description.Source{OpenAPI: api.OpenAPI(), Version: opts.Version, NeedsKey: opts.Keys != nil}
+	source := description.Source{
+		OpenAPI: api.OpenAPI(), Version: opts.Version, NeedsKey: opts.Keys != nil, Manifests: opts.Identify != nil,
+	}
 	if err := description.Mount(g.app, source, api.Models); err != nil {
 		return nil, fmt.Errorf("%s: %w", api.Name(), err)
 	}

@@ -55,7 +55,7 @@ type Request struct {
 	// Attempts bounds the passes of the first generation: one for all molecules, then one each for missing molecules.
 	Attempts wire.Int `json:"attempts"`
 	// Manifest adds a manifest to the answer: see package provenance.
-	Manifest bool `json:"manifest"`
+	Manifest wire.Bool `json:"manifest"`
 	// Stream answers with server-sent events.
 	Stream wire.Bool `json:"stream"`
 
