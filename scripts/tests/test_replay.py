@@ -1,9 +1,13 @@
-"""Manifests of answers of all APIs, and `retort replay` of them, in front of a real Triton. A job that went over a killed
-gateway is replayed in test_search_jobs.py."""
+"""Manifests of answers of all APIs, and `retort replay` of them, in front of a real Triton.
+
+test_search_jobs.py replays a job that went over a killed gateway.
+"""
 
 from __future__ import annotations
 
 import json
+import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -107,3 +111,22 @@ def test_what_differs_is_named(gateway_url: str, answers: dict[str, dict], tmp_p
     # No file leads to another host.
     file.write_text(json.dumps({**manifest, "path": "@127.0.0.1:1/generate"}))
     assert "path" in replay(gateway_url, file, code=1)[0]
+
+
+def test_the_page(gateway_url: str, tmp_path: Path) -> None:
+    """The example of REPRODUCE.md."""
+    page = (ROOT / "orchestrator/docs/use/REPRODUCE.md").read_text()
+    (block,) = re.findall(r"^```bash\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    block = block.replace("bin/retort", str(ROOT / "bin/retort"))
+    block = block.replace("localhost:8000", gateway_url.removeprefix("http://"))
+    ended = subprocess.run(
+        ["bash", "-e", "-c", block],
+        cwd=tmp_path,
+        text=True,
+        capture_output=True,
+        timeout=PATIENCE,
+        env={**os.environ, "RETORT_URL": gateway_url},
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.splitlines() == ["1: /latent/generate: equal", "1: /ranking/v1/ranking: equal"]
+    assert len((tmp_path / "better.csv").read_text().splitlines()) > 1
