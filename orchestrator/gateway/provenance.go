@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/gofiber/fiber/v2"
@@ -40,7 +41,7 @@ func (x *exchange) startManifest(c *fiber.Ctx, body []byte, request any) (err er
 	if x.call != nil && x.call.ManifestPath != "" {
 		m.Path = x.call.ManifestPath
 	}
-	if x.dialect == nil { // the main port has the paths of a dialect as they are
+	if x.dialect == nil || !strings.HasPrefix(m.Path, versionPrefix+"/") { // else a path of the main port
 		m.Path = "/" + m.API + m.Path
 	}
 	m.Request, err = provenance.Complete(body, request)

@@ -97,8 +97,8 @@ var (
 	// some are stored as jobs or as responses of their caller.
 	replayable = regexp.MustCompile(`^(/latent|/masked|/embedding|/ranking|/chat)?(/v1|/v2|/alpha|/experimental/ls)?/` +
 		`(generate|generate/jobs|sampling|embedding|hidden|decode|embeddings|ranking|reranking|rerank|` +
-		`retrieval(/[\w-][\w.-]*)+/reranking|completions|chat/completions|responses|messages|` +
-		`inference/chat_completion|inference/chat-completion)$`)
+		`retrieval(/[\w-][\w.-]*)+/reranking|completions|chat/completions|responses|messages|messages/count_tokens|` +
+		`tokenize|detokenize|inference/chat_completion|inference/chat-completion)$`)
 	digestForm = regexp.MustCompile(`^[0-9a-f]{64}$`)
 )
 
