@@ -54,8 +54,8 @@ func sortedKeys[V any](a, b map[string]V) []string {
 	return slices.Compact(keys)
 }
 
-// FirstDifference returns the JSON pointer (RFC 6901) of the first value that differs between the canonical forms of two
-// answers, or false if they are equal or one is no JSON.
+// FirstDifference returns the JSON pointer (RFC 6901) of the first value that differs between the canonical forms of
+// two answers, or false if they are equal or one is no JSON.
 func FirstDifference(first, second []byte) (pointer string, ok bool) {
 	a, errA := canonicalize(first)
 	b, errB := canonicalize(second)

@@ -110,7 +110,8 @@ func TestReadDocuments(t *testing.T) {
 	for _, path := range []string{
 		"/latent/generate/jobs", "/masked/generate", "/embedding/v1/embeddings", "/v1/embeddings", "/ranking/v1/ranking",
 		"/ranking/v1/retrieval/nvidia/a-b.c_2/reranking", "/chat/v1/chat/completions", "/v1/responses", "/v2/rerank",
-		"/chat/experimental/ls/inference/chat_completion", "/ranking/rerank", "/chat/alpha/inference/chat-completion", "/v1/messages",
+		"/chat/experimental/ls/inference/chat_completion", "/ranking/rerank", "/chat/alpha/inference/chat-completion",
+		"/v1/messages",
 	} {
 		if got := read(change("/latent/generate", path))[0]; got != "" {
 			t.Errorf("path %s: %q", path, got)

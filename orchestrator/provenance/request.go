@@ -28,8 +28,8 @@ func IsWanted(request any) bool {
 }
 
 // Complete returns the effective request, given a body and the struct that it was decoded into, after the defaults had
-// been set in it. If the request can have a seed and has none, Complete draws one. Members that are absent from the body
-// are taken from the struct if they are numbers, booleans or texts, or marshal themselves.
+// been set in it. If the request can have a seed and has none, Complete draws one. Members that are absent from the
+// body are taken from the struct if they are numbers, booleans or texts, or marshal themselves.
 func Complete(body []byte, request any) (jsontext.Value, error) {
 	var members map[string]jsontext.Value
 	if err := json.Unmarshal(body, &members); err != nil {
