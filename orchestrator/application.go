@@ -41,7 +41,9 @@ func openApplication(config *Config, logger zerolog.Logger) (*application, error
 
 func (a *application) openGateways() error {
 	for _, s := range services {
-		g, err := a.openGateway(s.open(a.resources), a.options(s.limits(a.config)))
+		options := a.options(s.limits(a.config))
+		options.Identify = a.identify
+		g, err := a.openGateway(s.open(a.resources), options)
 		if err != nil {
 			return err
 		}

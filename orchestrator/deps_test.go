@@ -29,7 +29,7 @@ var arrows = map[string][]string{
 	"orchestrator/gateway": {
 		"orchestrator/fault", "orchestrator/filewatch", "orchestrator/gateway/admission", "orchestrator/gateway/bind",
 		"orchestrator/gateway/description", "orchestrator/gateway/httpserver", "orchestrator/memory",
-		"orchestrator/telemetry", "orchestrator/unfinished",
+		"orchestrator/provenance", "orchestrator/telemetry", "orchestrator/unfinished",
 	},
 	"orchestrator/gateway/admission":   {"orchestrator/fault"},
 	"orchestrator/gateway/bind":        {"orchestrator/fault", "orchestrator/wire"},
@@ -69,7 +69,7 @@ var arrows = map[string][]string{
 		"orchestrator/jobs/queue", "orchestrator/unfinished", "orchestrator/wire"},
 	"orchestrator/client": {},
 	"orchestrator/command": {"chem", "orchestrator/client", "orchestrator/modelcheck", "orchestrator/modelimport",
-		"orchestrator/triton"},
+		"orchestrator/provenance", "orchestrator/triton"},
 	"orchestrator/modelcheck": {
 		"chem", "chem/safe", "orchestrator/chat", "orchestrator/embedding", "orchestrator/fault", "orchestrator/latent",
 		"orchestrator/latent/search", "orchestrator/masked", "orchestrator/objective", "orchestrator/oracle",
@@ -81,7 +81,8 @@ var arrows = map[string][]string{
 	"orchestrator/mcp":       {"chem", "orchestrator/fault", "orchestrator/gateway"},
 	"orchestrator/page": {"chem", "chem/safe", "orchestrator/fault", "orchestrator/gateway",
 		"orchestrator/gateway/bind"},
-	"orchestrator/manifest": {"orchestrator/triton"},
+	"orchestrator/manifest":   {"orchestrator/triton"},
+	"orchestrator/provenance": {},
 	"orchestrator/modelimport": {"orchestrator/chat/engine", "orchestrator/chat/prompt", "orchestrator/encoder",
 		"orchestrator/masked", "orchestrator/modelimport/onnxpb", "orchestrator/ranking", "orchestrator/triton",
 		"scripts/convert/published", "tokenizers"},

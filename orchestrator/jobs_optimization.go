@@ -56,7 +56,7 @@ func (a *application) followRequest(
 	}
 	call := gateway.Call{
 		Path: "/generate", Body: r.Body, Timeout: r.Timeout, Stopping: r.Stopping,
-		Background: !r.ValidateOnly, ValidateOnly: r.ValidateOnly,
+		Background: !r.ValidateOnly, ValidateOnly: r.ValidateOnly, ManifestPath: optimization.Path,
 	}
 	return g.Follow(ctx, call, each)
 }

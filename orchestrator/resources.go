@@ -12,6 +12,7 @@ import (
 	"retort/orchestrator/gateway"
 	"retort/orchestrator/gateway/admission"
 	"retort/orchestrator/jobs/responses"
+	"retort/orchestrator/manifest"
 	"retort/orchestrator/memory"
 	"retort/orchestrator/oracle"
 	"retort/orchestrator/telemetry"
@@ -37,6 +38,7 @@ type resources struct {
 	client      *triton.Client
 	registry    *discovery.Registry
 	oracles     *oracle.Oracles
+	digests     manifest.Digests   // of models, for the manifests of answers
 	responses   *responses.Service // nil if no response is stored
 	keys        *gateway.Keys      // nil if no key is required
 	files       *filewatch.Watcher

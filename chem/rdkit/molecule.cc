@@ -4,6 +4,7 @@
 #include <GraphMol/SanitException.h>
 #include <GraphMol/SmilesParse/SmilesParse.h>
 #include <RDGeneral/RDLog.h>
+#include <RDGeneral/versions.h>
 
 #include <climits>
 #include <cstdlib>
@@ -170,3 +171,5 @@ uint64_t Random::below(uint64_t n) { return next() % n; }
 }  // namespace retort
 
 extern "C" void retort_free(void *block) { std::free(block); }
+
+extern "C" const char *retort_rdkit_version(void) { return RDKit::rdkitVersion; }

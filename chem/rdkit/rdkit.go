@@ -52,6 +52,9 @@ type Failure struct {
 
 func (f *Failure) Error() string { return f.Message }
 
+// Version returns the version of RDKit.
+func Version() string { return C.GoString(C.retort_rdkit_version()) }
+
 // chars returns the bytes of a string for one call of C, during which cgo keeps them alive.
 func chars(s string) (*C.char, C.size_t) {
 	return (*C.char)(unsafe.Pointer(unsafe.StringData(s))), C.size_t(len(s))

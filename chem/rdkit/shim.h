@@ -174,6 +174,9 @@ retort_answer retort_read_molfile(const char *block, size_t size);
 
 void retort_free(void *block);
 
+/* The version of RDKit, a static text. */
+const char *retort_rdkit_version(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Job is a job of a gateway, with the fields that a list shows.
@@ -90,6 +91,42 @@ func (s *Service) Job(ctx context.Context, id string) (Job, error) {
 // CancelJob cancels a job and returns it.
 func (s *Service) CancelJob(ctx context.Context, id string) (Job, error) {
 	return s.findJob(ctx, http.MethodPost, id, "/cancel")
+}
+
+// pollInterval is the time between two looks at a job that is awaited.
+const pollInterval = 500 * time.Millisecond
+
+// RunSearch submits a search as a job to a path such as /latent/generate/jobs, waits for its end and returns its result.
+// It retries like Post. The body, not OnAnswer, asks for a manifest.
+func (s *Service) RunSearch(ctx context.Context, path string, body any) (result json.RawMessage, err error) {
+	without := *s
+	without.OnAnswer = nil
+	s = &without
+	var job struct {
+		ID     string          `json:"id"`
+		Status string          `json:"status"`
+		Error  json.RawMessage `json:"error"`
+	}
+	if err := s.Post(ctx, path, body, &job); err != nil {
+		return nil, err
+	}
+	path += "/" + url.PathEscape(job.ID)
+	for {
+		switch job.Status {
+		case "completed":
+			return result, s.Get(ctx, path+"/result", &result)
+		case "failed", "cancelled":
+			return nil, fmt.Errorf("%s has %s: %.300s", job.ID, job.Status, job.Error)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(pollInterval):
+		}
+		if err := s.Get(ctx, path, &job); err != nil {
+			return nil, err
+		}
+	}
 }
 
 // findJob sends a request to the path of a job with a suffix, in each kind that the id may belong to.

@@ -28,7 +28,13 @@ type Service struct {
 	Attempts uint
 	// OnRetry, if not nil, is called before the pause of each retry.
 	OnRetry func(reason error, pause time.Duration)
+	// OnAnswer, if not nil, is called with each answer to Post and Stream, which then ask for manifests. Its error fails
+	// the request.
+	OnAnswer func(answer []byte) error
 }
+
+// manifestHeader asks for a manifest in the answer.
+const manifestHeader = "X-Retort-Manifest"
 
 const (
 	maxAnswer  = 64 << 20 // bytes of an answer
@@ -86,6 +92,11 @@ func (s *Service) call(ctx context.Context, method, path string, body []byte, in
 	if err != nil {
 		return err
 	}
+	if method == http.MethodPost && s.OnAnswer != nil {
+		if err := s.OnAnswer(text); err != nil {
+			return err
+		}
+	}
 	if err := json.Unmarshal(text, into); err != nil {
 		return fmt.Errorf("%s: unexpected answer: %w", path, err)
 	}
@@ -116,6 +127,11 @@ func (s *Service) Stream(ctx context.Context, path string, body any, onEvent fun
 			const status = http.StatusInternalServerError
 			return &Refusal{Status: status, Message: failureMessage(status, data)}
 		}
+		if s.OnAnswer != nil && hasManifest(data) {
+			if err := s.OnAnswer(data); err != nil {
+				return err
+			}
+		}
 		if err := onEvent(data); err != nil {
 			return err
 		}
@@ -124,6 +140,14 @@ func (s *Service) Stream(ctx context.Context, path string, body any, onEvent fun
 		return context.Cause(ctx)
 	}
 	return nil
+}
+
+// hasManifest reports whether an event of a stream is the answer, with its manifest.
+func hasManifest(event []byte) bool {
+	var answer struct {
+		Manifest json.RawMessage `json:"manifest"`
+	}
+	return json.Unmarshal(event, &answer) == nil && answer.Manifest != nil
 }
 
 // retry calls do until it succeeds or is refused, ctx ends, or all attempts are used up.
@@ -178,7 +202,7 @@ func (s *Service) receive(ctx context.Context, method, path string, body []byte)
 	return io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
 }
 
-// send sends one request and returns an answer with status 200. Any other status is a *Refusal or a *busyError.
+// send sends one request and returns an answer with status 200 or 202. Any other status is a *Refusal or a *busyError.
 func (s *Service) send(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, method, strings.TrimRight(s.URL, "/")+path, bytes.NewReader(body))
 	if err != nil {
@@ -187,11 +211,14 @@ func (s *Service) send(ctx context.Context, method, path string, body []byte) (*
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
+	if s.OnAnswer != nil && method == http.MethodPost {
+		request.Header.Set(manifestHeader, "true")
+	}
 	if s.Key != "" {
 		request.Header.Set("Authorization", "Bearer "+s.Key)
 	}
 	answer, err := s.HTTP.Do(request)
-	if err != nil || answer.StatusCode == http.StatusOK {
+	if err != nil || answer.StatusCode == http.StatusOK || answer.StatusCode == http.StatusAccepted {
 		return answer, err
 	}
 	defer answer.Body.Close()

@@ -35,6 +35,8 @@ type message struct {
 	Content any    `json:"content"` // a text, or a list of parts
 }
 
+const chatPath = "/chat/v1/chat/completions"
+
 // Bounds of what is read, in bytes.
 const (
 	maxPicture  = 32 << 20
@@ -115,15 +117,18 @@ func readPictures(files []string) ([]any, error) {
 
 // ask prints the answer while it arrives, and returns it.
 func (c *chatCommand) ask(p *Process, s *client.Service, model string, messages []message) (string, error) {
-	body := map[string]any{"model": model, "messages": messages, "stream": true}
+	body := map[string]any{"model": model, "messages": messages, "stream": c.Manifest == ""}
 	if c.MaxTokens > 0 {
 		body["max_tokens"] = c.MaxTokens
 	}
 	if c.Temperature != nil {
 		body["temperature"] = *c.Temperature
 	}
+	if c.Manifest != "" { // which streams do not have
+		return c.askWhole(p, s, body)
+	}
 	var answer strings.Builder
-	err := s.Stream(p.Context, "/chat/v1/chat/completions", body, func(data []byte) error {
+	err := s.Stream(p.Context, chatPath, body, func(data []byte) error {
 		var chunk struct {
 			Choices []struct {
 				Delta struct {
@@ -143,4 +148,21 @@ func (c *chatCommand) ask(p *Process, s *client.Service, model string, messages 
 		fmt.Fprintln(p.Stdout)
 	}
 	return answer.String(), err
+}
+
+// askWhole prints the answer once it is complete, and returns it.
+func (c *chatCommand) askWhole(p *Process, s *client.Service, body map[string]any) (string, error) {
+	var answer struct {
+		Choices []struct {
+			Message struct {
+				Content string `json:"content"`
+			} `json:"message"`
+		} `json:"choices"`
+	}
+	if err := s.Post(p.Context, chatPath, body, &answer); err != nil || len(answer.Choices) == 0 {
+		return "", err
+	}
+	text := answer.Choices[0].Message.Content
+	_, err := fmt.Fprintln(p.Stdout, printable(text, "\n\t"))
+	return text, err
 }

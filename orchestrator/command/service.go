@@ -3,12 +3,14 @@ package command
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
 	"retort/orchestrator/client"
@@ -25,7 +27,8 @@ type remoteFlags struct {
 // serviceFlags are the flags of commands whose requests are retried.
 type serviceFlags struct {
 	remoteFlags `embed:""`
-	Attempts    uint `env:"-" default:"8" help:"How often to send a request while the service is overloaded or unreachable."`
+	Attempts    uint   `env:"-" default:"8" help:"How often to send a request while the service is overloaded or unreachable."`
+	Manifest    string `env:"-" type:"path" placeholder:"FILE" help:"Append the answers of the service to FILE, one per line, with manifests that say how they were made: see retort replay."`
 }
 
 // maxKey bounds a file with a key, in bytes.
@@ -78,10 +81,38 @@ func (s serviceFlags) ProvideClient(p *Process) (*client.Service, error) {
 	transport.MaxIdleConnsPerHost = 16
 	c.HTTP = &http.Client{Transport: transport}
 	c.Attempts = max(1, s.Attempts)
+	if s.Manifest != "" && err == nil {
+		c.OnAnswer, err = appendTo(s.Manifest)
+	}
 	c.OnRetry = func(reason error, pause time.Duration) {
 		p.report("waiting %s: %v", pause.Round(100*time.Millisecond), reason)
 	}
 	return c, err
+}
+
+// appendTo opens a file and returns a function that appends an answer to it as a line. The file is closed when the
+// process ends.
+func appendTo(name string) (func(answer []byte) error, error) {
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
+	if err != nil {
+		return nil, fmt.Errorf("manifest: %w", err)
+	}
+	var lock sync.Mutex
+	return func(answer []byte) error {
+		var line bytes.Buffer
+		if err := json.Compact(&line, answer); err != nil {
+			return fmt.Errorf("manifest: unexpected answer: %w", err)
+		}
+		var made struct{ Manifest json.RawMessage }
+		if json.Unmarshal(answer, &made) != nil || made.Manifest == nil {
+			return errors.New("manifest: this service answers without manifests")
+		}
+		line.WriteByte('\n')
+		lock.Lock()
+		defer lock.Unlock()
+		_, err := file.Write(line.Bytes())
+		return err
+	}, nil
 }
 
 // chooseModel returns id or, if it is "", the id of the first model of an API. It prefers one that takes images if

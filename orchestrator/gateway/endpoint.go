@@ -13,6 +13,7 @@ import (
 	"retort/orchestrator/fault"
 	"retort/orchestrator/gateway/bind"
 	"retort/orchestrator/gateway/httpserver"
+	"retort/orchestrator/memory"
 	"retort/orchestrator/unfinished"
 )
 
@@ -160,6 +161,9 @@ func receive[Req any](c *fiber.Ctx, bounds []bind.Bound) (req Req, err error) {
 	if r, ok := any(&req).(Bounded); ok {
 		err = bind.Merge(err, r.Bounds())
 	}
+	if err == nil {
+		err = x.startManifest(c, body, &req)
+	}
 	if err != nil {
 		return req, err
 	}
@@ -186,7 +190,11 @@ func receiveRaw(c *fiber.Ctx) ([]byte, error) {
 // readBody returns the request's body. Its memory is released when the exchange ends.
 func (x *exchange) readBody(c *fiber.Ctx) ([]byte, error) {
 	opts := x.gateway.opts
-	body, release, err := httpserver.ReadBody(c.UserContext(), c.Context(), opts.BodyLimit, opts.Memory)
+	weight := memory.BodyWeight
+	if c.Get(ManifestHeader) != "" {
+		weight = manifestWeight
+	}
+	body, release, err := httpserver.ReadBody(c.UserContext(), c.Context(), opts.BodyLimit, weight, opts.Memory)
 	if err != nil {
 		return nil, err
 	}
@@ -205,8 +213,16 @@ func send(c *fiber.Ctx, body any) error {
 			c.Set(name, value)
 		}
 	}
-	if reason := exchangeOf(c).noteUnfinished(body); reason != "" {
+	x := exchangeOf(c)
+	if reason := x.noteUnfinished(body); reason != "" {
 		c.Set(unfinished.Header, string(reason))
+	}
+	if x.manifest != nil {
+		text, err := x.encodeWithManifest(c.UserContext(), body)
+		if err != nil {
+			return err
+		}
+		return c.Send(text)
 	}
 	return json.MarshalWrite(c.Response().BodyWriter(), body, json.Deterministic(true))
 }

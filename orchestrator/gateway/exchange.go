@@ -18,6 +18,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"retort/orchestrator/fault"
+	"retort/orchestrator/provenance"
 	"retort/orchestrator/telemetry"
 	"retort/orchestrator/unfinished"
 )
@@ -44,7 +45,8 @@ type exchange struct {
 	dialect  *Dialect // may be nil
 	err      error    // that was answered, or nil
 
-	unfinished unfinished.Reason // "" for a finished answer
+	unfinished unfinished.Reason    // "" for a finished answer
+	manifest   *provenance.Manifest // of the answer; nil if the request asks for none
 
 	cleanups []func()
 	once     sync.Once

@@ -145,6 +145,7 @@ func (x *exchange) answerError(c *fiber.Ctx, err error) {
 	}
 	c.Response().ResetBody()
 	c.Status(status)
+	x.manifest = nil
 	if err := send(c, body); err != nil {
 		x.log.Error().Err(err).Msg("fault not encoded")
 	}

@@ -31,6 +31,7 @@ import (
 	"retort/orchestrator/gateway/description"
 	"retort/orchestrator/gateway/httpserver"
 	"retort/orchestrator/memory"
+	"retort/orchestrator/provenance"
 	"retort/orchestrator/telemetry"
 	"retort/orchestrator/unfinished"
 )
@@ -78,6 +79,9 @@ type Options struct {
 	// StartRequest, if not nil, is called with the API and route of each request of a client that takes a permit. end
 	// is called after the answer; ok reports success.
 	StartRequest func(kind string) (end func(ok bool))
+	// Identify returns what a manifest says about entries of the model repository and about the programs behind the
+	// gateway, given the rows that each entry was given; nil: no answer can have a manifest.
+	Identify func(ctx context.Context, rows map[string]int64) ([]provenance.Model, map[string]string)
 	// Watches bounds the open streams of Watch endpoints.
 	Watches admission.WatchLimits
 	// TransferRate is the least average rate of uploads and downloads in bytes a second; 0: no bound.
@@ -128,7 +132,9 @@ func New(life context.Context, api API, draining func() bool, opts Options) (*Ga
 	}
 	api.Routes(g.app)
 	g.serviceRoutes(g.app)
-	source := description.Source{OpenAPI: api.OpenAPI(), Version: opts.Version, NeedsKey: opts.Keys != nil}
+	source := description.Source{
+		OpenAPI: api.OpenAPI(), Version: opts.Version, NeedsKey: opts.Keys != nil, Manifests: opts.Identify != nil,
+	}
 	if err := description.Mount(g.app, source, api.Models); err != nil {
 		return nil, fmt.Errorf("%s: %w", api.Name(), err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"retort/orchestrator/fault"
 	"retort/orchestrator/gateway/bind"
+	"retort/orchestrator/unfinished"
 )
 
 // Events is an open stream of server-sent events.
@@ -25,8 +26,15 @@ type Events struct {
 // Send writes an event with v, encoded as JSON, as its data. It returns the context's error once the client has left or
 // the deadline has passed.
 func (e *Events) Send(v any) error {
-	e.exchange.noteUnfinished(v)
-	data, err := json.Marshal(v)
+	x := e.exchange
+	x.noteUnfinished(v)
+	var data []byte
+	var err error
+	if _, isAnswer := v.(unfinished.Answer); isAnswer && x.manifest != nil {
+		data, err = x.encodeWithManifest(e.ctx, v)
+	} else {
+		data, err = json.Marshal(v)
+	}
 	if err != nil {
 		return err
 	}
@@ -102,6 +110,9 @@ func JSONOrStream[Req, Res any](
 				return err
 			}
 			return send(c, res)
+		}
+		if _, endsWithAnswer := any(*new(Res)).(unfinished.Answer); !endsWithAnswer && exchangeOf(c).manifest != nil {
+			return refuseManifest("is not for streams of this endpoint")
 		}
 		return sendEvents(c, func(ctx context.Context, e *Events) error { return stream(ctx, req, e) })
 	}

@@ -107,6 +107,8 @@ type Generate struct {
 	// Generated is the form of the answer: "strings", or "objects" with smiles and score. The default is the query
 	// parameter of this name, else the header X-Retort-Generated, else the setting.
 	Generated string `json:"generated" oneof:"strings objects"`
+	// Manifest adds a manifest to the answer: see package provenance.
+	Manifest bool `json:"manifest"`
 	// IncludeScores answers with objects that have a similarity too.
 	IncludeScores bool `json:"include_scores"`
 	// Stream answers with server-sent events.

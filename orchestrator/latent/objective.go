@@ -8,6 +8,7 @@ import (
 	"retort/orchestrator/fault"
 	"retort/orchestrator/latent/search"
 	"retort/orchestrator/objective"
+	"retort/orchestrator/telemetry"
 )
 
 // target is the objective of a request and the goal of its searches.
@@ -36,8 +37,16 @@ func openTarget(r Generate, oracles []objective.Oracle) (target, error) {
 	if t.objective, err = spec.Open(yielding); err != nil {
 		return t, fault.As(err).Under(t.member)
 	}
-	t.goal.Objective = t.objective
+	t.goal.Objective = countedObjective{t.objective}
 	return t, nil
+}
+
+// countedObjective counts the evaluations of a request.
+type countedObjective struct{ *objective.Objective }
+
+func (o countedObjective) Score(ctx context.Context, molecules []*chem.Molecule) ([]float64, error) {
+	telemetry.FromContext(ctx).AddEvaluations(len(molecules))
+	return o.Objective.Score(ctx, molecules)
 }
 
 // yieldingOracle is an oracle whose calls are waited for without the core that a search holds: see [cores.Yield].

@@ -84,8 +84,22 @@ func publicID(configFile, name string) (string, error) {
 
 // computeDigest returns the digest of an entry, given its folder.
 func computeDigest(files fs.FS) (string, error) {
-	var paths []string
-	err := fs.WalkDir(files, ".", func(name string, file fs.DirEntry, err error) error {
+	paths, err := listFiles(files)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.New()
+	for _, name := range paths {
+		if err := writeSum(sum, files, name); err != nil {
+			return "", err
+		}
+	}
+	return fmt.Sprintf("%x", sum.Sum(nil)), nil
+}
+
+// listFiles returns the files that a digest includes, sorted.
+func listFiles(files fs.FS) (paths []string, err error) {
+	err = fs.WalkDir(files, ".", func(name string, file fs.DirEntry, err error) error {
 		switch {
 		case err != nil || name == ".":
 			return err
@@ -103,17 +117,8 @@ func computeDigest(files fs.FS) (string, error) {
 		}
 		return err
 	})
-	if err != nil {
-		return "", err
-	}
 	slices.Sort(paths)
-	sum := sha256.New()
-	for _, name := range paths {
-		if err := writeSum(sum, files, name); err != nil {
-			return "", err
-		}
-	}
-	return fmt.Sprintf("%x", sum.Sum(nil)), nil
+	return paths, err
 }
 
 // writeSum writes the line that sha256sum prints for a file.

@@ -79,6 +79,25 @@ func TestDigest(t *testing.T) {
 	}
 }
 
+// Digests notices changed files, and a folder that cannot be read.
+func TestDigests(t *testing.T) {
+	repository := t.TempDir()
+	folder := filepath.Join(repository, "one")
+	var digests manifest.Digests
+	if _, err := digests.Of(folder); err == nil {
+		t.Error("no error without the folder")
+	}
+	write(t, repository, "one/config.pbtxt", "")
+	for _, weights := range []string{"a", "bc", "def"} {
+		write(t, repository, "one/1/model.onnx", weights)
+		for range 2 {
+			if digest, err := digests.Of(folder); err != nil || digest != read(t, repository)[0].SHA256 {
+				t.Errorf("weights %s: digest %s, %v", weights, digest, err)
+			}
+		}
+	}
+}
+
 func TestStates(t *testing.T) {
 	repository := t.TempDir()
 	write(t, repository, "one/config.pbtxt", "")

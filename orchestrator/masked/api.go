@@ -54,6 +54,8 @@ type Request struct {
 	Rounds wire.Int `json:"rounds"`
 	// Attempts bounds the passes of the first generation: one for all molecules, then one each for missing molecules.
 	Attempts wire.Int `json:"attempts"`
+	// Manifest adds a manifest to the answer: see package provenance.
+	Manifest wire.Bool `json:"manifest"`
 	// Stream answers with server-sent events.
 	Stream wire.Bool `json:"stream"`
 

@@ -8,6 +8,7 @@ import (
 	"retort/chem"
 	"retort/orchestrator/fault"
 	"retort/orchestrator/objective"
+	"retort/orchestrator/telemetry"
 )
 
 // scorer scores molecules by an objective, each molecule once. Higher scores rank first.
@@ -50,6 +51,7 @@ func (s *scorer) score(ctx context.Context, molecules []*chem.Molecule) ([]float
 	}
 	s.mu.Unlock()
 	scores, err := s.Score(ctx, unscored)
+	telemetry.FromContext(ctx).AddEvaluations(len(unscored))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, score := range scores {

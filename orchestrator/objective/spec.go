@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strconv"
 	"strings"
 
 	"retort/orchestrator/wire"
@@ -14,7 +15,8 @@ import (
 // Spec is the objective of a request: one term, a list of terms whose weighted values are added, or a group.
 type Spec struct {
 	groupSpec
-	wrapped bool // the request has a group, so the paths of its terms start with "terms"
+	wrapped bool   // the request has a group, so the paths of its terms start with "terms"
+	text    []byte // JSON
 }
 
 // groupSpec combines terms to one value.
@@ -66,12 +68,18 @@ const (
 
 // One returns the objective of one term without parameters.
 func One(name string) Spec {
-	return Spec{groupSpec: groupSpec{Combine: weightedSum, Terms: []termSpec{{Name: name, Weight: 1}}}}
+	return Spec{
+		groupSpec: groupSpec{Combine: weightedSum, Terms: []termSpec{{Name: name, Weight: 1}}},
+		text:      []byte(strconv.Quote(name)),
+	}
 }
+
+// MarshalJSON returns the text that UnmarshalJSON decoded, or the name of the term of One.
+func (s Spec) MarshalJSON() ([]byte, error) { return s.text, nil }
 
 // UnmarshalJSON decodes a name, a term, a list of terms or a group. Its error is a *wire.Mismatch.
 func (s *Spec) UnmarshalJSON(data []byte) error {
-	*s = Spec{groupSpec: groupSpec{Combine: weightedSum}}
+	*s = Spec{groupSpec: groupSpec{Combine: weightedSum}, text: bytes.Clone(data)}
 	r := reader{remaining: maxAll}
 	data = bytes.TrimSpace(data)
 	if len(data) > 0 && data[0] == '[' {

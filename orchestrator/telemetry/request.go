@@ -4,6 +4,7 @@ package telemetry
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -23,8 +24,11 @@ type Request struct {
 	tokens atomic.Int64
 	rows   atomic.Int64
 
+	evaluations atomic.Int64
+
 	mu        sync.Mutex
 	rowTokens []int
+	modelRows map[string]int64
 }
 
 // AddTriton adds time spent waiting for Triton.
@@ -73,6 +77,29 @@ func (r *Request) RowTokens() []int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.rowTokens)
+}
+
+// AddEvaluations counts molecules that an objective has scored.
+func (r *Request) AddEvaluations(n int) { r.evaluations.Add(int64(n)) }
+
+// Evaluations returns the evaluations counted so far.
+func (r *Request) Evaluations() int64 { return r.evaluations.Load() }
+
+// AddModelRows counts rows given to an entry of the model repository.
+func (r *Request) AddModelRows(entry string, n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.modelRows == nil {
+		r.modelRows = map[string]int64{}
+	}
+	r.modelRows[entry] += int64(n)
+}
+
+// ModelRows returns the rows counted so far, by entry of the model repository.
+func (r *Request) ModelRows() map[string]int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.modelRows)
 }
 
 type requestKey struct{}

@@ -17,6 +17,7 @@ import (
 
 	"retort/orchestrator/fault"
 	"retort/orchestrator/telemetry"
+	pb "retort/orchestrator/triton/inferencepb"
 )
 
 // Client calls one or more replicas of Triton. It is safe for concurrent use. Deadlines and cancellations of callers
@@ -43,6 +44,16 @@ func (c *Client) Close() { c.pool.close() }
 
 // Live returns the live replicas.
 func (c *Client) Live() []*Replica { return c.pool.live() }
+
+// ServerVersion returns the version of Triton on one live replica.
+func (c *Client) ServerVersion(ctx context.Context) (version string, err error) {
+	err = c.call(ctx, callSpec{name: "server_metadata"}, func(ctx context.Context, r *Replica) error {
+		answer, err := r.service.ServerMetadata(ctx, &pb.ServerMetadataRequest{})
+		version = answer.GetVersion()
+		return err
+	})
+	return version, err
+}
 
 // Instances returns how many requests for a model all live replicas can execute at once, at least 1.
 func (c *Client) Instances(m *Model) int { return max(1, len(c.pool.live())) * m.Config.Concurrency() }
@@ -72,6 +83,7 @@ func (c *Client) Infer(ctx context.Context, r *Request) (*Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	telemetry.FromContext(ctx).AddModelRows(r.Model, r.rows())
 	return response, nil
 }
 

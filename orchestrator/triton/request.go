@@ -23,6 +23,14 @@ type Request struct {
 	Once bool
 }
 
+// rows returns the first dimension of the first input, 1 if it has none.
+func (r *Request) rows() int {
+	if len(r.Inputs) == 0 || len(r.Inputs[0].Shape) == 0 {
+		return 1
+	}
+	return int(r.Inputs[0].Shape[0])
+}
+
 // Message checks the request and converts it to its wire form.
 func (r *Request) Message() (*pb.ModelInferRequest, error) {
 	parameters, err := parametersTo(r.Parameters)

@@ -38,6 +38,7 @@ func (c *Client) Stream(ctx context.Context, r *Request) (iter.Seq2[*Response, e
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, end(err)
 	}
+	telemetry.FromContext(ctx).AddModelRows(r.Model, 1)
 	var state atomic.Int32 // stateUnread, then one of the others
 	stop := context.AfterFunc(ctx, func() {
 		if state.CompareAndSwap(stateUnread, stateAbandoned) {

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -152,6 +153,12 @@ def test_filled_templates_keep_their_fragments(page: Page):
     page.get_by_role("button", name="Generate").click()
     done(page, "templates")
     expect(page.locator("#templates .card img.drawing").first).to_be_visible()
+    page.get_by_text("How this was made").click()
+    made = json.loads(page.locator("#templates .snippet details pre").inner_text())
+    assert made["path"] == "/masked/generate" and made["request"]["seed"] >= 0 and made["models"][0]["sha256"], made
+    with page.expect_download() as download:
+        page.locator("#templates .snippet details").get_by_role("button", name="Download").click()
+    assert json.loads(Path(download.value.path()).read_text()) == made
     found = smiles(page, "templates")
     given = Chem.MolFromSmarts("C1CCNCC1.c1ccc(F)cc1")
     assert found and all(Chem.MolFromSmiles(s).HasSubstructMatch(given) for s in found)

@@ -17,7 +17,11 @@ from waiting import PATIENCE
 
 USE = ROOT / "orchestrator/docs/use"
 BLOCK = re.compile(r"^```(python|bash)\n(.*?)^```", re.DOTALL | re.MULTILINE)
-TESTED_ELSEWHERE = {"ORACLES.md": "test_oracles.py", "COMMANDS.md": "test_command_line.py"}
+TESTED_ELSEWHERE = {
+    "ORACLES.md": "test_oracles.py",
+    "COMMANDS.md": "test_command_line.py",
+    "REPRODUCE.md": "test_replay.py",
+}
 
 
 def blocks(page: str, language: str) -> list[str]:

@@ -39,10 +39,10 @@ def submit(gateway: Gateway, api: str, body: dict) -> str:
     return answer.json()["id"]
 
 
-def run(gateway: Gateway, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run(gateway: Gateway, *arguments: str, command: str = "jobs") -> subprocess.CompletedProcess[str]:
     """The command line, for the jobs of a key."""
     return subprocess.run(
-        [str(ROOT / "bin/retort"), "jobs", *arguments, "--url", gateway.url],
+        [str(ROOT / "bin/retort"), command, *arguments, "--url", gateway.url],
         text=True,
         capture_output=True,
         timeout=PATIENCE,
@@ -82,7 +82,8 @@ def test_searches_as_jobs(tmp_path: Path) -> None:
             result = jobs(gateway, "latent", f"/{long}/result").json()
             assert result["generated"] and result["unfinished"]["reason"] == "cancelled"
             # A third job is running when the gateway is killed.
-            killed = submit(gateway, "latent", {**ENDLESS, "iterations": LONG, "include_scores": True})
+            wanted = {"iterations": LONG, "include_scores": True, "manifest": True}
+            killed = submit(gateway, "latent", {**ENDLESS, **wanted})
             wait_for(
                 "it is at work", lambda: job(gateway, "latent", killed)["progress"]["iteration"] > 1, gateway.output
             )
@@ -105,6 +106,10 @@ def test_searches_as_jobs(tmp_path: Path) -> None:
             listed = [json.loads(line) for line in run(gateway, "list").stdout.splitlines()]
             assert [one["id"] for one in listed] == [killed, long, short], listed
             assert json.loads(run(gateway, "show", short).stdout)["id"] == short
+            # The manifest of the result, which two attempts made, gives the same result again.
+            (tmp_path / "result.json").write_bytes(jobs(gateway, "latent", f"/{killed}/result").content)
+            again = run(gateway, str(tmp_path / "result.json"), command="replay")
+            assert again.returncode == 0 and again.stdout == "1: /latent/generate/jobs: equal\n", again
             unknown = run(gateway, "show", "job_00")
             assert unknown.returncode == 1 and "no such job" in unknown.stderr, unknown
 

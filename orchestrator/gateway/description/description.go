@@ -21,10 +21,12 @@ type Source struct {
 	OpenAPI  []byte // the API's own part, in YAML
 	Version  string // of the program
 	NeedsKey bool   // requests need a bearer key
+	// Manifests says that answers can have manifests.
+	Manifests bool
 }
 
 // compose returns the description as JSON, with its title. It adds to the API's own part the paths that every API has
-// (service.yaml), the version and, if requests need a key, the bearer scheme.
+// (service.yaml), the version and, if the API has them, manifests and the bearer scheme.
 func (s Source) compose() (text []byte, title string, err error) {
 	spec, err := readYAML(s.OpenAPI)
 	if err != nil {
@@ -41,6 +43,9 @@ func (s Source) compose() (text []byte, title string, err error) {
 	paths := spec.section("paths")
 	for _, path := range shared.section("paths") {
 		paths.set(path.name, path.value)
+	}
+	if s.Manifests {
+		spec.addManifests(paths, shared.section("components"))
 	}
 	if s.NeedsKey {
 		spec.secure(paths)
@@ -68,6 +73,54 @@ func (o *object) secure(paths object) {
 			paths[i].value = methods.text()
 		}
 	}
+}
+
+// addManifests adds the shared components, and the header that asks for a manifest to every operation that answers a
+// POST with an object.
+func (o *object) addManifests(paths, shared object) {
+	components := o.section("components")
+	for _, kind := range shared {
+		merged := components.section(kind.name)
+		for _, component := range readObject(kind.value) {
+			merged.set(component.name, component.value)
+		}
+		components.set(kind.name, merged.text())
+	}
+	o.set("components", components.text())
+	for i := range paths {
+		methods := readObject(paths[i].value)
+		post := methods.section("post")
+		if !o.answersObject(post) {
+			continue
+		}
+		var parameters []jsontext.Value
+		_ = json.Unmarshal(post.get("parameters"), &parameters) // there may be none
+		parameters = append(parameters, jsontext.Value(`{"$ref":"#/components/parameters/Manifest"}`))
+		post.set("parameters", jsonOf(parameters))
+		methods.set("post", post.text())
+		paths[i].value = methods.text()
+	}
+}
+
+// answersObject reports whether the schema of an operation's answer is the schema of an object.
+func (o *object) answersObject(operation object) bool {
+	response := o.resolve(operation.section("responses").get("200"))
+	schema := o.resolve(response.section("content").section("application/json").get("schema"))
+	return string(schema.get("type")) == `"object"`
+}
+
+// resolve returns an object or, if it is a reference to a component, the component.
+func (o *object) resolve(text jsontext.Value) object {
+	found := readObject(text)
+	var reference string
+	if json.Unmarshal(found.get("$ref"), &reference) != nil {
+		return found
+	}
+	component := *o
+	for step := range strings.SplitSeq(strings.TrimPrefix(reference, "#/"), "/") {
+		component = component.section(step)
+	}
+	return component
 }
 
 // object is a JSON object whose members keep their order, which the page shows.
@@ -152,7 +205,7 @@ func (o object) text() jsontext.Value {
 	return text.Bytes()
 }
 
-// jsonOf encodes a string or a map of strings, which cannot fail.
+// jsonOf encodes texts, or lists or maps of them, which cannot fail.
 func jsonOf(value any) jsontext.Value {
 	text, err := json.Marshal(value, json.Deterministic(true))
 	if err != nil {

@@ -31,6 +31,29 @@ func TestDescription(t *testing.T) {
 	}
 }
 
+// Operations that answer a POST with an object can be asked for manifests.
+func TestManifestsInDescription(t *testing.T) {
+	const openAPI = `
+paths:
+  /cook:
+    post: { parameters: [{ name: salt }], responses: { '200': { $ref: '#/components/responses/Dish' } } }
+  /list: { post: { responses: { '200': { content: { application/json: { schema: { type: array } } } } } } }
+components:
+  schemas: { Dish: { type: object } }
+  responses: { Dish: { content: { application/json: { schema: { $ref: '#/components/schemas/Dish' } } } } }
+`
+	text, _, err := Source{OpenAPI: []byte(openAPI), Manifests: true}.compose()
+	const parameter = `{"$ref":"#/components/parameters/Manifest"}`
+	if err != nil || strings.Count(string(text), parameter) != 1 ||
+		!strings.Contains(string(text), `"parameters":[{"name":"salt"},`+parameter+`]`) ||
+		!strings.Contains(string(text), `,"Manifest":{"type"`) {
+		t.Errorf("%.2000s, %v", text, err)
+	}
+	if text, _, _ = (Source{OpenAPI: []byte(openAPI)}).compose(); strings.Contains(string(text), "Manifest") {
+		t.Error("manifests are described though there are none")
+	}
+}
+
 // An index lists the endpoints of a description, the models before the optional links, and no empty section.
 func TestIndex(t *testing.T) {
 	const openAPI = `

@@ -14,10 +14,10 @@ import (
 	"retort/orchestrator/memory"
 )
 
-// ReadBody reads a body of at most limit bytes, unpacked. Memory for a large one is acquired from the budget until
-// release is called. Problems of the client's are Invalid or TooLarge faults.
+// ReadBody reads a body of at most limit bytes, unpacked. Memory for a large one, weight bytes for each of its bytes, is
+// acquired from the budget until release is called. Problems of the client's are Invalid or TooLarge faults.
 func ReadBody(
-	ctx context.Context, c *fasthttp.RequestCtx, limit int, budget *memory.Budget,
+	ctx context.Context, c *fasthttp.RequestCtx, limit, weight int, budget *memory.Budget,
 ) (body []byte, release func(), err error) {
 	release = func() {}
 	if !c.Request.IsBodyStream() { // no body, or one that is in memory already
@@ -40,7 +40,7 @@ func ReadBody(
 	// A client must have sent this much before it can hold a part of the budget.
 	body, err = readUpTo(nil, reader, min(memory.SmallBody, limit+1))
 	if err == nil {
-		body, release, err = readLarge(ctx, body, reader, declared, limit, budget)
+		body, release, err = readLarge(ctx, body, reader, declared, limit, weight, budget)
 	}
 	if err == io.EOF {
 		err = nil
@@ -59,13 +59,13 @@ func ReadBody(
 
 // readLarge reads the rest of a body up to its end, io.EOF, once memory for it has been acquired.
 func readLarge(
-	ctx context.Context, body []byte, reader io.Reader, declared, limit int, budget *memory.Budget,
+	ctx context.Context, body []byte, reader io.Reader, declared, limit, weight int, budget *memory.Budget,
 ) (_ []byte, release func(), err error) {
 	expected := limit
 	if declared >= 0 {
 		expected = declared
 	}
-	release, err = budget.Acquire(ctx, memory.BodyWeight*int64(expected))
+	release, err = budget.Acquire(ctx, int64(weight)*int64(expected))
 	if err != nil {
 		return nil, func() {}, err
 	}

@@ -33,10 +33,12 @@ function askForKey() {
 
 export const hasKey = () => sessionStorage.getItem(storageKey) !== null;
 
-async function send(path, { method = "POST", body, signal } = {}) {
+// send sends a request. manifest asks for a manifest of the answer.
+async function send(path, { method = "POST", body, signal, manifest } = {}) {
   for (;;) {
     const key = sessionStorage.getItem(storageKey);
     const headers = body === undefined ? {} : { "Content-Type": "application/json" };
+    if (manifest) headers["X-Retort-Manifest"] = "true";
     if (key) headers.Authorization = `Bearer ${key}`;
     let response;
     try {
@@ -70,7 +72,7 @@ async function readProblem(response) {
 }
 
 export async function post(path, body, signal) {
-  const response = await send(path, { body, signal });
+  const response = await send(path, { body, signal, manifest: true });
   if (!response.ok) throw await readProblem(response);
   return response.json();
 }
@@ -81,9 +83,9 @@ export async function get(path, { text = false, signal } = {}) {
   return text ? response.text() : response.json();
 }
 
-// stream posts a body and calls onEvent with the parsed data of each server-sent event.
+// stream posts a body and calls onEvent with the parsed data of each server-sent event. Streams of chat have no manifest.
 export async function stream(path, body, signal, onEvent) {
-  const response = await send(path, { body, signal });
+  const response = await send(path, { body, signal, manifest: path.endsWith("/generate") });
   if (!response.ok) throw await readProblem(response);
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   for (let buffer = ""; ;) {

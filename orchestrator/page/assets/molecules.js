@@ -113,6 +113,7 @@ export function molecules(view) {
     let last = 0;
     const onEvent = (event) => {
       if (event.generated) {
+        snippets.answered(event);
         rendered = showResults(event.generated, smi);
         say(
           event.unfinished
@@ -147,7 +148,9 @@ export function molecules(view) {
     };
     snippets.show({ path: "/latent/generate", body });
     view.querySelector(".progress").hidden = true;
-    const { generated } = await post("/latent/generate", body, signal);
+    const answer = await post("/latent/generate", body, signal);
+    const { generated } = answer;
+    snippets.answered(answer);
     await showResults(generated, smi);
     say(`Done: ${generated.length} molecules.`);
   }
@@ -158,13 +161,16 @@ export function molecules(view) {
     const steps = Number(form.elements.samples.value);
     snippets.show(...interpolationRequests([smi, to], steps));
     view.querySelector(".progress").hidden = true;
-    const { hiddens } = await post("/latent/hidden", { sequences: [smi, to] }, signal);
+    const ends = await post("/latent/hidden", { sequences: [smi, to] }, signal);
+    const { hiddens } = ends;
     const points = Array.from({ length: steps }, (_, i) => hiddenBetween(hiddens, (i + 1) / (steps + 1)));
-    const { generated } = await post(
+    const decoded = await post(
       "/latent/decode",
       { hiddens: points, mask: points.map((p) => p.map(() => true)) },
       signal,
     );
+    const { generated } = decoded;
+    snippets.answered(ends, decoded);
     const distinct = [...new Set(generated)];
     await showResults(
       distinct.map((smiles) => ({ smiles })),

@@ -41,6 +41,7 @@ export function retrieval(view) {
     });
     const [ranked, rankingTime] = await timed(() => post("/v1/ranking", ranking, signal));
     const [question, answers] = embedded;
+    snippets.answered(question, answers, ranked);
     const byCosine = answers.data
       .map((d) => ({ index: d.index, score: cosine(question.data[0].embedding, d.embedding) }))
       .sort((a, b) => b.score - a.score);

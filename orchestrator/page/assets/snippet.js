@@ -1,7 +1,8 @@
-// The last requests as curl commands and as a Python program, which read the key from RETORT_KEY.
+// The last requests as curl commands and as a Python program, which read the key from RETORT_KEY, and how their answers
+// were made.
 
 import { base, hasKey } from "./api.js";
-import { button, copy, element } from "./dom.js";
+import { button, copy, download, element } from "./dom.js";
 
 const shellQuote = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 
@@ -106,7 +107,7 @@ function python(requests) {
   return lines.join("\n");
 }
 
-// Snippets shows the last requests.
+// Snippets shows the last requests and the manifests of their answers.
 export class Snippets {
   constructor(home) {
     this.home = home;
@@ -115,12 +116,36 @@ export class Snippets {
     this.choice = ["curl", "Python"].map((kind) =>
       button(`As ${kind}`, () => this.choose(kind), { attributes: { "aria-pressed": String(kind === this.kind) } }),
     );
+    this.manifests = [];
+    this.manifestText = element("pre", { attributes: { tabindex: "0" } });
+    const manifestCopier = button("Copy", () => copy(this.manifestText.textContent, manifestCopier), {
+      className: "quiet",
+    });
+    this.made = element(
+      "details",
+      { hidden: true },
+      element("summary", { textContent: "How this was made" }),
+      element("p", {
+        className: "hint",
+        textContent: "Requests with defaults and seeds, models and versions. retort replay FILE compares new answers.",
+      }),
+      element(
+        "div",
+        { className: "actions" },
+        manifestCopier,
+        button("Download", () => download("manifest.json", "application/json", this.manifestText.textContent), {
+          className: "quiet",
+        }),
+      ),
+      this.manifestText,
+    );
     const copier = button("Copy", () => copy(this.code.textContent, copier), { className: "quiet" });
     this.box = element(
       "section",
       { className: "snippet", hidden: true, attributes: { "aria-label": "The same from a program" } },
       element("div", { className: "actions" }, ...this.choice, copier),
       element("pre", { attributes: { tabindex: "0" } }, this.code),
+      this.made,
     );
     home.append(this.box);
   }
@@ -133,8 +158,17 @@ export class Snippets {
 
   show(...requests) {
     this.requests = requests;
+    this.manifests = [];
+    this.made.hidden = true;
     this.box.hidden = false;
     this.write();
+  }
+
+  // answered adds the manifests of answers.
+  answered(...answers) {
+    this.manifests.push(...answers.map((answer) => answer.manifest).filter(Boolean));
+    this.made.hidden = this.manifests.length === 0;
+    this.manifestText.textContent = this.manifests.map((manifest) => JSON.stringify(manifest, null, 2)).join("\n");
   }
 
   write() {

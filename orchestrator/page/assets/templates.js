@@ -153,6 +153,7 @@ export function templates(view) {
     let rendered = Promise.resolve();
     await stream("/masked/generate", body, signal, (event) => {
       if (event.molecules) {
+        snippets.answered(event);
         rendered = showResults(
           event.molecules.map(({ smiles, score }) => ({ smiles, score, label: body.scoring })),
           template,

@@ -84,6 +84,15 @@ func (b *batch[Row, Result]) split() []*batch[Row, Result] {
 	return parts
 }
 
+// countRows counts the rows for the requests that they belong to, once for each entry that the batch was given to.
+func (b *batch[Row, Result]) countRows() {
+	for entry := range telemetry.FromContext(b.ctx).ModelRows() {
+		for _, r := range b.rows {
+			r.submission.account.AddModelRows(entry, 1)
+		}
+	}
+}
+
 // stats returns the statistics of a batch that has ended with err.
 func (b *batch[Row, Result]) stats(err error) Stats {
 	return Stats{

@@ -50,6 +50,9 @@ func isCausedByRows(err error) bool {
 func (b *Batcher[Row, Result]) runObserved(batch *batch[Row, Result]) ([]Result, error) {
 	batch.started = time.Now()
 	results, err := b.runGuarded(batch)
+	if err == nil {
+		batch.countRows()
+	}
 	if b.options.Observe != nil {
 		b.options.Observe(batch.stats(err))
 	}

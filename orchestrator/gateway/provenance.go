@@ -1,0 +1,71 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/gofiber/fiber/v2"
+	"github.com/gofiber/fiber/v2/utils"
+
+	"retort/orchestrator/fault"
+	"retort/orchestrator/memory"
+	"retort/orchestrator/provenance"
+)
+
+// ManifestHeader asks for a manifest of the answer, as its member manifest: "true" or "false". A body can ask for one
+// too, if its request type has a member of this name.
+const ManifestHeader = "X-Retort-Manifest"
+
+// manifestWeight is memory.BodyWeight for a request with ManifestHeader, whose answer repeats the body.
+const manifestWeight = 2 * memory.BodyWeight
+
+// startManifest starts the manifest of the answer if the request asks for one. It draws the request's seed. request is
+// a pointer to the struct that body was decoded into.
+func (x *exchange) startManifest(c *fiber.Ctx, body []byte, request any) (err error) {
+	switch value := c.Get(ManifestHeader); value {
+	case "true":
+	case "", "false":
+		if !provenance.IsWanted(request) {
+			return nil
+		}
+	default:
+		return fault.Field("value_error", utils.CopyString(value), []any{ManifestHeader},
+			"Value error, %s should be true or false", ManifestHeader)
+	}
+	if x.gateway.opts.Identify == nil || x.call.isValidateOnly() {
+		return nil
+	}
+	m := &provenance.Manifest{Format: provenance.Format, API: x.request.API, Path: x.path}
+	if x.call != nil && x.call.ManifestPath != "" {
+		m.Path = x.call.ManifestPath
+	}
+	if x.dialect == nil || !strings.HasPrefix(m.Path, versionPrefix+"/") { // else a path of the main port
+		m.Path = "/" + m.API + m.Path
+	}
+	m.Request, err = provenance.Complete(body, request)
+	x.manifest = m
+	return err
+}
+
+// encodeWithManifest encodes an answer with its manifest.
+func (x *exchange) encodeWithManifest(ctx context.Context, answer any) ([]byte, error) {
+	text, err := json.Marshal(answer, json.Deterministic(true))
+	if err != nil {
+		return nil, err
+	}
+	m := *x.manifest
+	m.Unfinished = string(x.unfinished)
+	m.Evaluations = x.request.Evaluations()
+	m.Models, m.Software = x.gateway.opts.Identify(ctx, x.request.ModelRows())
+	text, err = m.Attach(text)
+	if errors.Is(err, provenance.ErrNoObject) {
+		return nil, refuseManifest("is not for this endpoint, whose answer is no object")
+	}
+	return text, err
+}
+
+func refuseManifest(why string) *fault.Error {
+	return fault.Field("value_error", true, []any{ManifestHeader}, "Value error, %s %s", ManifestHeader, why)
+}

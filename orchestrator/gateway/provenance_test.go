@@ -1,0 +1,127 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/gofiber/fiber/v2"
+
+	"retort/orchestrator/gateway/httpserver"
+	"retort/orchestrator/provenance"
+	"retort/orchestrator/telemetry"
+)
+
+// counter is a kitchen whose answers end its streams, or are no objects.
+type counter struct{ *kitchen }
+
+// plate is an order that can ask for a manifest in its body.
+type plate struct {
+	order
+	Manifest bool   `json:"manifest"`
+	Seed     *int64 `json:"seed"`
+}
+
+func (c counter) Routes(r fiber.Router) {
+	serve := func(ctx context.Context, p plate) (soup, error) {
+		if p.Fail != "" {
+			return soup{}, refuseManifest(p.Fail)
+		}
+		telemetry.FromContext(ctx).AddModelRows("pot", 2)
+		telemetry.FromContext(ctx).AddEvaluations(3)
+		return soup{Spoons: int(*p.Seed)}, nil
+	}
+	r.Post("/cook", JSONOrStream(func(p plate) bool { return p.Stream }, serve,
+		func(ctx context.Context, p plate, e *Events) error {
+			answer, err := serve(ctx, p)
+			if err != nil {
+				return err
+			}
+			if err := e.Send(map[string]int{"course": 1}); err != nil {
+				return err
+			}
+			return e.Send(answer)
+		}))
+	r.Post("/list", JSON(func(context.Context, order) ([]int, error) { return []int{1}, nil }))
+}
+
+func identifyPot(_ context.Context, rows map[string]int64) ([]provenance.Model, map[string]string) {
+	return []provenance.Model{{ID: "retort/pot-v1", Entry: "pot", Rows: rows["pot"]}}, map[string]string{"retort": "test"}
+}
+
+// postWithHeader posts a body with ManifestHeader.
+func postWithHeader(t *testing.T, url, value, body string) (status int, text string) {
+	t.Helper()
+	request, err := http.NewRequest(http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set(ManifestHeader, value)
+	request.Header.Set("Authorization", "Bearer secret")
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	content, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, string(content)
+}
+
+func TestManifests(t *testing.T) {
+	identify := func(o *Options) { o.Identify = identifyPot }
+	url, _ := openAPI(t, counter{&kitchen{}}, identify, httpserver.Config{})
+	for _, c := range []struct{ header, body string }{
+		{"true", `{"seed":5}`}, {"", `{"seed":5,"manifest":true}`}, {"true", `{"manifest":false}`},
+		{"true", `{"stream":true}`},
+	} {
+		status, text := postWithHeader(t, url+"/cook", c.header, c.body)
+		if _, after, isStream := strings.Cut(text, "data: {\"course\":1}\n\ndata: "); isStream {
+			text = after
+		}
+		var answer struct {
+			Spoons   int                 `json:"spoons"`
+			Manifest provenance.Manifest `json:"manifest"`
+		}
+		if err := json.Unmarshal([]byte(text), &answer); err != nil || status != 200 {
+			t.Fatalf("%s %s: %d, %s, %v", c.header, c.body, status, text, err)
+		}
+		m := answer.Manifest
+		var request plate
+		if err := json.Unmarshal(m.Request, &request); err != nil || request.Seed == nil || request.Events != 3 {
+			t.Errorf("%s: request %s, %v", c.body, m.Request, err)
+			continue
+		}
+		digest, err := provenance.Digest([]byte(text))
+		if err != nil || digest != m.AnswerSHA256 || int(*request.Seed) != answer.Spoons {
+			t.Errorf("%s: %s, digest %s, %v", c.body, text, digest, err)
+		}
+		if m.Path != "/kitchen/cook" || m.Evaluations != 3 || m.Models[0].Rows != 2 || strings.Contains(text, "secret") {
+			t.Errorf("%s: %s", c.body, text)
+		}
+	}
+	for _, c := range []struct{ path, header, body, want string }{
+		{"/cook", "yes", `{}`, `"field":"X-Retort-Manifest"`},
+		{"/list", "true", `{}`, "whose answer is no object"},
+		{"/cook", "true", `{"fail":"is burnt"}`, `X-Retort-Manifest is burnt"}`},
+	} {
+		status, text := postWithHeader(t, url+c.path, c.header, c.body)
+		if status != 400 || !strings.Contains(text, c.want) || strings.Contains(text, "answer_sha256") {
+			t.Errorf("%s %s: %d %s", c.path, c.body, status, text)
+		}
+	}
+	if _, text := postWithHeader(t, url+"/cook", "false", `{"seed":5}`); text != `{"spoons":5}` {
+		t.Errorf("not asked for: %s", text)
+	}
+	// The streams of the kitchen do not end with the answer.
+	url, _ = open(t, &kitchen{}, identify)
+	status, text := postWithHeader(t, url+"/cook", "true", `{"stream":true}`)
+	if status != 400 || !strings.Contains(text, "is not for streams of this endpoint") {
+		t.Errorf("stream: %d %s", status, text)
+	}
+}
