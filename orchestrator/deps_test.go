@@ -94,7 +94,7 @@ var arrows = map[string][]string{
 	"orchestrator/latent/search":     {"chem", "chem/cores", "chem/smiles", "orchestrator/cmaes"},
 	"orchestrator/latent/search/toy": {"chem", "orchestrator/latent/search"},
 	"orchestrator/masked":            api("orchestrator/objective", "orchestrator/oracle", "orchestrator/unfinished"),
-	"orchestrator/chat": api("orchestrator/chat/engine", "orchestrator/chat/prompt",
+	"orchestrator/chat": api("orchestrator/chat/engine", "orchestrator/chat/prompt", "orchestrator/chat/tools",
 		"orchestrator/chat/vision"),
 	"orchestrator/chat/engine":    {"orchestrator/chat/vision", "orchestrator/fault", "orchestrator/triton"},
 	"orchestrator/chat/anthropic": chatInterface,

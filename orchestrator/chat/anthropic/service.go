@@ -23,7 +23,7 @@ func (s *Service) Create(ctx context.Context, r Request) (Message, error) {
 
 // CountTokens returns the number of tokens that the model would read.
 func (s *Service) CountTokens(ctx context.Context, in Input) (Count, error) {
-	tokens, err := s.chat.CountTokens(ctx, in.conversation())
+	tokens, err := s.chat.CountTokens(ctx, in.conversation(in.plan()))
 	return Count{InputTokens: tokens}, err
 }
 

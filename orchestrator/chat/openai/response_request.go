@@ -120,11 +120,11 @@ func (r *ResponseRequest) sampling() engine.Sampling {
 // conversation converts a valid request with its plan. history are the items of the responses that it continues.
 func (r *ResponseRequest) conversation(p tools.Plan, history Items) chat.Conversation {
 	c := chat.Conversation{
-		Model:       r.Model,
-		Field:       "input",
-		Sampling:    r.sampling(),
-		Stream:      r.Streams(),
-		OffersTools: p.Optional,
+		Model:    r.Model,
+		Field:    "input",
+		Sampling: r.sampling(),
+		Stream:   r.Streams(),
+		Plan:     p,
 	}
 	c.Sampling.Guide = p.Guide
 	if r.Instructions != nil && *r.Instructions != "" {
@@ -151,9 +151,10 @@ func (item *Item) appendTo(messages []chat.Message, path ...any) []chat.Message 
 	case "reasoning":
 		return messages
 	case "function_call":
-		message = Message{Role: "assistant", ToolCalls: []ToolCall{{Function: item.Call}}}
+		message = Message{Role: "assistant", ToolCalls: []ToolCall{{ID: item.CallID, Function: item.Call}}}
 	case "function_call_output":
 		message.Role = "tool"
+		message.ToolCallID = &item.CallID
 		member = "output"
 	}
 	return append(messages, message.chatMessage(member, path...))
