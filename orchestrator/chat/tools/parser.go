@@ -69,6 +69,7 @@ func (p *parser) read(text string, last bool) []Delta {
 	}
 	if last && !p.afterCall {
 		p.text = append(p.text, p.gap...)
+		p.gap = nil
 	}
 	p.endText()
 	return p.deltas
