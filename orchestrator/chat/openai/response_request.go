@@ -83,6 +83,9 @@ func (r *ResponseRequest) checkGuides(problems *fault.Problems) {
 }
 
 func (item *Item) check() *fault.Error {
+	if item.Type == "function_call" {
+		return fault.Text(item.Call.Name, "name")
+	}
 	if item.Type != "message" {
 		return nil
 	}
