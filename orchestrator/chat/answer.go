@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"retort/orchestrator/chat/engine"
+	"retort/orchestrator/chat/tools"
 	"retort/orchestrator/telemetry"
 )
 
@@ -20,19 +21,28 @@ type Answer struct {
 	ctx     context.Context
 	model   *Model
 	request engine.Request
+	readers []*tools.Reader // by choice
 	usage   usage
 }
 
 // Sampling returns the settings that the engine receives.
 func (a *Answer) Sampling() engine.Sampling { return a.request.Sampling }
 
+// Chunk is new text of one choice, also as texts and calls of tools.
+type Chunk struct {
+	engine.Chunk
+	Deltas []tools.Delta
+}
+
 // Chunks runs the engine and yields the answer as it is written. It may be ranged over once; breaking out of the loop
 // cancels the request. Chunks of several choices are interleaved. The last chunk of each choice has a finish reason.
-func (a *Answer) Chunks() iter.Seq2[engine.Chunk, error] {
-	return func(yield func(engine.Chunk, error) bool) {
-		for chunk, err := range engine.Answer(a.ctx, a.model.engine, a.request) {
+func (a *Answer) Chunks() iter.Seq2[Chunk, error] {
+	return func(yield func(Chunk, error) bool) {
+		for written, err := range engine.Answer(a.ctx, a.model.engine, a.request) {
+			chunk := Chunk{Chunk: written}
 			if err == nil {
-				a.usage.add(chunk)
+				a.usage.add(written)
+				chunk.Deltas = a.readers[written.Choice].Read(written.Text, written.Finish != "")
 			}
 			if !yield(chunk, err) || err != nil {
 				return

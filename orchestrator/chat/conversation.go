@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"retort/orchestrator/chat/engine"
+	"retort/orchestrator/chat/tools"
 	"retort/orchestrator/chat/vision"
 )
 
@@ -20,8 +21,8 @@ type Conversation struct {
 	Stream bool
 	// ContinueFinal lets the model continue the last message instead of answering it.
 	ContinueFinal bool
-	// OffersTools means that the model may call tools but need not.
-	OffersTools bool
+	// Plan is how the answer calls tools.
+	Plan tools.Plan
 	// NoGenerationPrompt omits the template's marker that begins the assistant's answer.
 	NoGenerationPrompt bool
 }
@@ -33,10 +34,12 @@ type Message struct {
 	Path  []any  // of the message in the body, for faults
 }
 
-// Part is a text or an image.
+// Part is a text, an image or a call.
 type Part struct {
-	Text  string
-	Image *Source // nil for a text
+	Text   string
+	Image  *Source // nil for a text
+	Call   *Call   // nil for a text
+	Result *Result // of a tool to which the part belongs, the same for all parts of one result; else nil
 }
 
 // Source is the origin of an image.

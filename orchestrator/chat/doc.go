@@ -24,7 +24,8 @@
 //	max_images           maximum images in one conversation; default 1
 //	image_tokens         tokens of max_model_len that one image takes; default 0
 //	completions          "false" for an engine that accepts conversations only, no text completions
-//	tools                "true" for a model that may be offered tools that it need not call
+//	tools                tools that the model need not call: "false" refuses them, "true" accepts and ignores them;
+//	                     "hermes", "llama3_json" or "mistral" renders them and finds calls in this format (package tools)
 //	structured_output    the setting of vLLM's backend for guides: "structured_outputs" or, for older backends,
 //	                     "guided_decoding"; "none" if it has no guides
 //	default_max_tokens   maximum tokens of an answer if the request sets none; default: all that fit

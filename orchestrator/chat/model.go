@@ -9,6 +9,7 @@ import (
 
 	"retort/orchestrator/chat/engine"
 	"retort/orchestrator/chat/prompt"
+	"retort/orchestrator/chat/tools"
 	"retort/orchestrator/fault"
 	"retort/orchestrator/triton"
 	"retort/tokenizers"
@@ -26,7 +27,7 @@ type Model struct {
 	defaultMaxTokens int   // maximum tokens of an answer if the request sets none; 0 means all that fit
 	clamp            bool  // reduces max_tokens to what fits instead of refusing the request
 	completions      bool  // accepts text completions
-	tools            bool  // may be offered tools that it need not call
+	tools            tools.Format
 	defaults         engine.Defaults
 
 	template    *prompt.Template      // nil if the engine applies the template
@@ -53,7 +54,7 @@ func open(client *triton.Client, r *triton.EntryReader) (*Model, error) {
 		defaultMaxTokens: r.Whole("default_max_tokens", 0, 0),
 		clamp:            r.OneOf("completion_overflow", "refuse", "clamp") == "clamp",
 		completions:      r.OneOf("completions", "true", "false") == "true",
-		tools:            r.OneOf("tools", "false", "true") == "true",
+		tools:            tools.Format(r.OneOf("tools", tools.Formats...)),
 		imageMarker:      r.Text("image_token", ""),
 		template:         readTemplate(r),
 		engine:           engine.Open(client, r),
@@ -96,20 +97,22 @@ func (m *Model) render(c Conversation, images int) (text string, err error) {
 	if c.Prompt != nil {
 		return m.completionPrompt(*c.Prompt)
 	}
+	var offered []prompt.Tool
+	if m.template != nil && m.tools.HasCalls() {
+		for _, tool := range c.Plan.Tools {
+			offered = append(offered, prompt.Tool(tool))
+		}
+	} else {
+		c.Messages = flatten(c.Messages)
+	}
 	if m.template == nil {
 		return singleQuestion(c)
 	}
-	messages := make([]prompt.Message, len(c.Messages))
-	for i, message := range c.Messages {
-		messages[i].Role = message.Role
-		for _, part := range message.Parts {
-			messages[i].Parts = append(messages[i].Parts, prompt.Part{Image: part.Image != nil, Text: part.Text})
-		}
-	}
+	messages := m.turns(c.Messages)
 	if c.ContinueFinal {
-		text, err = m.template.Continue(messages)
+		text, err = m.template.Continue(messages, offered...)
 	} else {
-		text, err = m.template.Render(messages, !c.NoGenerationPrompt)
+		text, err = m.template.Render(messages, !c.NoGenerationPrompt, offered...)
 	}
 	if refusal, ok := err.(*prompt.Refusal); ok {
 		return "", Refuse([]any{c.Field}, "%s", refusal.Message)

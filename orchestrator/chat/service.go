@@ -1,11 +1,13 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 
 	"retort/orchestrator/chat/engine"
+	"retort/orchestrator/chat/tools"
 	"retort/orchestrator/chat/vision"
 	"retort/orchestrator/fault"
 	"retort/orchestrator/telemetry"
@@ -66,6 +68,7 @@ func (s *Service) Answer(ctx context.Context, c Conversation) (*Answer, error) {
 		ctx:              ctx,
 		model:            m,
 		request:          r,
+		readers:          c.Plan.NewReaders(r.Sampling.N, m.tools),
 		usage:            usage{model: m, prompt: r.PromptTokens},
 	}, nil
 }
@@ -82,6 +85,9 @@ func (s *Service) find(id string) (*Model, error) {
 // for another reason fetches none.
 func (s *Service) request(ctx context.Context, m *Model, c Conversation) (r engine.Request, err error) {
 	c.Sampling = m.defaults.Fill(c.Sampling)
+	if c.Plan.Optional && m.tools.HasSpecialMarker() && m.engine.Supports("skip_special_tokens") {
+		c.Sampling.SkipSpecialTokens = cmp.Or(c.Sampling.SkipSpecialTokens, new(false))
+	}
 	r = engine.Request{Field: c.Field, Sampling: c.Sampling, Stream: c.Stream, MaxLength: m.maxLength}
 	images := imagesOf(c.Messages)
 	if r.Prompt, err = s.prompt(m, c, len(images)); err != nil {
@@ -116,7 +122,7 @@ func (s *Service) check(m *Model, c Conversation) error {
 	if f := fault.Items(len(c.Messages), 1, s.config.MaxMessages, c.Field); f != nil && c.Prompt == nil {
 		return f
 	}
-	if c.OffersTools && !m.tools {
+	if c.Plan.Optional && m.tools == tools.Refused {
 		return Refuse([]any{"tool_choice"},
 			"\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set")
 	}

@@ -26,7 +26,7 @@ func Refuser(problems *fault.Problems) func(refused bool, field, format string, 
 func CheckContent(role string, parts []Part) *fault.Error {
 	empty := true
 	for i, p := range parts {
-		empty = empty && p.Image == nil && p.Text == ""
+		empty = empty && p.Image == nil && p.Text == "" && p.Result == nil
 		if p.Image != nil && role != "user" {
 			return Refuse([]any{"content", i},
 				"images are accepted in messages of role \"user\" only, not %q", role)

@@ -26,9 +26,9 @@ type (
 	Lenient interface{ SetLenient() }
 
 	// FromAddress reads members from headers and the query, for clients whose body cannot have them. It is called after
-	// the body has been decoded. The functions return "" for what the request does not have.
+	// the body has been decoded, and returns what is wrong with them.
 	FromAddress interface {
-		FromAddress(header, query func(name string) string)
+		FromAddress(header func(name string) string, query func(name string) []string) []*fault.Error
 	}
 
 	// Bounded checks the documented bounds that concern one member each. They are checked even if other members could
@@ -156,7 +156,13 @@ func receive[Req any](c *fiber.Ctx, bounds []bind.Bound) (req Req, err error) {
 	err = bind.JSON(body, &req, bounds...)
 	if r, ok := any(&req).(FromAddress); ok {
 		header := func(name string) string { return utils.CopyString(c.Get(name)) }
-		r.FromAddress(header, Params{c}.Query)
+		query := func(name string) (values []string) {
+			for _, value := range c.Context().QueryArgs().PeekMulti(name) {
+				values = append(values, string(value))
+			}
+			return values
+		}
+		err = bind.Merge(err, r.FromAddress(header, query))
 	}
 	if r, ok := any(&req).(Bounded); ok {
 		err = bind.Merge(err, r.Bounds())

@@ -231,6 +231,11 @@ func TestEveryAPIAnswers(t *testing.T) {
 			t.Errorf("GET %s = %d %.200s, want %s", path, status, text, want)
 		}
 	}
+	for _, path := range []string{"/docs/assets", "/docs/assets/", "/docs/assets/none"} {
+		if status, text := get(t, url+path); status != 404 {
+			t.Errorf("GET %s = %d %.200s, want 404", path, status, text)
+		}
+	}
 	k.ready = fault.New(fault.Unavailable, "no pot")
 	if status, text := get(t, url+"/v1/health/ready"); status != 503 || !strings.Contains(text, "no pot") {
 		t.Errorf("unready: %d %s", status, text)

@@ -75,22 +75,24 @@ func (g *Gateway) authorize(c *fiber.Ctx) error {
 }
 
 // Check returns nil if a request has one of the keys, or if k is nil and none is needed.
-func (k *Keys) Check(c *fiber.Ctx) *fault.Error { return k.check(keyOf(c)) }
+func (k *Keys) Check(c *fiber.Ctx) *fault.Error {
+	return k.check(keyOf(c), "Authorization: Bearer <key>, or X-Api-Key: <key>")
+}
 
-// CheckHeader is Check for the value of the header Authorization.
+// CheckHeader is Check for the value of the metadata key authorization of a gRPC call.
 func (k *Keys) CheckHeader(authorization string) *fault.Error {
 	scheme, key, _ := strings.Cut(authorization, " ")
 	if !strings.EqualFold(scheme, "bearer") {
 		key = ""
 	}
-	return k.check(strings.TrimSpace(key))
+	return k.check(strings.TrimSpace(key), "authorization: Bearer <key>, in the metadata of the call")
 }
 
-func (k *Keys) check(key string) *fault.Error {
+func (k *Keys) check(key, where string) *fault.Error {
 	if k == nil || k.has(key) {
 		return nil
 	}
-	return fault.New(fault.Unauthorized, "A valid key is required: Authorization: Bearer <key>, or X-Api-Key: <key>.")
+	return fault.New(fault.Unauthorized, "A valid key is required: %s.", where)
 }
 
 // keyHeader has the key of clients that send no bearer key.

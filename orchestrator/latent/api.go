@@ -4,10 +4,12 @@ import (
 	"cmp"
 	stdjson "encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"retort/orchestrator/fault"
 	"retort/orchestrator/gateway/bind"
 	"retort/orchestrator/objective"
 	"retort/orchestrator/unfinished"
@@ -128,11 +130,22 @@ func (r *Generate) SetDefaults() {
 
 // FromAddress sets Generated, if the body does not, from the query parameter of this name or from a header: a client's
 // address and headers are easier to configure than its bodies. Unknown values of the header are ignored.
-func (r *Generate) FromAddress(header, query func(name string) string) {
-	r.Generated = cmp.Or(r.Generated, query("generated"))
+func (r *Generate) FromAddress(header func(name string) string, query func(name string) []string) []*fault.Error {
+	values := query("generated")
+	if len(values) > 1 {
+		return []*fault.Error{fault.Field("value_error", strings.Join(values, ","), []any{"generated"},
+			"The query has generated more than once")}
+	}
+	for _, value := range values {
+		if f := fault.OneOf(value, forms, "generated"); f != nil {
+			return []*fault.Error{f}
+		}
+		r.Generated = cmp.Or(r.Generated, value)
+	}
 	if form := header("X-Retort-Generated"); r.Generated == "" && slices.Contains(forms, form) {
 		r.Generated = form
 	}
+	return nil
 }
 
 // forms are the values of Generate.Generated.

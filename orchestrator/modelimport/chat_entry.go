@@ -126,6 +126,9 @@ func (e *chatEntry) parameters() []Parameter {
 		{"image_first", strconv.FormatBool(m.template.imageFirst())},
 		{"strip_bos", strconv.FormatBool(m.tokens.addsBOS)},
 	}
+	if m.template.tools.HasCalls() {
+		list = append(list, Parameter{"tools", string(m.template.tools)})
+	}
 	if m.template.placeholder != "" {
 		list = append(list, Parameter{"image_placeholder", m.template.placeholder})
 	}
@@ -192,6 +195,10 @@ func (e *chatEntry) card() []byte {
 	if m.images == 0 {
 		sees = "texts"
 	}
+	calls := "no known format: tools that the model need not call are refused"
+	if m.template.tools.HasCalls() {
+		calls = "format " + string(m.template.tools)
+	}
 	rows := [][2]string{
 		{"made by", "`retort model import`, " + o.Now.UTC().Format(time.DateOnly)},
 		{"source", fmt.Sprintf("folder `%s`, `config.json` with sha256 `%s`", m.folder.name(), m.configSHA256)},
@@ -200,6 +207,7 @@ func (e *chatEntry) card() []byte {
 		{"weights", fmt.Sprintf("not in this entry: `%s`, as Triton sees it", m.enginePath)},
 		{"quantization", cmp.Or(m.config.quantization(), "none stated")},
 		{"chat template", "`" + m.template.file + "`"},
+		{"calls of tools", calls},
 		{"longest text", fmt.Sprintf("%d tokens, prompt and answer together", m.length)},
 	}
 	var b bytes.Buffer

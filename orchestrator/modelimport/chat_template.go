@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"retort/orchestrator/chat/prompt"
+	"retort/orchestrator/chat/tools"
 )
 
 // maxTemplateFile is the largest chat template in bytes: published ones have up to 20 kB.
@@ -23,6 +24,7 @@ type chatTemplate struct {
 	placeholder string // stands for an image in content of format text
 	marker      string // appears in the prompt once for each image; "" if placeholders are numbered
 	note        string // for the operator
+	tools       tools.Format
 }
 
 // placeholders are the texts that stand for an image in the prompts of models whose template has no images, by
@@ -51,7 +53,34 @@ func (m *chatModel) readTemplate(o Options) (err error) {
 	if _, err := prompt.Parse(t.text, prompt.Options{}); err != nil {
 		return fmt.Errorf("%s: %w", t.file, err)
 	}
-	return m.chooseFormat()
+	if err := m.chooseFormat(); err != nil {
+		return err
+	}
+	t.tools = m.toolFormat()
+	return nil
+}
+
+// toolFormat returns the format in which the template writes the call of an earlier answer, or Refused if the template
+// does not render tools or no parser reads the call.
+func (m *chatModel) toolFormat() tools.Format {
+	const question, name = "Question one.", "sample_function"
+	parsed, err := prompt.Parse(m.template.text, m.options())
+	if err != nil {
+		return tools.Refused
+	}
+	call := prompt.Call{ID: "sample123", Name: name, Arguments: `{"sample_argument":"Value two."}`}
+	text := func(s string) []prompt.Part { return []prompt.Part{{Text: s}} }
+	rendered, err := parsed.Render([]prompt.Message{
+		{Role: "user", Parts: text(question)},
+		{Role: "assistant", Calls: []prompt.Call{call}},
+		{Role: "tool", Parts: text("Result three."), Of: call},
+	}, true, prompt.Tool{Name: name, Description: "Description four.", Parameters: []byte(`{"type":"object"}`)})
+	_, answer, found := strings.Cut(rendered, question)
+	if err != nil || !found || !strings.Contains(rendered, "Description four.") ||
+		!strings.Contains(answer, "Result three.") {
+		return tools.Refused
+	}
+	return tools.DetectFormat(answer, []tools.Tool{{Name: name}}, tools.Delta{Name: name, Arguments: call.Arguments})
 }
 
 // findTemplate returns the text and the source of the template: --chat-template, else the first file that transformers

@@ -240,13 +240,15 @@ func TestImportChatVariants(t *testing.T) {
 			"content_format": "text", "image_first": "true", "image_placeholder": "<|image_{n}|>",
 			"special_tokens": `["<|image_"]`, "image_token": "",
 		}, ""},
-		"Qwen3-VL":        {template("qwen3-vl.jinja", "<|image_pad|>"), nil, map[string]string{"content_format": "parts"}, ""},
+		"Qwen3-VL": {template("qwen3-vl.jinja", "<|image_pad|>"), nil, map[string]string{
+			"content_format": "parts", "tools": "hermes",
+		}, ""},
 		"LLaVA 1.5":       {template("llava-1.5.jinja", "<image>"), nil, map[string]string{"image_token": "<image>"}, ""},
 		"LLaVA-NeXT":      {template("llava-next-mistral.jinja", "<image>"), nil, map[string]string{"image_token": "<image>"}, ""},
 		"LLaVA-OneVision": {template("llava-onevision.jinja", "<image>"), nil, map[string]string{"image_token": "<image>"}, ""},
 		"InternVL 3":      {template("internvl-3.jinja", "<IMG_CONTEXT>"), nil, map[string]string{"image_token": "<IMG_CONTEXT>"}, ""},
 		"Pixtral": {template("pixtral.jinja", "[IMG]"), nil, map[string]string{
-			"content_format": "mixed", "image_token": "[IMG]",
+			"content_format": "mixed", "image_token": "[IMG]", "tools": "",
 		}, ""},
 		"SmolVLM": {template("smolvlm.jinja", "<image>"), nil, map[string]string{"content_format": "parts"}, ""},
 		"a text model": {qwen, func(f chatFolder, _ *Options) {
@@ -301,6 +303,48 @@ func TestImportChatVariants(t *testing.T) {
 				t.Errorf("notes %q lack %q", notes, c.note)
 			}
 		})
+	}
+}
+
+// toolTemplates are templates of text models by the format of calls. They have the idioms of those of Hermes 3,
+// Llama 3.1 and Mistral 7B v0.3 (https://huggingface.co/docs/transformers/chat_extras).
+var toolTemplates = map[string]string{
+	"hermes": `{% if tools %}{{ '<|im_start|>system\n<tools>' }}{% for tool in tools %}{{ tool | tojson }}{% endfor %}{{ '</tools> For each call return <tool_call>' }}
+{"name": <function-name>, "arguments": <args-dict>}
+</tool_call><|im_end|>
+{% endif %}{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' }}{% if m.tool_calls %}{% for c in m.tool_calls %}
+{{ '<tool_call>\n{"name": "' + c.function.name + '", "arguments": ' }}{{ c.function.arguments | tojson }}{{ '}\n</tool_call>' }}
+{% endfor %}{% else %}{{ m.content }}{% endif %}{{ '<|im_end|>\n' }}{% endfor %}`,
+	"llama3_json": `{% set ns = namespace(first=true) %}{% for m in messages %}{{ '<|start_header_id|>' + m.role + '<|end_header_id|>\n\n' }}
+{%- if m.role == 'user' and tools and ns.first %}{% set ns.first = false %}
+{{- 'Respond in the format {"name": function name, "parameters": dictionary of argument name and its value}.\n\n' }}
+{%- for t in tools %}{{ t | tojson(indent=4) }}{{ '\n\n' }}{% endfor %}{% endif %}
+{%- if 'tool_calls' in m %}{% if m.tool_calls | length != 1 %}{{ raise_exception('This model only supports single tool-calls at once!') }}{% endif %}
+{%- set c = m.tool_calls[0].function %}{{ '{"name": "' + c.name + '", "parameters": ' }}{{ c.arguments | tojson }}{{ '}' }}
+{%- else %}{{ m.content | trim }}{% endif %}{{ '<|eot_id|>' }}{% endfor %}`,
+	"mistral": `{% for m in messages %}{% if m.role == 'user' %}{% if tools %}{{ '[AVAILABLE_TOOLS] ' + (tools | tojson) + '[/AVAILABLE_TOOLS]' }}
+{%- endif %}{{ '[INST] ' + m.content + '[/INST]' }}{% elif m.tool_calls %}{{ '[TOOL_CALLS] [' }}{% for c in m.tool_calls %}
+{%- if c.id | length != 9 %}{{ raise_exception('Tool call IDs should be alphanumeric strings with length 9!') }}{% endif %}
+{{- c.function | tojson | replace('}}', '}') }}{{ ', "id": "' + c.id + '"}' }}{% endfor %}{{ ']' + eos_token }}
+{%- elif m.role == 'tool' %}{{ '[TOOL_RESULTS] {"content": ' + (m.content | tojson) + ', "call_id": "' + m.tool_call_id + '"}[/TOOL_RESULTS]' }}
+{%- else %}{{ m.content }}{% endif %}{% endfor %}`,
+	"": `{% if tools %}{{ tools | tojson }}{% endif %}{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}
+{{ '<tool_call>\n<function=' + c.function.name + '>\n</function>\n</tool_call>' }}{% endfor %}{% endfor %}`,
+}
+
+// TestToolFormat checks that the import finds the format in which a template writes calls.
+func TestToolFormat(t *testing.T) {
+	for want, template := range toolTemplates {
+		folder := newQwen(t).set("tokenizer_config.json", "chat_template", template)
+		delete(folder["config.json"].(jsonObject), "vision_config")
+		delete(folder, "preprocessor_config.json")
+		result, _, err := importChatFolder(t, folder.write(t), nil)
+		if err != nil {
+			t.Fatalf("%s: %v", want, err)
+		}
+		if got := values(result)["tools"]; got != want {
+			t.Errorf("tools %q, want %q", got, want)
+		}
 	}
 }
 

@@ -98,9 +98,12 @@ def test_requests_without_the_vendors_client(stack) -> None:
     for more in (
         {"json": {**body, "generated": "strings"}, "params": {"generated": "objects"}},
         {"json": body, "params": {"generated": "strings"}, "headers": {"X-Retort-Generated": "objects"}},
-        {"json": body, "params": {"generated": ""}, "headers": {"X-Retort-Generated": "other"}},
+        {"json": body, "headers": {"X-Retort-Generated": "other"}},
     ):
         assert requests.post(url, timeout=PATIENCE, **more).json()["generated"] == plain
+    for wrong in ([""], ["other"], ["strings", "objects"]):
+        refused = requests.post(url, json=body, params={"generated": wrong}, timeout=PATIENCE)
+        assert refused.status_code == 422 and "generated" in refused.text, refused.text
     refusal = requests.post(url, json=body, params={"generated": "other"}, timeout=PATIENCE)
     assert refusal.status_code == 422
     assert [detail["loc"] for detail in refusal.json()["detail"]] == [["body", "generated"]]

@@ -53,14 +53,16 @@ type Turn struct {
 type Tool struct {
 	Type        *string         `json:"type"` // nil or "custom"; others are tools of Anthropic's servers
 	Name        string          `json:"name"`
+	Description string          `json:"description"`
 	InputSchema json.RawMessage `json:"input_schema"` // a JSON schema
 }
 
 // ToolChoice says whether the model must call a tool.
 type ToolChoice struct {
-	Type string   `json:"type" bind:"required" oneof:"auto any tool none"`
-	Name *string  `json:"name"` // of the tool, with type "tool"
-	_    struct{} `bind:"open"`
+	Type   string   `json:"type" bind:"required" oneof:"auto any tool none"`
+	Name   *string  `json:"name"`                      // of the tool, with type "tool"
+	Single bool     `json:"disable_parallel_tool_use"` // at most one call in the answer
+	_      struct{} `bind:"open"`
 }
 
 // OutputConfig constrains the text of an answer.

@@ -16,8 +16,7 @@ const maxBlocks = 1024
 // Content is the content of a message: a string, or blocks.
 type Content []Block
 
-// Block is one block of a message as the model reads it. Calls and results of tools are plain text, because few chat
-// templates support them.
+// Block is one block of a message as the model reads it.
 type Block struct {
 	Kind  string
 	Parts []chat.Part // with the Path of an image within the block
@@ -47,6 +46,8 @@ type blockMembers struct {
 	Type    *string         `json:"type"`
 	Text    *string         `json:"text"`
 	Source  json.RawMessage `json:"source"`
+	ID      string          `json:"id"`
+	CallID  string          `json:"tool_use_id"`
 	Name    string          `json:"name"`
 	Input   json.RawMessage `json:"input"`
 	Content json.RawMessage `json:"content"`
@@ -66,7 +67,8 @@ func readBlock(value jsontext.Value) (Block, *wire.Mismatch) {
 		if !tools.IsObject(members.Input) {
 			return block, wire.NotObject.At("input")
 		}
-		block.Parts = []chat.Part{{Text: "Call of " + members.Name + ": " + string(members.Input)}}
+		call := chat.Call{ID: members.ID, Name: members.Name, Arguments: string(members.Input)}
+		block.Parts = []chat.Part{{Call: &call}}
 	case "tool_result":
 		block.Parts, mismatch = members.result()
 	default:
@@ -123,11 +125,8 @@ func readSource(value jsontext.Value) (*chat.Source, *wire.Mismatch) {
 
 // result returns the parts of a tool's result: a text, or a list of texts and images.
 func (m *blockMembers) result() ([]chat.Part, *wire.Mismatch) {
-	heading := "The tool returned:"
-	if string(m.IsError) == "true" {
-		heading = "The tool failed:"
-	}
-	parts := []chat.Part{{Text: heading}}
+	result := &chat.Result{ID: m.CallID, Failed: string(m.IsError) == "true"}
+	parts := []chat.Part{{Result: result}}
 	if !chat.IsSet(m.Content) {
 		return parts, nil
 	}
@@ -140,7 +139,10 @@ func (m *blockMembers) result() ([]chat.Part, *wire.Mismatch) {
 		return nil, mismatch.At(append([]any{"content"}, mismatch.Path...)...)
 	}
 	for i, block := range content {
-		parts = append(parts, chat.PrefixImagePaths(block.Parts, "content", i)...)
+		for _, part := range chat.PrefixImagePaths(block.Parts, "content", i) {
+			part.Result = result
+			parts = append(parts, part)
+		}
 	}
 	return parts, nil
 }

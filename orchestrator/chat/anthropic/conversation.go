@@ -13,11 +13,10 @@ func (r Request) Streams() bool { return r.Stream != nil && *r.Stream }
 
 // conversation converts a valid request with its plan.
 func (r *Request) conversation(p tools.Plan) chat.Conversation {
-	c := r.Input.conversation()
+	c := r.Input.conversation(p)
 	c.Sampling = r.sampling()
 	c.Sampling.Guide = p.Guide
 	c.Stream = r.Streams()
-	c.OffersTools = p.Optional
 	return c
 }
 
@@ -34,8 +33,8 @@ func (r *Request) sampling() engine.Sampling {
 }
 
 // conversation converts what the model reads. The model continues a last turn of the assistant, unless that is empty.
-func (in *Input) conversation() chat.Conversation {
-	c := chat.Conversation{Model: in.Model, Field: "messages", Sampling: engine.Sampling{N: 1}}
+func (in *Input) conversation(p tools.Plan) chat.Conversation {
+	c := chat.Conversation{Model: in.Model, Field: "messages", Sampling: engine.Sampling{N: 1}, Plan: p}
 	if parts := in.System.parts("system"); len(parts) > 0 {
 		c.Messages = append(c.Messages, chat.Message{Role: "system", Parts: parts, Path: []any{"system"}})
 	}
@@ -62,9 +61,9 @@ func (in *Input) conversation() chat.Conversation {
 	return c
 }
 
-// isEmpty reports whether the parts of a message have no text and no image.
+// isEmpty reports whether the parts of a message have no text, image or call.
 func isEmpty(parts []chat.Part) bool {
-	return !slices.ContainsFunc(parts, func(p chat.Part) bool { return p.Text != "" || p.Image != nil })
+	return !slices.ContainsFunc(parts, func(p chat.Part) bool { return p.Text != "" || p.Image != nil || p.Call != nil })
 }
 
 // parts returns the parts of all blocks, whose images have their Path in the body. path is that of the content.
@@ -82,10 +81,12 @@ func (in *Input) plan() tools.Plan {
 	}
 	list := make([]tools.Tool, len(in.Tools))
 	for i, t := range in.Tools {
-		list[i] = tools.Tool{Name: t.Name, Parameters: t.InputSchema}
+		list[i] = tools.Tool{Name: t.Name, Description: t.Description, Parameters: t.InputSchema}
 	}
 	choice, name := in.choice()
-	return tools.NewPlan(list, choice, name)
+	plan := tools.NewPlan(list, choice, name)
+	plan.Single = in.ToolChoice != nil && in.ToolChoice.Single
+	return plan
 }
 
 // format returns the format of the text, or nil.

@@ -3,6 +3,8 @@ package anthropic
 import (
 	"encoding/json"
 	"testing"
+
+	"retort/orchestrator/chat/tools"
 )
 
 // TestTheLastTurn checks which last turns the model continues: Anthropic's API takes an empty one of the assistant.
@@ -26,7 +28,7 @@ func TestTheLastTurn(t *testing.T) {
 		if err := json.Unmarshal([]byte(`{"model": "m", "messages": [`+turns+`]}`), &in); err != nil {
 			t.Fatal(err)
 		}
-		c := in.conversation()
+		c := in.conversation(tools.Plan{})
 		if len(c.Messages) != want.messages || c.ContinueFinal != want.continues {
 			t.Errorf("%s: %d messages, continues: %t, want %+v", turns, len(c.Messages), c.ContinueFinal, want)
 		}

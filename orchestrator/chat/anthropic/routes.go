@@ -98,6 +98,7 @@ func (s *Service) stream(ctx context.Context, r Request, events *gateway.Events)
 // Renderer returns the renderer of failures at or below messagesPath, where clients look for endpoints that do not
 // exist here, too; nil for any other path.
 func (s *Service) Renderer(path string) gateway.RenderFunc {
+	path = strings.ToLower(path) // as the router compares paths
 	if path != messagesPath && !strings.HasPrefix(path, messagesPath+"/") {
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 
 	"retort/orchestrator/chat"
+	"retort/orchestrator/chat/tools"
 )
 
 // Service translates Anthropic's requests and answers for the chat service.
@@ -23,7 +24,7 @@ func (s *Service) Create(ctx context.Context, r Request) (Message, error) {
 
 // CountTokens returns the number of tokens that the model would read.
 func (s *Service) CountTokens(ctx context.Context, in Input) (Count, error) {
-	tokens, err := s.chat.CountTokens(ctx, in.conversation())
+	tokens, err := s.chat.CountTokens(ctx, in.conversation(tools.Plan{Tools: in.plan().Tools}))
 	return Count{InputTokens: tokens}, err
 }
 

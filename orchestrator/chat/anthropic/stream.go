@@ -13,27 +13,28 @@ import (
 // event is one event of a stream by its members.
 type event = map[string]any
 
-// messageWriter writes one message, which has one block: the message starts, the block starts, its text or the
-// arguments of its call grow, the block stops, the message gets its stop reason and stops.
+// messageWriter writes one message: the message starts; each of its blocks, a text or a call, starts, grows and stops;
+// the message gets its stop reason and stops.
 type messageWriter struct {
 	service *Service
 	request Request
-	plan    tools.Plan
 	emit    func(name string, event any) error
 
 	message Message
 	started bool
-	text    strings.Builder
+	open    bool            // the last block grows
+	text    strings.Builder // of the open block
+	called  bool
 	last    engine.Chunk // has the finish reason
 }
 
 func (s *Service) newMessageWriter(r Request, emit func(name string, event any) error) *messageWriter {
-	return &messageWriter{service: s, request: r, plan: r.plan(), emit: emit}
+	return &messageWriter{service: s, request: r, emit: emit}
 }
 
 // run writes the message. If it fails before the first event, no engine has been called.
 func (w *messageWriter) run(ctx context.Context) error {
-	answer, err := w.service.chat.Answer(ctx, w.request.conversation(w.plan))
+	answer, err := w.service.chat.Answer(ctx, w.request.conversation(w.request.plan()))
 	if err != nil {
 		return err
 	}
@@ -58,13 +59,13 @@ func (w *messageWriter) send(name string, e event) error {
 	return w.emit(name, e)
 }
 
-// sendBlock emits an event about the one block.
+// sendBlock emits an event about the last block.
 func (w *messageWriter) sendBlock(name string, e event) error {
-	e["index"] = 0
+	e["index"] = len(w.message.Content) - 1
 	return w.send(name, e)
 }
 
-// writeStart sends the events before the first text. The block of an answer that names its tool starts at the end.
+// writeStart sends the events before the first block.
 func (w *messageWriter) writeStart(answer *chat.Answer) error {
 	w.message = Message{
 		ID:        newID("msg_"),
@@ -78,10 +79,7 @@ func (w *messageWriter) writeStart(answer *chat.Answer) error {
 	if err := w.send("message_start", event{"message": w.message}); err != nil {
 		return err
 	}
-	if err := w.send("ping", event{}); err != nil || w.plan.AnyTool {
-		return err
-	}
-	return w.startBlock(w.plan.Function)
+	return w.send("ping", event{})
 }
 
 // startBlock starts the call of a function or, if it is "", a text.
@@ -90,52 +88,67 @@ func (w *messageWriter) startBlock(function string) error {
 	if function != "" {
 		block = AnswerBlock{Type: "tool_use", ID: newID("toolu_"), Name: function, Input: json.RawMessage("{}")}
 	}
-	w.message.Content = []AnswerBlock{block}
+	w.message.Content = append(w.message.Content, block)
+	w.open = true
+	w.text.Reset()
 	return w.sendBlock("content_block_start", event{"content_block": block})
 }
 
-func (w *messageWriter) writeChunk(c engine.Chunk) error {
-	w.text.WriteString(c.Text)
+func (w *messageWriter) writeChunk(c chat.Chunk) error {
 	if c.Finish != "" {
-		w.last = c
+		w.last = c.Chunk
 	}
-	if c.Text == "" || w.plan.AnyTool {
-		return nil
+	for _, delta := range c.Deltas {
+		if err := w.writeDelta(delta); err != nil {
+			return err
+		}
 	}
-	return w.sendDelta(c.Text)
+	return nil
 }
 
-// sendDelta sends new text of the block.
-func (w *messageWriter) sendDelta(text string) error {
-	delta := event{"type": "text_delta", "text": text}
-	if w.block().Type == "tool_use" {
-		delta = event{"type": "input_json_delta", "partial_json": text}
+// writeDelta stops the open block if the delta belongs to another one, and sends the delta.
+func (w *messageWriter) writeDelta(d tools.Delta) error {
+	if w.open && (d.Name != "" || d.IsText() != (w.block().Type == "text")) {
+		if err := w.stopBlock(); err != nil {
+			return err
+		}
+	}
+	if !w.open {
+		if err := w.startBlock(d.Name); err != nil {
+			return err
+		}
+	}
+	delta := event{"type": "text_delta", "text": d.Text}
+	if !d.IsText() {
+		delta = event{"type": "input_json_delta", "partial_json": d.Arguments}
+	}
+	w.text.WriteString(d.Text + d.Arguments)
+	if d.Text+d.Arguments == "" {
+		return nil
 	}
 	return w.sendBlock("content_block_delta", event{"delta": delta})
 }
 
-func (w *messageWriter) block() *AnswerBlock { return &w.message.Content[0] }
+func (w *messageWriter) block() *AnswerBlock { return &w.message.Content[len(w.message.Content)-1] }
+
+// stopBlock completes the open block.
+func (w *messageWriter) stopBlock() error {
+	w.open = false
+	w.called = w.fill(w.text.String()) || w.called
+	return w.sendBlock("content_block_stop", event{})
+}
 
 // writeEnd sends the events after the last text.
 func (w *messageWriter) writeEnd(answer *chat.Answer) error {
-	text := w.text.String()
-	if w.plan.AnyTool {
-		name, arguments, ok := w.plan.Call(text)
-		if ok {
-			text = arguments
-		}
-		if err := w.startBlock(name); err != nil {
-			return err
-		}
-		if err := w.sendDelta(text); err != nil {
+	if !w.open { // an empty answer
+		if err := w.startBlock(""); err != nil {
 			return err
 		}
 	}
-	isCall := w.fill(text)
-	if err := w.sendBlock("content_block_stop", event{}); err != nil {
+	if err := w.stopBlock(); err != nil {
 		return err
 	}
-	w.message.StopReason = new(stopReason(w.last, isCall))
+	w.message.StopReason = new(stopReason(w.last, w.called))
 	w.message.StopSequence = w.last.Stop
 	w.message.Usage = usageOf(answer)
 	err := w.send("message_delta", event{

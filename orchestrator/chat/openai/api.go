@@ -65,6 +65,9 @@ type ChatRequest struct {
 	ToolChoice json.RawMessage `json:"tool_choice"`
 	NVExt      json.RawMessage `json:"nvext"` // guided_* within an object
 
+	// ParallelToolCalls allows several calls in one answer, the default.
+	ParallelToolCalls *bool `json:"parallel_tool_calls"`
+
 	// Refused.
 	Functions      chat.NonEmptyList `json:"functions"`
 	FunctionCall   json.RawMessage   `json:"function_call"`
@@ -72,11 +75,10 @@ type ChatRequest struct {
 	Modalities     []string          `json:"modalities"` // other than "text"
 
 	// Accepted and ignored, because they have no effect here.
-	Store             json.RawMessage `json:"store"`
-	ServiceTier       json.RawMessage `json:"service_tier"`
-	ParallelToolCalls json.RawMessage `json:"parallel_tool_calls"`
-	PromptCacheKey    json.RawMessage `json:"prompt_cache_key"`
-	SafetyIdentifier  json.RawMessage `json:"safety_identifier"`
+	Store            json.RawMessage `json:"store"`
+	ServiceTier      json.RawMessage `json:"service_tier"`
+	PromptCacheKey   json.RawMessage `json:"prompt_cache_key"`
+	SafetyIdentifier json.RawMessage `json:"safety_identifier"`
 }
 
 // Message is one turn. Its role is system (or developer), user, assistant, or tool (or function) for a tool's result.
@@ -125,10 +127,11 @@ type Tool struct {
 	Function Function `json:"function"`
 }
 
-// Function is a tool's name and parameters.
+// Function is a tool's name, description and parameters.
 type Function struct {
-	Name       string          `json:"name"`
-	Parameters json.RawMessage `json:"parameters"` // a JSON schema
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Parameters  json.RawMessage `json:"parameters"` // a JSON schema
 }
 
 // ToolCall is one call of a tool, in an answer or in an earlier one that the client returns.

@@ -22,7 +22,7 @@ func (r *ChatRequest) conversation(p tools.Plan) chat.Conversation {
 		Sampling:           r.sampling(),
 		Stream:             r.Streams(),
 		ContinueFinal:      isTrue(r.ContinueFinalMessage),
-		OffersTools:        p.Optional,
+		Plan:               p,
 		NoGenerationPrompt: r.AddGenerationPrompt != nil && !*r.AddGenerationPrompt,
 	}
 	c.Sampling.Guide = p.Guide
@@ -32,8 +32,7 @@ func (r *ChatRequest) conversation(p tools.Plan) chat.Conversation {
 	return c
 }
 
-// chatMessage converts the message at path in the body, whose content is the given member. Tool calls and results
-// become plain text, because few chat templates support them.
+// chatMessage converts the message at path in the body, whose content is the given member.
 func (m *Message) chatMessage(member string, path ...any) chat.Message {
 	message := chat.Message{
 		Role:  m.Role,
@@ -45,11 +44,17 @@ func (m *Message) chatMessage(member string, path ...any) chat.Message {
 		message.Role = "system" // its older name
 	case "tool", "function":
 		message.Role = "user"
-		message.Parts = append([]chat.Part{{Text: "The tool returned:"}}, message.Parts...)
+		result := &chat.Result{ID: *cmp.Or(m.ToolCallID, new(""))}
+		if len(message.Parts) == 0 {
+			message.Parts = []chat.Part{{}}
+		}
+		for i := range message.Parts {
+			message.Parts[i].Result = result
+		}
 	}
 	for _, call := range m.ToolCalls {
-		text := "Call of " + call.Function.Name + ": " + call.Function.Arguments
-		message.Parts = append(message.Parts, chat.Part{Text: text})
+		called := chat.Call{ID: call.ID, Name: call.Function.Name, Arguments: call.Function.Arguments}
+		message.Parts = append(message.Parts, chat.Part{Call: &called})
 	}
 	return message
 }

@@ -40,12 +40,14 @@ type ResponseRequest struct {
 	Conversation json.RawMessage `json:"conversation"`
 	Prompt       json.RawMessage `json:"prompt"`
 
+	// ParallelToolCalls allows several calls in one response, the default.
+	ParallelToolCalls *bool `json:"parallel_tool_calls"`
+
 	// The response repeats these; they do not change it.
-	ParallelToolCalls *bool   `json:"parallel_tool_calls"`
-	MaxToolCalls      *int    `json:"max_tool_calls"`
-	SafetyIdentifier  *string `json:"safety_identifier"`
-	PromptCacheKey    *string `json:"prompt_cache_key"`
-	User              *string `json:"user"`
+	MaxToolCalls     *int    `json:"max_tool_calls"`
+	SafetyIdentifier *string `json:"safety_identifier"`
+	PromptCacheKey   *string `json:"prompt_cache_key"`
+	User             *string `json:"user"`
 
 	// Accepted and ignored.
 	Truncation           json.RawMessage `json:"truncation"`
@@ -85,6 +87,7 @@ type Item struct {
 	Type    string // "message", "function_call", "function_call_output" or "reasoning"
 	Role    string
 	Content []chat.Part
+	CallID  string
 	Call    FunctionCall
 	Raw     json.RawMessage // as the client sent it
 }

@@ -34,6 +34,7 @@ func readItem(value jsontext.Value) (item Item, mismatch *wire.Mismatch) {
 		ID        *string         `json:"id"` // checked only
 		Role      string          `json:"role"`
 		Content   json.RawMessage `json:"content"`
+		CallID    string          `json:"call_id"`
 		Name      string          `json:"name"`
 		Arguments string          `json:"arguments"`
 		Output    json.RawMessage `json:"output"`
@@ -42,10 +43,11 @@ func readItem(value jsontext.Value) (item Item, mismatch *wire.Mismatch) {
 		return item, mismatchOf(err)
 	}
 	item = Item{
-		Type: "message",
-		Role: members.Role,
-		Call: FunctionCall{Name: members.Name, Arguments: members.Arguments},
-		Raw:  slices.Clone(json.RawMessage(value)),
+		Type:   "message",
+		Role:   members.Role,
+		CallID: members.CallID,
+		Call:   FunctionCall{Name: members.Name, Arguments: members.Arguments},
+		Raw:    slices.Clone(json.RawMessage(value)),
 	}
 	if members.Type != nil {
 		item.Type = *members.Type

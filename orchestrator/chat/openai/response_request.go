@@ -83,6 +83,9 @@ func (r *ResponseRequest) checkGuides(problems *fault.Problems) {
 }
 
 func (item *Item) check() *fault.Error {
+	if item.Type == "function_call" {
+		return fault.Text(item.Call.Name, "name")
+	}
 	if item.Type != "message" {
 		return nil
 	}
@@ -120,11 +123,11 @@ func (r *ResponseRequest) sampling() engine.Sampling {
 // conversation converts a valid request with its plan. history are the items of the responses that it continues.
 func (r *ResponseRequest) conversation(p tools.Plan, history Items) chat.Conversation {
 	c := chat.Conversation{
-		Model:       r.Model,
-		Field:       "input",
-		Sampling:    r.sampling(),
-		Stream:      r.Streams(),
-		OffersTools: p.Optional,
+		Model:    r.Model,
+		Field:    "input",
+		Sampling: r.sampling(),
+		Stream:   r.Streams(),
+		Plan:     p,
 	}
 	c.Sampling.Guide = p.Guide
 	if r.Instructions != nil && *r.Instructions != "" {
@@ -151,9 +154,10 @@ func (item *Item) appendTo(messages []chat.Message, path ...any) []chat.Message 
 	case "reasoning":
 		return messages
 	case "function_call":
-		message = Message{Role: "assistant", ToolCalls: []ToolCall{{Function: item.Call}}}
+		message = Message{Role: "assistant", ToolCalls: []ToolCall{{ID: item.CallID, Function: item.Call}}}
 	case "function_call_output":
 		message.Role = "tool"
+		message.ToolCallID = &item.CallID
 		member = "output"
 	}
 	return append(messages, message.chatMessage(member, path...))

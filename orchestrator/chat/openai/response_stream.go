@@ -24,30 +24,36 @@ func (s *Service) Respond(ctx context.Context, caller string, r ResponseRequest)
 // event is one event of a stream by its members.
 type event = map[string]any
 
-// responseWriter writes the events of one response, which has one item: the response is created and in progress, the
-// item is added, its text or arguments grow and are done, the item is done, and the response is completed, incomplete
-// or failed.
+// responseWriter writes the events of one response: the response is created and in progress; each of its items, a
+// message or a call, is added, grows and is done; and the response is completed, incomplete or failed.
 type responseWriter struct {
 	service  *Service
 	caller   string // for the store
 	request  ResponseRequest
-	plan     tools.Plan
 	emit     func(name string, event any) error
 	sequence int // number of the next event
 
 	response Response
-	itemID   string
-	call     ToolCall
-	text     strings.Builder
-	logprobs *TokenLogprobs
+	item     *openItem // nil between items
+	logprobs []engine.Logprob
 	finish   string
 }
+
+// openItem is the item that is being written.
+type openItem struct {
+	id       string
+	call     ToolCall // without a name for a message
+	text     strings.Builder
+	logprobs *TokenLogprobs
+}
+
+func (item *openItem) isCall() bool { return item.call.Function.Name != "" }
 
 func (s *Service) newResponseWriter(
 	caller string, r ResponseRequest, emit func(name string, event any) error,
 ) *responseWriter {
 	w := &responseWriter{
-		service: s, caller: caller, request: r, plan: r.plan(), emit: emit, response: r.newResponse(),
+		service: s, caller: caller, request: r, emit: emit, response: r.newResponse(),
 	}
 	w.response.ID = s.newResponseID()
 	w.response.CreatedAt = s.now().Unix()
@@ -64,7 +70,7 @@ func (w *responseWriter) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer release()
-	answer, err := w.service.chat.Answer(ctx, w.request.conversation(w.plan, history))
+	answer, err := w.service.chat.Answer(ctx, w.request.conversation(w.request.plan(), history))
 	if err != nil {
 		return err
 	}
@@ -97,68 +103,83 @@ func (w *responseWriter) send(kind string, e event) error {
 	return w.emit(kind, e)
 }
 
-// sendItem emits an event about the one item of the output.
+// sendItem emits an event about the open item.
 func (w *responseWriter) sendItem(kind string, e event) error {
-	e["output_index"] = 0
+	e["output_index"] = len(w.response.Output)
 	return w.send(kind, e)
 }
 
 // sendContent emits an event about the item's content: the one part of a message, or the arguments of a call.
 func (w *responseWriter) sendContent(kind string, e event) error {
-	e["item_id"] = w.itemID
-	if !w.isCall() {
+	e["item_id"] = w.item.id
+	if !w.item.isCall() {
 		e["content_index"] = 0
 	}
 	return w.sendItem(kind, e)
 }
 
-// isCall reports whether the model writes the arguments of a tool call.
-func (w *responseWriter) isCall() bool { return w.plan.Function != "" }
-
-// writeStart sends the events before the first text. The item of an answer that names its tool is added at the end.
+// writeStart sends the events before the first item.
 func (w *responseWriter) writeStart() error {
 	for _, kind := range []string{"response.created", "response.in_progress"} {
 		if err := w.send(kind, event{"response": w.response}); err != nil {
 			return err
 		}
 	}
-	if w.plan.AnyTool {
-		return nil
-	}
-	if w.isCall() {
-		w.call = ToolCall{ID: newCallID(), Function: FunctionCall{Name: w.plan.Function}}
-	}
-	return w.addItem()
+	return nil
 }
 
-// addItem sends the item without its content.
-func (w *responseWriter) addItem() error {
-	if w.isCall() {
-		w.itemID = "fc_" + randomHex()
-		item := newFunctionCall(w.itemID, inProgress, w.call)
+// addItem begins a call of a tool or, if the name is "", a message.
+func (w *responseWriter) addItem(name string) error {
+	if name != "" {
+		w.item = &openItem{id: "fc_" + randomHex(), call: newToolCall(name)}
+		item := newFunctionCall(w.item.id, inProgress, w.item.call)
 		return w.sendItem("response.output_item.added", event{"item": item})
 	}
-	w.itemID = "msg_" + randomHex()
-	item := newMessage(w.itemID, inProgress)
+	w.item = &openItem{id: "msg_" + randomHex()}
+	item := newMessage(w.item.id, inProgress)
 	if err := w.sendItem("response.output_item.added", event{"item": item}); err != nil {
 		return err
 	}
 	return w.sendContent("response.content_part.added", event{"part": newOutputText("", nil)})
 }
 
-func (w *responseWriter) writeChunk(c engine.Chunk) error {
-	w.text.WriteString(c.Text)
-	w.logprobs = appendLogprobs(w.logprobs, c.Logprobs)
+func (w *responseWriter) writeChunk(c chat.Chunk) error {
+	w.logprobs = append(w.logprobs, c.Logprobs...)
 	if c.Finish != "" {
 		w.finish = c.Finish
 	}
-	switch {
-	case c.Text == "" || w.plan.AnyTool:
-		return nil
-	case w.isCall():
-		return w.sendContent("response.function_call_arguments.delta", event{"delta": c.Text})
+	for _, delta := range c.Deltas {
+		if err := w.writeDelta(delta); err != nil {
+			return err
+		}
 	}
-	delta := newOutputText(c.Text, appendLogprobs(nil, c.Logprobs))
+	return nil
+}
+
+// writeDelta ends the open item if the delta belongs to another one, and sends the delta.
+func (w *responseWriter) writeDelta(d tools.Delta) error {
+	if w.item != nil && (d.Name != "" || d.IsText() == w.item.isCall()) {
+		if err := w.endItem(completed); err != nil {
+			return err
+		}
+	}
+	if w.item == nil {
+		if err := w.addItem(d.Name); err != nil {
+			return err
+		}
+	}
+	logprobs := w.logprobs
+	w.logprobs = nil
+	if !d.IsText() {
+		if d.Arguments == "" {
+			return nil
+		}
+		w.item.text.WriteString(d.Arguments)
+		return w.sendContent("response.function_call_arguments.delta", event{"delta": d.Arguments})
+	}
+	w.item.text.WriteString(d.Text)
+	w.item.logprobs = appendLogprobs(w.item.logprobs, logprobs)
+	delta := newOutputText(d.Text, appendLogprobs(nil, logprobs))
 	return w.sendContent("response.output_text.delta", event{"delta": delta.Text, "logprobs": delta.Logprobs})
 }
 
@@ -169,21 +190,15 @@ func (w *responseWriter) writeEnd(ctx context.Context, answer *chat.Answer) erro
 		status = incomplete
 		w.response.IncompleteDetails = &Incomplete{Reason: "max_output_tokens"}
 	}
-	if w.plan.AnyTool {
-		w.resolveTool()
-		if err := w.addItem(); err != nil {
+	if w.item == nil { // an empty answer
+		if err := w.addItem(""); err != nil {
 			return err
 		}
 	}
-	item, err := w.writeContent(status)
-	if err != nil {
-		return err
-	}
-	if err := w.sendItem("response.output_item.done", event{"item": item}); err != nil {
+	if err := w.endItem(status); err != nil {
 		return err
 	}
 	w.response.Status = status
-	w.response.Output = []OutputItem{item}
 	w.response.Usage = responseUsage(answer)
 	if status == completed {
 		w.response.CompletedAt = new(w.service.now().Unix())
@@ -192,35 +207,36 @@ func (w *responseWriter) writeEnd(ctx context.Context, answer *chat.Answer) erro
 	return w.send("response."+string(status), event{"response": w.response})
 }
 
-// resolveTool turns a complete text that names its tool into a call of that tool. A truncated text stays a message.
-func (w *responseWriter) resolveTool() {
-	calls := toolCalls(w.plan, w.text.String())
-	if len(calls) == 0 {
-		return
+// endItem sends the complete content of the open item, and the item.
+func (w *responseWriter) endItem(status Status) error {
+	item, err := w.writeContent(status)
+	if err != nil {
+		return err
 	}
-	w.call = calls[0]
-	w.plan = tools.Plan{Function: w.call.Function.Name}
-	w.text.Reset()
-	w.text.WriteString(w.call.Function.Arguments)
-	w.call.Function.Arguments = ""
+	if err := w.sendItem("response.output_item.done", event{"item": item}); err != nil {
+		return err
+	}
+	w.response.Output = append(w.response.Output, item)
+	w.item = nil
+	return nil
 }
 
-// writeContent sends the complete content of the item and returns the item.
+// writeContent sends the complete content of the open item and returns the item.
 func (w *responseWriter) writeContent(status Status) (OutputItem, error) {
-	text := w.text.String()
-	if w.isCall() {
-		w.call.Function.Arguments = text
+	text := w.item.text.String()
+	if w.item.isCall() {
+		w.item.call.Function.Arguments = text
 		err := w.sendContent("response.function_call_arguments.done",
-			event{"name": w.call.Function.Name, "arguments": text})
-		return newFunctionCall(w.itemID, status, w.call), err
+			event{"name": w.item.call.Function.Name, "arguments": text})
+		return newFunctionCall(w.item.id, status, w.item.call), err
 	}
-	part := newOutputText(text, w.logprobs)
+	part := newOutputText(text, w.item.logprobs)
 	err := w.sendContent("response.output_text.done", event{"text": text, "logprobs": part.Logprobs})
 	if err != nil {
 		return OutputItem{}, err
 	}
 	err = w.sendContent("response.content_part.done", event{"part": part})
-	return newMessage(w.itemID, status, part), err
+	return newMessage(w.item.id, status, part), err
 }
 
 // failureEvents returns the last events of a response that fails.

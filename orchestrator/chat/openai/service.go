@@ -24,8 +24,7 @@ func New(service *chat.Service, store Store) *Service {
 
 // Complete answers a chat completion in one piece.
 func (s *Service) Complete(ctx context.Context, r ChatRequest) (Completion, error) {
-	plan := r.plan()
-	answer, err := s.chat.Answer(ctx, r.conversation(plan))
+	answer, err := s.chat.Answer(ctx, r.conversation(r.plan()))
 	if err != nil {
 		return Completion{}, err
 	}
@@ -35,8 +34,8 @@ func (s *Service) Complete(ctx context.Context, r ChatRequest) (Completion, erro
 	}
 	choices := make([]Choice, len(outcomes))
 	for i, o := range outcomes {
-		message := AssistantMessage{Role: "assistant", ToolCalls: toolCalls(plan, o.text)}
-		if len(message.ToolCalls) == 0 {
+		message := AssistantMessage{Role: "assistant", ToolCalls: o.calls}
+		if o.text != "" || len(o.calls) == 0 {
 			message.Content = &o.text
 		}
 		choices[i] = Choice{
@@ -69,6 +68,7 @@ func finishReason(finish string, isCall bool) string {
 // outcome is one complete choice.
 type outcome struct {
 	text     string
+	calls    []ToolCall
 	logprobs *TokenLogprobs
 	finish   string
 	stop     *string
@@ -83,7 +83,15 @@ func collect(answer *chat.Answer) ([]outcome, error) {
 			return nil, err
 		}
 		o := &outcomes[chunk.Choice]
-		texts[chunk.Choice].WriteString(chunk.Text)
+		for _, delta := range chunk.Deltas {
+			texts[chunk.Choice].WriteString(delta.Text)
+			if delta.Name != "" {
+				o.calls = append(o.calls, newToolCall(delta.Name))
+			}
+			if !delta.IsText() {
+				o.calls[len(o.calls)-1].Function.Arguments += delta.Arguments
+			}
+		}
 		o.logprobs = appendLogprobs(o.logprobs, chunk.Logprobs)
 		if chunk.Finish != "" {
 			o.finish = chunk.Finish

@@ -2,7 +2,6 @@ package openai
 
 import (
 	"context"
-	"strings"
 
 	"retort/orchestrator/chat"
 	"retort/orchestrator/chat/engine"
@@ -12,8 +11,7 @@ import (
 // Stream answers a chat completion with [Chunk]s: for each choice its role, its text and its finish reason, and after
 // all choices the usage if it is requested.
 func (s *Service) Stream(ctx context.Context, r ChatRequest, send func(event any) error) error {
-	plan := r.plan()
-	answer, err := s.chat.Answer(ctx, r.conversation(plan))
+	answer, err := s.chat.Answer(ctx, r.conversation(r.plan()))
 	if err != nil {
 		return err
 	}
@@ -26,9 +24,8 @@ func (s *Service) Stream(ctx context.Context, r ChatRequest, send func(event any
 			Model:   answer.Model,
 		},
 		answer:  answer,
-		plan:    plan,
 		started: make([]bool, answer.Choices),
-		texts:   make([]strings.Builder, answer.Choices),
+		calls:   make([]int, answer.Choices),
 	}
 	w.usageAtEnd, w.usageInEvery = r.StreamOptions.usage()
 	for chunk, err := range answer.Chunks() {
@@ -53,63 +50,55 @@ type streamWriter struct {
 	send         func(event any) error
 	chunk        Chunk // members that all events share
 	answer       *chat.Answer
-	plan         tools.Plan
-	usageAtEnd   bool              // send the usage in a last event without choices
-	usageInEvery bool              // send the usage so far in every event
-	started      []bool            // by choice: its role has been sent
-	texts        []strings.Builder // by choice: its text so far, if it names its tool
+	usageAtEnd   bool   // send the usage in a last event without choices
+	usageInEvery bool   // send the usage so far in every event
+	started      []bool // by choice: its role has been sent
+	calls        []int  // by choice: number of its calls so far
 }
 
-func (w *streamWriter) write(c engine.Chunk) error {
+func (w *streamWriter) write(c chat.Chunk) error {
 	if !w.started[c.Choice] {
 		w.started[c.Choice] = true
-		if err := w.sendChoice(ChunkChoice{Index: c.Choice, Delta: w.firstDelta()}); err != nil {
+		first := Delta{Role: "assistant", Content: new("")}
+		if err := w.sendChoice(ChunkChoice{Index: c.Choice, Delta: first}); err != nil {
 			return err
 		}
 	}
-	if w.plan.AnyTool {
-		return w.buffer(c)
+	deltas := c.Deltas
+	if len(deltas) == 0 {
+		if c.Finish == "" && len(c.Logprobs) == 0 {
+			return nil
+		}
+		deltas = []tools.Delta{{}}
 	}
-	if c.Text == "" && c.Finish == "" && len(c.Logprobs) == 0 {
-		return nil
+	for i, delta := range deltas {
+		choice := ChunkChoice{Index: c.Choice, Delta: w.delta(c.Choice, delta)}
+		if i == 0 {
+			choice.Logprobs = appendLogprobs(nil, c.Logprobs)
+		}
+		if i == len(deltas)-1 {
+			choice.setFinish(c.Chunk, w.calls[c.Choice] > 0)
+		}
+		if err := w.sendChoice(choice); err != nil {
+			return err
+		}
 	}
-	choice := ChunkChoice{
-		Index:    c.Choice,
-		Delta:    Delta{Content: &c.Text},
-		Logprobs: appendLogprobs(nil, c.Logprobs),
-	}
-	isCall := w.plan.Function != ""
-	if isCall {
-		choice.Delta = Delta{ToolCalls: []CallDelta{{Function: FunctionDelta{Arguments: c.Text}}}}
-	}
-	choice.setFinish(c, isCall)
-	return w.sendChoice(choice)
+	return nil
 }
 
-// firstDelta returns a choice's role and, if the choice is a tool call, the function's name.
-func (w *streamWriter) firstDelta() Delta {
-	if w.plan.Function == "" {
-		return Delta{Role: "assistant", Content: new("")}
+// delta returns a delta of a choice in OpenAI's form.
+func (w *streamWriter) delta(choice int, d tools.Delta) Delta {
+	if d.IsText() {
+		return Delta{Content: &d.Text}
 	}
-	call := CallDelta{ID: newCallID(), Type: "function", Function: FunctionDelta{Name: w.plan.Function}}
-	return Delta{Role: "assistant", ToolCalls: []CallDelta{call}}
-}
-
-// buffer sends a choice that names its tool once it is complete.
-func (w *streamWriter) buffer(c engine.Chunk) error {
-	text := &w.texts[c.Choice]
-	text.WriteString(c.Text)
-	if c.Finish == "" {
-		return nil
+	call := CallDelta{Function: FunctionDelta{Name: d.Name, Arguments: d.Arguments}}
+	if d.Name != "" {
+		w.calls[choice]++
+		call.ID = newCallID()
+		call.Type = "function"
 	}
-	choice := ChunkChoice{Index: c.Choice, Delta: Delta{Content: new(text.String())}}
-	calls := toolCalls(w.plan, text.String())
-	for i, call := range calls {
-		delta := CallDelta{Index: i, ID: call.ID, Type: call.Type, Function: FunctionDelta(call.Function)}
-		choice.Delta = Delta{ToolCalls: []CallDelta{delta}}
-	}
-	choice.setFinish(c, len(calls) > 0)
-	return w.sendChoice(choice)
+	call.Index = w.calls[choice] - 1
+	return Delta{ToolCalls: []CallDelta{call}}
 }
 
 // setFinish sets the finish and stop reasons if c is the last chunk of its choice.

@@ -24,7 +24,7 @@ type TokenizeRequest struct {
 	// With messages only.
 	AddGenerationPrompt  *bool          `json:"add_generation_prompt"` // default true
 	ContinueFinalMessage *bool          `json:"continue_final_message"`
-	Tools                ToolList[Tool] `json:"tools"` // ignored: prompts here have no tools
+	Tools                ToolList[Tool] `json:"tools"` // in the prompt of a model that may call them
 
 	// Refused.
 	ChatTemplate       *string             `json:"chat_template"`
@@ -105,8 +105,9 @@ func (r *TokenizeRequest) conversation() chat.Conversation {
 		Messages:             r.Messages,
 		AddGenerationPrompt:  r.AddGenerationPrompt,
 		ContinueFinalMessage: r.ContinueFinalMessage,
+		Tools:                r.Tools,
 	}
-	return c.conversation(tools.Plan{})
+	return c.conversation(tools.Plan{Tools: c.plan().Tools})
 }
 
 // Validate checks that the ids can be ids of tokens.

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"retort/orchestrator/chat"
@@ -53,10 +54,14 @@ func (r *ChatRequest) plan() tools.Plan {
 	}
 	functions := make([]tools.Tool, len(r.Tools))
 	for i, t := range r.Tools {
-		functions[i] = tools.Tool{Name: t.Function.Name, Parameters: t.Function.Parameters}
+		functions[i] = tools.Tool{
+			Name: t.Function.Name, Description: t.Function.Description, Parameters: t.Function.Parameters,
+		}
 	}
 	choice, name := readChoice(r.ToolChoice)
-	return tools.NewPlan(functions, choice, name)
+	plan := tools.NewPlan(functions, choice, name)
+	plan.Single = r.ParallelToolCalls != nil && !*r.ParallelToolCalls
+	return plan
 }
 
 // plan returns the plan of a valid request. It has the guide of the text's format, else a plan for its tools.
@@ -69,19 +74,17 @@ func (r *ResponseRequest) plan() tools.Plan {
 	}
 	functions := make([]tools.Tool, len(r.Tools))
 	for i, t := range r.Tools {
-		functions[i] = tools.Tool{Name: t.Name, Parameters: t.Parameters}
+		functions[i] = tools.Tool{Name: t.Name, Description: *cmp.Or(t.Description, new("")), Parameters: t.Parameters}
 	}
 	choice, name := readChoice(r.ToolChoice)
-	return tools.NewPlan(functions, choice, name)
+	plan := tools.NewPlan(functions, choice, name)
+	plan.Single = r.ParallelToolCalls != nil && !*r.ParallelToolCalls
+	return plan
 }
 
-// toolCalls returns the tool calls in the text of an answer, nil if it is plain text.
-func toolCalls(p tools.Plan, text string) []ToolCall {
-	name, arguments, ok := p.Call(text)
-	if !ok {
-		return nil
-	}
-	return []ToolCall{{ID: newCallID(), Type: "function", Function: FunctionCall{Name: name, Arguments: arguments}}}
+// newToolCall returns a call without its arguments.
+func newToolCall(name string) ToolCall {
+	return ToolCall{ID: newCallID(), Type: "function", Function: FunctionCall{Name: name}}
 }
 
 func newCallID() string { return "call_" + randomHex() }

@@ -59,6 +59,11 @@ func (m *Message) check() *fault.Error {
 	if f := fault.OneOf(m.Role, roles, "role"); f != nil {
 		return f
 	}
+	for i, call := range m.ToolCalls {
+		if f := fault.Text(call.Function.Name, "tool_calls", i, "function", "name"); f != nil {
+			return f
+		}
+	}
 	return chat.CheckContent(m.Role, m.Content)
 }
 

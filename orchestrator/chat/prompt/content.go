@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"encoding/json"
 	"regexp"
 	"slices"
 	"strconv"
@@ -17,8 +18,24 @@ type Part struct {
 
 // Message is one turn of a chat.
 type Message struct {
-	Role  string
+	Role  string // "system", "user", "assistant", or "tool" for the result of a call
 	Parts []Part
+	Calls []Call // of an assistant
+	Of    Call   // the call whose result a tool's message has
+}
+
+// Call is a call of a tool.
+type Call struct {
+	ID        string
+	Name      string
+	Arguments string // JSON text
+}
+
+// Tool is a function that the model may call.
+type Tool struct {
+	Name        string
+	Description string
+	Parameters  json.RawMessage // a JSON schema, nil for none
 }
 
 // Values of Options.ContentFormat beside "auto".

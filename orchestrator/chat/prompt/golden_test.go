@@ -64,7 +64,7 @@ func TestReference(t *testing.T) {
 			name += "/generate"
 		}
 		t.Run(name, func(t *testing.T) {
-			got, err := chatTemplate(t, e.Template, Options{}).render(conversations[e.Conversation], e.Generate)
+			got, err := chatTemplate(t, e.Template, Options{}).render(conversations[e.Conversation], e.Generate, nil)
 			if e.Failure != "" {
 				if err == nil {
 					t.Fatalf("got %q; the reference fails with %s", got, e.Failure)

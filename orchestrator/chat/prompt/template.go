@@ -59,15 +59,22 @@ func (t *Template) StripsBOS() bool {
 	return t.options.StripBOS && t.options.Variables["bos_token"] != ""
 }
 
-// Render returns the prompt for a conversation. With generate, it ends where the assistant's answer starts. The error
-// is a *Refusal if the template rejects the conversation.
-func (t *Template) Render(messages []Message, generate bool) (string, error) {
+// Render returns the prompt for a conversation with tools. With generate, it ends where the assistant's answer starts.
+// The error is a *Refusal if the template rejects the conversation.
+func (t *Template) Render(messages []Message, generate bool, tools ...Tool) (string, error) {
 	list := make([]any, len(messages))
 	images := 0
 	for i, m := range messages {
-		list[i] = template.NewDict("role", m.Role, "content", t.content(t.prepare(m.Parts), &images))
+		members := []any{"role", m.Role, "content", t.content(t.prepare(m.Parts), &images)}
+		if len(m.Calls) > 0 {
+			members = append(members, "tool_calls", t.calls(m.Calls))
+		}
+		if m.Role == "tool" {
+			members = append(members, "tool_call_id", t.escapeText(m.Of.ID), "name", t.escapeText(m.Of.Name))
+		}
+		list[i] = template.NewDict(members...)
 	}
-	return t.render(list, generate)
+	return t.render(list, generate, t.tools(tools))
 }
 
 // maxSuffix is the maximum number of bytes that a template may write after the final message. The same text further
@@ -75,11 +82,11 @@ func (t *Template) Render(messages []Message, generate bool) (string, error) {
 const maxSuffix = 4 << 10
 
 // Continue returns the prompt for a conversation whose last message the model continues.
-func (t *Template) Continue(messages []Message) (string, error) {
-	if len(messages) == 0 || len(messages[len(messages)-1].Parts) == 0 {
+func (t *Template) Continue(messages []Message, tools ...Tool) (string, error) {
+	if len(messages) == 0 || len(messages[len(messages)-1].Parts) == 0 || len(messages[len(messages)-1].Calls) > 0 {
 		return "", &Refusal{Message: "there is no final message to continue"}
 	}
-	prompt, err := t.Render(messages, false)
+	prompt, err := t.Render(messages, false, tools...)
 	if err != nil {
 		return "", err
 	}
@@ -93,9 +100,9 @@ func (t *Template) Continue(messages []Message) (string, error) {
 	return prompt[:tail+at+len(text)], nil
 }
 
-func (t *Template) render(messages []any, generate bool) (string, error) {
+func (t *Template) render(messages []any, generate bool, tools any) (string, error) {
 	variables := map[string]any{
-		"messages": messages, "add_generation_prompt": generate, "tools": nil, "documents": nil,
+		"messages": messages, "add_generation_prompt": generate, "tools": tools, "documents": nil,
 		"strftime_now": func(format string) string { return strftime.Format(format, t.options.Now()) },
 	}
 	for name, value := range t.options.Variables {

@@ -56,9 +56,9 @@ func TestPrompts(t *testing.T) {
 		"phi-3-vision.jinja": {
 			Options{ImageFirst: true, Placeholder: "<|image_{n}|>"},
 			[]Message{
-				{"user", []Part{image, text("First?"), image}},
-				{"assistant", []Part{text("Yes")}},
-				{"user", []Part{text("And now?"), image}},
+				{Role: "user", Parts: []Part{image, text("First?"), image}},
+				{Role: "assistant", Parts: []Part{text("Yes")}},
+				{Role: "user", Parts: []Part{text("And now?"), image}},
 			},
 			"<|user|>\n<|image_1|>\n<|image_2|>\nFirst?<|end|>\n<|assistant|>\nYes<|end|>\n" +
 				"<|user|>\n<|image_3|>\nAnd now?<|end|>\n<|assistant|>\n",
@@ -122,7 +122,7 @@ func FuzzEscape(f *testing.F) {
 
 func TestContinue(t *testing.T) {
 	tmpl := chatTemplate(t, "qwen2-vl.jinja", Options{})
-	got, err := tmpl.Continue([]Message{{"user", []Part{text("Hi")}}, {"assistant", []Part{text("I am")}}})
+	got, err := tmpl.Continue([]Message{{Role: "user", Parts: []Part{text("Hi")}}, {Role: "assistant", Parts: []Part{text("I am")}}})
 	if err != nil || !strings.HasSuffix(got, "<|im_start|>assistant\nI am") {
 		t.Errorf("got %q, %v; want a prompt that ends with the answer", got, err)
 	}
@@ -136,8 +136,8 @@ func BenchmarkRender(b *testing.B) {
 	var messages []Message
 	for range 10 {
 		messages = append(messages,
-			Message{"user", []Part{image, text("What is this?")}},
-			Message{"assistant", []Part{text("A molecule.")}})
+			Message{Role: "user", Parts: []Part{image, text("What is this?")}},
+			Message{Role: "assistant", Parts: []Part{text("A molecule.")}})
 	}
 	b.ReportAllocs()
 	for b.Loop() {
@@ -154,7 +154,7 @@ func TestContinueChecksEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	quote := "I am. " + strings.Repeat("And you? ", 1000)
-	got, err := tmpl.Continue([]Message{{"user", []Part{text(quote)}}, {"assistant", []Part{text("I am")}}})
+	got, err := tmpl.Continue([]Message{{Role: "user", Parts: []Part{text(quote)}}, {Role: "assistant", Parts: []Part{text("I am")}}})
 	var refusal *Refusal
 	if !errors.As(err, &refusal) {
 		t.Errorf("got a prompt of %d bytes, %v; want a refusal", len(got), err)

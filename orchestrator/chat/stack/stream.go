@@ -16,7 +16,7 @@ func (s *Service) Stream(ctx context.Context, r Request, typed bool, send func(e
 	w := &streamWriter{send: send, typed: typed}
 	for chunk, err := range answer.Chunks() {
 		if err == nil {
-			err = w.write(chunk)
+			err = w.write(chunk.Chunk)
 		}
 		if err != nil {
 			return err

@@ -96,6 +96,10 @@ func (s *Service) Similarity(ctx context.Context, r SimilarityRequest) (Similari
 	if r.Parameters != nil {
 		parameters = *r.Parameters
 	}
+	most := s.embedding.MaxInputs() - 1 // beside the source sentence
+	if f := fault.Items(len(r.Inputs.Sentences), 1, most, "inputs", "sentences"); f != nil {
+		return Similarities{}, f
+	}
 	texts := append([]string{r.Inputs.SourceSentence}, r.Inputs.Sentences...)
 	answer, err := s.embed(ctx, r.Model, texts, parameters, nil)
 	if err != nil {

@@ -2,6 +2,7 @@ package description
 
 import (
 	"html/template"
+	"io/fs"
 	"net/http"
 	"strings"
 
@@ -74,6 +75,17 @@ func Mount(r fiber.Router, source Source, models func() []string) error {
 		c.Set(fiber.HeaderContentType, fiber.MIMETextHTMLCharsetUTF8)
 		return c.SendString(html.String())
 	})
-	r.Use("/docs/assets", filesystem.New(filesystem.Config{Root: http.FS(swagger.FS)}))
+	r.Use("/docs/assets", filesystem.New(filesystem.Config{Root: http.FS(filesOnly{swagger.FS})}))
 	return nil
+}
+
+// filesOnly is a file system without its folders, which the middleware would refuse as if they existed.
+type filesOnly struct{ fs.FS }
+
+// Open opens a file.
+func (f filesOnly) Open(name string) (fs.File, error) {
+	if info, err := fs.Stat(f.FS, name); err != nil || info.IsDir() {
+		return nil, fs.ErrNotExist
+	}
+	return f.FS.Open(name)
 }

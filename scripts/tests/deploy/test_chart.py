@@ -203,6 +203,14 @@ def test_wrong_values_are_refused(setting: str, message: str) -> None:
     assert done.returncode != 0 and message in done.stderr, done.stderr
 
 
+def test_grpc_ports_are_served_if_they_are_set() -> None:
+    documents = rendered("defaults", "--set", "gateway.service.ports.embedding-grpc=9003")
+    container = one(documents, "Deployment", "retort")["spec"]["template"]["spec"]["containers"][0]
+    assert {"name": "RETORT_EMBEDDING_GRPC_PORT", "value": "9003"} in container["env"]
+    ports = one(documents, "Service", "retort")["spec"]["ports"]
+    assert {"name": "embedding-grpc", "port": 9003, "targetPort": "embedding-grpc"} in ports
+
+
 def test_commands_can_be_replaced() -> None:
     documents = rendered(
         "defaults",

@@ -8,7 +8,7 @@ RETORT_DRAIN_DELAY: {{ printf "%vs" $g.drain.delaySeconds | quote }}
 RETORT_DRAIN_TIMEOUT: {{ printf "%vs" $g.drain.timeoutSeconds | quote }}
 RETORT_LOG_FORMAT: json
 {{- range $port, $number := $g.service.ports }}
-{{ ternary "RETORT_PORT" (printf "RETORT_%s_PORT" (upper $port)) (eq $port "http") }}: {{ $number | quote }}
+{{ ternary "RETORT_PORT" (printf "RETORT_%s_PORT" (upper $port | replace "-" "_")) (eq $port "http") }}: {{ $number | quote }}
 {{- end }}
 {{- if eq $g.jobs.mode "none" }}
 RETORT_JOBS: "false"
