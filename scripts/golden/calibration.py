@@ -4,8 +4,8 @@
     .venv-export/bin/python scripts/golden/calibration.py orchestrator/calibration/testdata/golden.json
 
 Each case has logits and judgements, the slope and the offset of Platt's method as scikit-learn fits it (a logistic
-regression without penalty, on soft targets), the expected calibration errors of the logistic function of the logits over
-15 bins of equal mass and of equal width, and percentiles of the logits.
+regression without penalty, on soft targets), the expected calibration errors of the logistic function of the logits
+over 15 bins of equal mass and of equal width, and percentiles of the logits.
 """
 
 import json

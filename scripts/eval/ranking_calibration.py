@@ -1,0 +1,189 @@
+"""Measures whether relevance scores are probabilities, on collections that the calibration has not seen:
+
+    python -m scripts.eval.ranking_calibration --data DIR/retrieval --embedding onnx:model_repository/minilm_embed_qa \\
+        --ranker onnx:model_repository/minilm_rank_qa --keep DIR
+
+A pair is a query and one of the --top passages that the embedding ranks highest for it, as a search passes them to
+a ranker. It is relevant if the collection says that the passage answers the query. A passage that does not, but has the
+words of the answer, is not judged and left out. Of mediqa_graded, and of other sets of candidate lists
+(NAME.lists.jsonl.gz, see outside_sets.py), all candidates are judged, and all are pairs.
+
+The expected calibration error is the mean difference between the score and the share of relevant pairs, over 15 bins of
+pairs with similar scores. Before: the score is the logistic function of the logit. After: Platt's method, fitted to the
+pairs of all other collections.
+
+With --keep, the pairs and their logits stay in DIR, and collections that are there are not computed again. The file
+DIR/NAME.pairs.jsonl is input for `retort model calibrate --pairs`. Sources: scripts/eval/retrieval_models.py.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+from pathlib import Path
+
+import numpy as np
+
+from scripts import sections
+from scripts.eval import retrieval
+from scripts.eval import retrieval_models as models
+from scripts.train.embedding import corpora
+
+PAGE = Path(__file__).parents[2] / "model_repository/RETRIEVAL.md"
+SECTION = "eval-ranking-calibration"
+BINS = 15
+
+Candidates = tuple[str, list[str], list[bool]]
+"""A query, passages, and whether each is relevant."""
+
+
+def retrieved(collection: corpora.Collection, embedding: models.Embedder, args: argparse.Namespace) -> list[Candidates]:
+    """Returns at most --queries queries of a collection with the judged ones of their best passages."""
+    queries = list(collection.queries)
+    random.Random(f"{args.seed} {collection.name}").shuffle(queries)
+    queries = queries[: args.queries or None]
+    pids = retrieval.passages_of(collection, queries, args)
+    texts = [corpora.with_title(collection, p) for p in pids]
+    passages = embedding.vectors(texts, "passage")
+    vectors = embedding.vectors([q.text for q in queries], "query")
+    found = []
+    for query, scores in zip(queries, vectors @ passages.T):
+        judged = [
+            i
+            for i in retrieval.best(scores, args.top)
+            if pids[i] in query.positives or not corpora.contains_answer(texts[i], query.answer)
+        ]
+        found.append((query.text, [texts[i] for i in judged], [pids[i] in query.positives for i in judged]))
+    return found
+
+
+def listed(lists: list[corpora.GradedList]) -> list[Candidates]:
+    """Returns whole candidate lists."""
+    return [(graded.query, graded.texts, [gain > 0 for gain in graded.gains]) for graded in lists]
+
+
+def candidates_of(name: str, embedding: models.Embedder, args: argparse.Namespace) -> list[Candidates]:
+    """Returns the candidates of a collection."""
+    if name == retrieval.GRADED:
+        # The file calls its test split "train"; no model was trained on it.
+        return listed(corpora.load_graded(args.data, "train"))
+    if (args.data / corpora.lists_file(name)).exists():
+        return listed(corpora.load_graded(args.data, args.split, corpora.lists_file(name)))
+    return retrieved(corpora.load(args.data, name, args.split), embedding, args)
+
+
+def keep(folder: Path, name: str, candidates: list[Candidates], logits: list[np.ndarray]) -> None:
+    """Writes the pairs of a collection and their logits, the latter last."""
+    folder.mkdir(parents=True, exist_ok=True)
+    pairs, scored = [], []
+    for number, ((query, passages, judged), values) in enumerate(zip(candidates, logits, strict=True)):
+        for passage, relevant, logit in zip(passages, judged, values, strict=True):
+            pair = {"query": query, "passage": passage, "relevant": int(relevant), "collection": name}
+            pairs.append(json.dumps(pair, ensure_ascii=False) + "\n")
+            scored.append([number, round(float(logit), 4), int(relevant)])
+    (folder / f"{name}.pairs.jsonl").write_text("".join(pairs))
+    (folder / f"{name}.logits.json").write_text(json.dumps(scored) + "\n")
+
+
+def platt(logits: np.ndarray, relevant: np.ndarray) -> tuple[float, float]:
+    """Returns slope and offset of Platt's method (see orchestrator/calibration), by Newton's method."""
+    positive, negative = relevant.sum(), (1 - relevant).sum()
+    target = np.where(relevant == 1, (positive + 1) / (positive + 2), 1 / (negative + 2))
+    x = np.stack([logits, np.ones_like(logits)], axis=1)
+    w = np.zeros(2)
+    w[1] = np.log((positive + 1) / (negative + 1))
+    scale = logits.std()
+    w[0] = 0.1 / scale
+    for _ in range(50):
+        p = score(logits, w)
+        step = np.linalg.solve((x * (p * (1 - p))[:, None]).T @ x, x.T @ (p - target))
+        w -= step
+    return float(w[0]), float(w[1])
+
+
+def score(logits: np.ndarray, scale: np.ndarray | tuple[float, float]) -> np.ndarray:
+    return 1 / (1 + np.exp(-(scale[0] * logits + scale[1])))
+
+
+def error(scores: np.ndarray, relevant: np.ndarray, equal_width: bool = False) -> float:
+    """Returns the expected calibration error over bins of equal mass, or of equal width."""
+    if equal_width:
+        place = np.minimum((scores * BINS).astype(int), BINS - 1)
+        bins = [np.flatnonzero(place == i) for i in range(BINS)]
+    else:
+        bins = np.array_split(np.argsort(scores, kind="stable"), BINS)
+    return float(sum(abs((scores[b] - relevant[b]).sum()) for b in bins) / len(scores))
+
+
+def figures(pairs: dict[str, tuple[np.ndarray, np.ndarray]]) -> dict[str, list[float]]:
+    """Returns for each collection, and for all together, the number of pairs, the share of relevant ones, and errors:
+    equal mass before and after, equal width before and after."""
+    held: dict[str, np.ndarray] = {}
+    for name, (logits, _) in pairs.items():
+        others = [pair for other, pair in pairs.items() if other != name]
+        held[name] = score(logits, platt(*(np.concatenate(part) for part in zip(*others))))
+    rows = {}
+    for name in [*pairs, "all"]:
+        chosen = list(pairs) if name == "all" else [name]
+        logits, relevant = (np.concatenate(part) for part in zip(*(pairs[n] for n in chosen)))
+        before, after = score(logits, (1, 0)), np.concatenate([held[n] for n in chosen])
+        rows[name] = [
+            len(logits),
+            relevant.mean(),
+            error(before, relevant),
+            error(after, relevant),
+            error(before, relevant, True),
+            error(after, relevant, True),
+        ]
+    return rows
+
+
+def table(rows: dict[str, list[float]]) -> list[str]:
+    lines = [
+        "| collection | pairs | relevant | error before | error after | equal width before | equal width after |",
+        "|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    for name, (count, share, *errors) in rows.items():
+        lines.append(f"| {name} | {count} | {100 * share:.0f} % | " + " | ".join(f"{e:.3f}" for e in errors) + " |")
+    return lines
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True, help="folder with the retrieval sets")
+    parser.add_argument("--embedding", required=True, help="source of the embedding that finds passages")
+    parser.add_argument("--ranker", required=True, help="source of the ranker")
+    parser.add_argument("--weights", type=Path, help="folder of MiniLM, for run: sources")
+    parser.add_argument("--keep", type=Path, required=True, help="folder for pairs and logits")
+    parser.add_argument("--split", default="test", choices=("dev", "test"))
+    parser.add_argument("--sets", nargs="*", default=[*retrieval.SETS, retrieval.GRADED])
+    parser.add_argument("--queries", type=int, default=100, help="most queries per set (0: all)")
+    parser.add_argument("--distractors", type=int, default=300, help="most passages that answer no query (-1: all)")
+    parser.add_argument("--top", type=int, default=10, help="passages of a query")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=1, help="threads of a local source")
+    parser.add_argument("--write", action="store_true", help="replace the section of model_repository/RETRIEVAL.md")
+    args = parser.parse_args()
+    missing = [name for name in args.sets if not (args.keep / f"{name}.logits.json").exists()]
+    if missing:
+        embedding = models.embedder(args.embedding, args.weights, args.threads)
+        ranker = models.scorer(args.ranker, args.weights, args.threads, 512)
+    for name in missing:
+        candidates = [c for c in candidates_of(name, embedding, args) if c[1]]
+        keep(args.keep, name, candidates, ranker.logits([(query, passages) for query, passages, _ in candidates]))
+        print(name, flush=True)
+    pairs = {}
+    for name in args.sets:
+        logits, relevant = zip(*json.loads((args.keep / f"{name}.logits.json").read_text()))
+        pairs[name] = np.array(logits), np.array(relevant, float)
+    lines = table(figures(pairs))
+    slope, offset = platt(*(np.concatenate(part) for part in zip(*pairs.values())))
+    lines += ["", f"Fitted to all pairs: `relevance_slope` {slope:.5g}, `relevance_offset` {offset:.5g}."]
+    print("\n".join(lines))
+    if args.write:
+        sections.write(PAGE, SECTION, "\n".join(lines))
+
+
+if __name__ == "__main__":
+    main()
