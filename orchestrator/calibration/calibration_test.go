@@ -19,13 +19,13 @@ func TestGolden(t *testing.T) {
 		t.Fatal(err)
 	}
 	var cases []struct {
-		Name          string
-		Logits        []float32
-		Relevant      []int
-		Slope, Offset float64
-		EqualMass     float64 `json:"equal_mass"`
-		EqualWidth    float64 `json:"equal_width"`
-		Percentiles   []float64
+		Name        string
+		Logits      []float32
+		Relevant    []int
+		Beta        [3]float64
+		EqualMass   float64 `json:"equal_mass"`
+		EqualWidth  float64 `json:"equal_width"`
+		Percentiles []float64
 	}
 	if err := json.Unmarshal(text, &cases); err != nil || len(cases) < 4 {
 		t.Fatal(len(cases), err)
@@ -41,8 +41,10 @@ func TestGolden(t *testing.T) {
 			logits = append(logits, float64(logit))
 		}
 		fit, err := calibration.Fit(pairs)
-		if err != nil || math.Abs(fit.Slope/c.Slope-1) > 1e-4 || math.Abs(fit.Offset-c.Offset) > 1e-4*(1+math.Abs(c.Offset)) {
-			t.Errorf("%s: %+v, %v, want %v and %v", c.Name, fit, err, c.Slope, c.Offset)
+		for i, got := range [3]float64{fit.Low, fit.High, fit.Offset} {
+			if err != nil || math.Abs(got-c.Beta[i]) > 1e-4*(1+math.Abs(c.Beta[i])) {
+				t.Errorf("%s: %+v, %v, want %v", c.Name, fit, err, c.Beta)
+			}
 		}
 		if got := calibration.EqualMass(scores); math.Abs(got-c.EqualMass) > 1e-5 {
 			t.Errorf("%s: equal mass %v, want %v", c.Name, got, c.EqualMass)
@@ -63,7 +65,11 @@ func TestGolden(t *testing.T) {
 func TestScoresRiseWithLogits(t *testing.T) {
 	chance := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
-		l := calibration.Logistic{Slope: math.Exp(12 * (chance.Float64() - 0.5)), Offset: 40 * (chance.Float64() - 0.5)}
+		l := calibration.Beta{
+			Low:    max(0, 8*(chance.Float64()-0.3)),
+			High:   math.Exp(12 * (chance.Float64() - 0.5)),
+			Offset: 40 * (chance.Float64() - 0.5),
+		}
 		logits := make([]float32, 100)
 		for i := range logits {
 			logits[i] = float32(200 * (chance.Float64() - 0.5))
@@ -91,6 +97,30 @@ func TestFitRefusals(t *testing.T) {
 	}
 	if _, err := calibration.Fit([]calibration.Pair{{Logit: 3, Relevant: true}, {Logit: 3}}); err == nil {
 		t.Error("equal logits have a fit")
+	}
+}
+
+func TestBetaIsParsed(t *testing.T) {
+	b, err := calibration.ParseBeta(" 0.0036 0.379 -3.507 ")
+	if err != nil || b != (calibration.Beta{Low: 0.0036, High: 0.379, Offset: -3.507}) || b.String() != "0.0036 0.379 -3.507" {
+		t.Errorf("%v %v", b, err)
+	}
+	if b, err := calibration.ParseBeta(calibration.Identity.String()); err != nil || b != calibration.Identity {
+		t.Errorf("%v %v", b, err)
+	}
+	for _, text := range []string{"", "1", "1 1", "1 1 x", "1 1 0 0", "-1 1 0", "1 -1 0", "0 0 1", "NaN 1 0", "1 1 Inf", "1 1e7 0"} {
+		if b, err := calibration.ParseBeta(text); err == nil {
+			t.Errorf("%q: %v", text, b)
+		}
+	}
+}
+
+// Without a calibration, the score is the logistic function of the logit, to the last bit.
+func TestIdentity(t *testing.T) {
+	for _, logit := range []float32{-200, -6.8, -1, 0, 1e-6, 0.5, 2, 90} {
+		if got, want := calibration.Identity.Score(logit), 1/(1+math.Exp(-float64(logit))); got != want {
+			t.Errorf("%v: %v, want %v", logit, got, want)
+		}
 	}
 }
 

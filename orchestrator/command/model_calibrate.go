@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -30,7 +29,7 @@ type calibrateModel struct {
 }
 
 func (calibrateModel) Help() string {
-	return "Writes parameters into the entry's config.pbtxt: relevance_slope and relevance_offset of a ranker, " +
+	return "Writes parameters into the entry's config.pbtxt: relevance_calibration of a ranker, " +
 		"unrelated_similarity of an embedding model. The order of ranked passages and all vectors stay the same. " +
 		"Errors after the calibration are measured by cross-validation: on collections that the fit has not seen if " +
 		"the pairs have several, else on queries that it has not seen.\n\n" +
@@ -41,7 +40,7 @@ func (calibrateModel) Help() string {
 
 // calibrated are the parameters that calibrations of an API write.
 var calibrated = map[string][]string{
-	"ranking":   {ranking.ParameterSlope, ranking.ParameterOffset},
+	"ranking":   {ranking.ParameterCalibration},
 	"embedding": {embedding.ParameterUnrelated},
 }
 
@@ -122,10 +121,7 @@ func (c calibrateModel) ranking(p *Process, o modelcalibrate.Options) ([]modelim
 	if len(pairs) < fewPairs {
 		fmt.Fprintf(p.Stdout, "note: %d pairs are few: the errors are uncertain\n", len(pairs))
 	}
-	parameters := []modelimport.Parameter{
-		{Key: ranking.ParameterSlope, Value: decimal(report.After.Slope)},
-		{Key: ranking.ParameterOffset, Value: decimal(report.After.Offset)},
-	}
+	parameters := []modelimport.Parameter{{Key: ranking.ParameterCalibration, Value: report.After.String()}}
 	p.printParameters(parameters)
 	return parameters, nil
 }
@@ -147,12 +143,9 @@ func (c calibrateModel) embedding(p *Process, o modelcalibrate.Options) ([]model
 
 func (p *Process) printParameters(parameters []modelimport.Parameter) {
 	for _, parameter := range parameters {
-		fmt.Fprintf(p.Stdout, "%-20s %s\n", parameter.Key, parameter.Value)
+		fmt.Fprintf(p.Stdout, "%s %s\n", parameter.Key, parameter.Value)
 	}
 }
-
-// decimal returns a number with five significant digits.
-func decimal(x float64) string { return strconv.FormatFloat(x, 'g', 5, 64) }
 
 // reload loads a changed entry on every replica.
 func (r Repository) reload(p *Process, name string) error {

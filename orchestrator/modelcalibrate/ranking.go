@@ -15,7 +15,7 @@ import (
 
 // Report is the result of Ranking.
 type Report struct {
-	Before, After calibration.Logistic
+	Before, After calibration.Beta
 	Rows          []Row // of the collections, or one of all pairs
 	All           Row
 	// Folds is the number of parts that the queries were divided into, or 0 if each collection was a group.
@@ -87,7 +87,7 @@ func score(ctx context.Context, o Options, m ranking.Model, pairs []Pair) ([]cal
 }
 
 // fit fits the calibration to all pairs, and measures it by cross-validation.
-func fit(pairs []Pair, judged []calibration.Pair, before calibration.Logistic) (*Report, error) {
+func fit(pairs []Pair, judged []calibration.Pair, before calibration.Beta) (*Report, error) {
 	after, err := calibration.Fit(judged)
 	if err != nil {
 		return nil, err
@@ -133,8 +133,8 @@ func groupsOf(pairs []Pair) (groups []int, names []string) {
 }
 
 // heldOut returns for each group the fit to the pairs of all others.
-func heldOut(judged []calibration.Pair, groups []int) (map[int]calibration.Logistic, error) {
-	scales := map[int]calibration.Logistic{}
+func heldOut(judged []calibration.Pair, groups []int) (map[int]calibration.Beta, error) {
+	scales := map[int]calibration.Beta{}
 	for _, g := range groups {
 		if _, known := scales[g]; known {
 			continue
@@ -158,7 +158,7 @@ func heldOut(judged []calibration.Pair, groups []int) (map[int]calibration.Logis
 }
 
 func row(
-	name string, judged []calibration.Pair, before calibration.Logistic, after map[int]calibration.Logistic,
+	name string, judged []calibration.Pair, before calibration.Beta, after map[int]calibration.Beta,
 	groups []int, include func(i int) bool,
 ) Row {
 	r := Row{Name: name}

@@ -25,7 +25,7 @@ type Model interface {
 	// Encoder returns the encoder of the model, or nil if it has none.
 	Encoder() *encoder.Encoder
 	// Calibration maps a logit to the relevance score, from 0 to 1.
-	Calibration() calibration.Logistic
+	Calibration() calibration.Beta
 	// Score returns the logits of the passages, in order, and how much of them was read. The error for a pair that is
 	// too long, if it must not be shortened or its query alone is too long, is Invalid with the path of the passage.
 	Score(ctx context.Context, p Pairs) (logits []float32, read Reading, err error)
@@ -95,33 +95,22 @@ const outputLogits = "logits"
 // tritonModel is a Model served by Triton.
 type tritonModel struct {
 	encoder     *encoder.Encoder
-	calibration calibration.Logistic
+	calibration calibration.Beta
 	template    *PairTemplate // nil for models that read a pair as two texts
 }
 
-// Parameters of an entry that has a calibration.
-const (
-	ParameterSlope  = "relevance_slope"
-	ParameterOffset = "relevance_offset"
-)
-
-// Bounds of the parameters.
-const (
-	leastSlope = 1e-6
-	mostSlope  = 1e6
-	mostOffset = 1e6
-)
+// ParameterCalibration is the parameter of an entry with its calibration, as calibration.ParseBeta reads it.
+const ParameterCalibration = "relevance_calibration"
 
 // Opener returns a function that opens the ranker of an entry of the model repository.
 func Opener(client *triton.Client, options batching.Options) func(*triton.Model) (Model, error) {
 	return func(model *triton.Model) (Model, error) {
 		entry := model.Read()
-		m := &tritonModel{
-			encoder: encoder.Open(client, entry, outputLogits, options),
-			calibration: calibration.Logistic{
-				Slope:  entry.Number(ParameterSlope, calibration.Identity.Slope, leastSlope, mostSlope),
-				Offset: entry.Number(ParameterOffset, calibration.Identity.Offset, -mostOffset, mostOffset),
-			},
+		m := &tritonModel{encoder: encoder.Open(client, entry, outputLogits, options)}
+		var err error
+		m.calibration, err = calibration.ParseBeta(entry.Text(ParameterCalibration, calibration.Identity.String()))
+		if err != nil {
+			entry.Check(fmt.Errorf("parameter %s: %w", ParameterCalibration, err))
 		}
 		if text := entry.Text("pair_template", ""); text != "" && m.encoder.Tokenizer != nil {
 			if err := m.useTemplate(text); err != nil {
@@ -157,7 +146,7 @@ func (m *tritonModel) ID() string { return m.encoder.ID }
 
 func (m *tritonModel) Encoder() *encoder.Encoder { return m.encoder }
 
-func (m *tritonModel) Calibration() calibration.Logistic { return m.calibration }
+func (m *tritonModel) Calibration() calibration.Beta { return m.calibration }
 
 func (m *tritonModel) Score(ctx context.Context, p Pairs) (logits []float32, read Reading, err error) {
 	if p.ShortenQuery {

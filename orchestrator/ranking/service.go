@@ -85,7 +85,7 @@ func (s *Service) RankHosted(ctx context.Context, h HostedRequest) (Response, er
 // Scores are the logits of the passages of a request, in order.
 type Scores struct {
 	Model       string // public id
-	Calibration calibration.Logistic
+	Calibration calibration.Beta
 	Logits      []float32
 	Read        Reading
 }

@@ -6,11 +6,12 @@
 A pair is a query and one of the --top passages that the embedding ranks highest for it, as a search passes them to
 a ranker. It is relevant if the collection says that the passage answers the query. A passage that does not, but has the
 words of the answer, is not judged and left out. Of mediqa_graded, and of other sets of candidate lists
-(NAME.lists.jsonl.gz, see outside_sets.py), all candidates are judged, and all are pairs.
+(NAME.lists.jsonl.gz, see outside_sets.py), all candidates are judged, and all are pairs. Pairs of more than 2,000
+characters are left out: the service reads such documents in chunks.
 
 The expected calibration error is the mean difference between the score and the share of relevant pairs, over 15 bins of
-pairs with similar scores. Before: the score is the logistic function of the logit. After: Platt's method, fitted to the
-pairs of all other collections.
+pairs with similar scores. Before: the score is the logistic function of the logit. After: beta calibration, fitted to
+the pairs of all other collections.
 
 With --keep, the pairs and their logits stay in DIR, and collections that are there are not computed again. The file
 DIR/NAME.pairs.jsonl is input for `retort model calibrate --pairs`. Sources: scripts/eval/retrieval_models.py.
@@ -21,6 +22,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +35,11 @@ from scripts.train.embedding import corpora
 PAGE = Path(__file__).parents[2] / "model_repository/RETRIEVAL.md"
 SECTION = "eval-ranking-calibration"
 BINS = 15
+LONGEST = 2000  # characters of a pair
+FOLDS = 5
+
+STEPS, STEP, RIDGE = 100, 0.7, 1e-9
+"""Of Newton's method."""
 
 Candidates = tuple[str, list[str], list[bool]]
 """A query, passages, and whether each is relevant."""
@@ -67,10 +74,18 @@ def candidates_of(name: str, embedding: models.Embedder, args: argparse.Namespac
     """Returns the candidates of a collection."""
     if name == retrieval.GRADED:
         # The file calls its test split "train"; no model was trained on it.
-        return listed(corpora.load_graded(args.data, "train"))
-    if (args.data / corpora.lists_file(name)).exists():
-        return listed(corpora.load_graded(args.data, args.split, corpora.lists_file(name)))
-    return retrieved(corpora.load(args.data, name, args.split), embedding, args)
+        found = listed(corpora.load_graded(args.data, "train"))
+    elif (args.data / corpora.lists_file(name)).exists():
+        found = listed(corpora.load_graded(args.data, args.split, corpora.lists_file(name)))
+    else:
+        found = retrieved(corpora.load(args.data, name, args.split), embedding, args)
+    return [short for short in map(without_long, found) if short[1]]
+
+
+def without_long(candidates: Candidates) -> Candidates:
+    query, passages, judged = candidates
+    short = [i for i, passage in enumerate(passages) if len(query) + len(passage) <= LONGEST]
+    return query, [passages[i] for i in short], [judged[i] for i in short]
 
 
 def keep(folder: Path, name: str, candidates: list[Candidates], logits: list[np.ndarray]) -> None:
@@ -86,24 +101,34 @@ def keep(folder: Path, name: str, candidates: list[Candidates], logits: list[np.
     (folder / f"{name}.logits.json").write_text(json.dumps(scored) + "\n")
 
 
-def platt(logits: np.ndarray, relevant: np.ndarray) -> tuple[float, float]:
-    """Returns slope and offset of Platt's method (see orchestrator/calibration), by Newton's method."""
+def features(logits: np.ndarray) -> np.ndarray:
+    return np.stack([-np.logaddexp(0, -logits), np.logaddexp(0, logits), np.ones_like(logits)], axis=1)
+
+
+def beta(logits: np.ndarray, relevant: np.ndarray) -> np.ndarray:
+    """Returns the three numbers of beta calibration, as Fit of orchestrator/calibration does, by Newton's method."""
     positive, negative = relevant.sum(), (1 - relevant).sum()
     target = np.where(relevant == 1, (positive + 1) / (positive + 2), 1 / (negative + 2))
-    x = np.stack([logits, np.ones_like(logits)], axis=1)
-    w = np.zeros(2)
-    w[1] = np.log((positive + 1) / (negative + 1))
-    scale = logits.std()
-    w[0] = 0.1 / scale
-    for _ in range(50):
-        p = score(logits, w)
-        step = np.linalg.solve((x * (p * (1 - p))[:, None]).T @ x, x.T @ (p - target))
-        w -= step
-    return float(w[0]), float(w[1])
+    used = [0, 1, 2]
+    while True:
+        x = features(logits)[:, used]
+        w = np.zeros(len(used))
+        w[-1] = np.log((positive + 1) / (negative + 1))
+        for _ in range(STEPS):
+            p = 1 / (1 + np.exp(-x @ w))
+            w -= STEP * np.linalg.solve((x * (p * (1 - p))[:, None]).T @ x + RIDGE * np.eye(len(w)), x.T @ (p - target))
+        found = np.zeros(3)
+        found[used] = w
+        if min(found[:2]) >= 0:
+            return found
+        used.remove(int(np.argmax(found[:2] < 0)))
 
 
-def score(logits: np.ndarray, scale: np.ndarray | tuple[float, float]) -> np.ndarray:
-    return 1 / (1 + np.exp(-(scale[0] * logits + scale[1])))
+def score(logits: np.ndarray, numbers: Sequence[float] | np.ndarray) -> np.ndarray:
+    return 1 / (1 + np.exp(-features(logits) @ np.asarray(numbers)))
+
+
+IDENTITY = (1.0, 1.0, 0.0)
 
 
 def error(scores: np.ndarray, relevant: np.ndarray, equal_width: bool = False) -> float:
@@ -116,32 +141,43 @@ def error(scores: np.ndarray, relevant: np.ndarray, equal_width: bool = False) -
     return float(sum(abs((scores[b] - relevant[b]).sum()) for b in bins) / len(scores))
 
 
-def figures(pairs: dict[str, tuple[np.ndarray, np.ndarray]]) -> dict[str, list[float]]:
+def figures(pairs: dict[str, np.ndarray]) -> dict[str, list[float]]:
     """Returns for each collection, and for all together, the number of pairs, the share of relevant ones, and errors:
-    equal mass before and after, equal width before and after."""
-    held: dict[str, np.ndarray] = {}
-    for name, (logits, _) in pairs.items():
-        others = [pair for other, pair in pairs.items() if other != name]
-        held[name] = score(logits, platt(*(np.concatenate(part) for part in zip(*others))))
-    rows = {}
+    before; after, of equal mass and of equal width; and with a calibration of the collection's own.
+
+    pairs: for each collection, rows of the number of the query, the logit, and whether the pair is relevant.
+    """
+    scores = {}
+    for name, rows in pairs.items():
+        unseen = score(rows[:, 1], fitted([other for n, other in pairs.items() if n != name]))
+        scores[name] = np.stack([score(rows[:, 1], IDENTITY), unseen, own(rows)])
+    found = {}
     for name in [*pairs, "all"]:
         chosen = list(pairs) if name == "all" else [name]
-        logits, relevant = (np.concatenate(part) for part in zip(*(pairs[n] for n in chosen)))
-        before, after = score(logits, (1, 0)), np.concatenate([held[n] for n in chosen])
-        rows[name] = [
-            len(logits),
-            relevant.mean(),
-            error(before, relevant),
-            error(after, relevant),
-            error(before, relevant, True),
-            error(after, relevant, True),
-        ]
-    return rows
+        relevant = np.concatenate([pairs[n][:, 2] for n in chosen])
+        before, after, by_own = np.concatenate([scores[n] for n in chosen], axis=1)
+        errors = error(before, relevant), error(after, relevant), error(after, relevant, True), error(by_own, relevant)
+        found[name] = [len(relevant), float(relevant.mean()), *errors]
+    return found
+
+
+def fitted(pairs: list[np.ndarray]) -> np.ndarray:
+    rows = np.concatenate(pairs)
+    return beta(rows[:, 1], rows[:, 2])
+
+
+def own(rows: np.ndarray) -> np.ndarray:
+    """Returns scores by calibrations on four fifths of a collection's queries, for the queries of the other fifth."""
+    scores = np.empty(len(rows))
+    for fold in range(FOLDS):
+        held = rows[:, 0] % FOLDS == fold
+        scores[held] = score(rows[held, 1], fitted([rows[~held]]))
+    return scores
 
 
 def table(rows: dict[str, list[float]]) -> list[str]:
     lines = [
-        "| collection | pairs | relevant | error before | error after | equal width before | equal width after |",
+        "| collection | pairs | relevant | before | after | after, bins of equal width | calibrated on its own pairs |",
         "|---|---:|---:|---:|---:|---:|---:|",
     ]
     for name, (count, share, *errors) in rows.items():
@@ -170,16 +206,13 @@ def main() -> None:
         embedding = models.embedder(args.embedding, args.weights, args.threads)
         ranker = models.scorer(args.ranker, args.weights, args.threads, 512)
     for name in missing:
-        candidates = [c for c in candidates_of(name, embedding, args) if c[1]]
+        candidates = candidates_of(name, embedding, args)
         keep(args.keep, name, candidates, ranker.logits([(query, passages) for query, passages, _ in candidates]))
         print(name, flush=True)
-    pairs = {}
-    for name in args.sets:
-        logits, relevant = zip(*json.loads((args.keep / f"{name}.logits.json").read_text()))
-        pairs[name] = np.array(logits), np.array(relevant, float)
+    pairs = {n: np.array(json.loads((args.keep / f"{n}.logits.json").read_text())) for n in args.sets}
+    numbers = " ".join(f"{x:.5g}" for x in fitted(list(pairs.values())))
     lines = table(figures(pairs))
-    slope, offset = platt(*(np.concatenate(part) for part in zip(*pairs.values())))
-    lines += ["", f"Fitted to all pairs: `relevance_slope` {slope:.5g}, `relevance_offset` {offset:.5g}."]
+    lines += ["", f"Fitted to all pairs: `relevance_calibration` {numbers}."]
     print("\n".join(lines))
     if args.write:
         sections.write(PAGE, SECTION, "\n".join(lines))

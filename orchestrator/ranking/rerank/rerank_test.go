@@ -28,14 +28,14 @@ type fake struct {
 	got   ranking.Pairs
 	cut   bool
 	more  ranking.Reading // of which Rows are added
-	scale calibration.Logistic
+	scale calibration.Beta
 }
 
 func (f *fake) ID() string { return "tests/fake" }
 
 func (f *fake) Encoder() *encoder.Encoder { return nil }
 
-func (f *fake) Calibration() calibration.Logistic { return f.scale }
+func (f *fake) Calibration() calibration.Beta { return f.scale }
 
 func (f *fake) Score(_ context.Context, p ranking.Pairs) (logits []float32, read ranking.Reading, err error) {
 	f.got, read = p, f.more
@@ -164,7 +164,7 @@ func TestAnswers(t *testing.T) {
 // A calibration changes relevance scores, not logits and not the order.
 func TestCalibratedScores(t *testing.T) {
 	s, model := start(t)
-	model.scale = calibration.Logistic{Slope: 0.5, Offset: -2}
+	model.scale = calibration.Beta{Low: 0.5, High: 0.5, Offset: -2}
 	const documents = `{"query":"q","documents":["says -1","says 4","says 2","says 4"]`
 	const texts = `{"query":"q","texts":["says -1","says 4","says 2"]`
 	for body, has := range map[string]string{

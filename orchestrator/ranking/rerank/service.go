@@ -134,7 +134,7 @@ func (r *Request) response(ranks []ranking.Rank, scores ranking.Scores) Response
 	return answer
 }
 
-func (r *Request) ranks(ranks []ranking.Rank, scale calibration.Logistic) []Rank {
+func (r *Request) ranks(ranks []ranking.Rank, scale calibration.Beta) []Rank {
 	answer := make([]Rank, len(ranks))
 	for i := range answer {
 		answer[i] = Rank{Index: ranks[i].Index, Score: scale.Score(ranks[i].Logit)}
