@@ -16,8 +16,8 @@ import (
 //
 //	1/(1+exp(-(Offset - Low*ln(1+exp(-x)) + High*ln(1+exp(x)))))
 //
-// The log odds of the score have the slope Low for logits far below 0 and High for those far above. In the paper, Low is
-// a, High b and Offset c. Low and High are at least 0 and not both 0, so the score never falls as the logit rises.
+// The log odds of the score have the slope Low for logits far below 0 and High for those far above. In the paper, Low
+// is a, High b and Offset c. Low and High are above 0, so the score rises with the logit.
 type Beta struct{ Low, High, Offset float64 }
 
 // Identity is the map of a model without calibration: the logistic function of its logit.
@@ -58,8 +58,8 @@ func ParseBeta(text string) (Beta, error) {
 	switch {
 	case len(fields) != len(numbers):
 		return Beta{}, fmt.Errorf("%q: must be three numbers", text)
-	case b.Low < 0 || b.High < 0 || b.Low+b.High == 0:
-		return Beta{}, fmt.Errorf("%q: the first two numbers must be at least 0, and one of them above it", text)
+	case b.Low <= 0 || b.High <= 0:
+		return Beta{}, fmt.Errorf("%q: the first two numbers must be above 0", text)
 	}
 	return b, nil
 }
@@ -70,9 +70,11 @@ type Pair struct {
 	Relevant bool
 }
 
-// Fit fits a Beta to pairs. A slope that would be negative is 0, as in the authors' program. The targets are those of
-// Platt's method (1999, Probabilistic outputs for support vector machines), a little away from 0 and 1, so that few or
-// separable pairs do not give infinite slopes.
+// leastSlope replaces a slope that would be negative. The authors' program has 0 then, with which scores do not rise.
+const leastSlope = 0.001
+
+// Fit fits a Beta to pairs. The targets are those of Platt's method (1999, Probabilistic outputs for support vector
+// machines), a little away from 0 and 1, so that few or separable pairs do not give infinite slopes.
 func Fit(pairs []Pair) (Beta, error) {
 	var relevant, others float64
 	for _, p := range pairs {
@@ -92,7 +94,11 @@ func Fit(pairs []Pair) (Beta, error) {
 			features = slices.Delete(features, i, i+1)
 			continue
 		}
-		return Beta{Low: weights[low], High: weights[high], Offset: weights[offset]}, nil
+		return Beta{
+			Low:    max(weights[low], leastSlope),
+			High:   max(weights[high], leastSlope),
+			Offset: weights[offset],
+		}, nil
 	}
 	return Beta{}, errors.New("the logits of relevant pairs are not higher than those of the others")
 }

@@ -4,6 +4,6 @@
 // Terms:
 //   - pair: the logit of a query and a passage, with the judgement whether the passage is relevant.
 //   - calibrated: of the pairs with a score near p, the share p is relevant.
-//   - expected calibration error: the mean difference between score and share of relevant pairs, over bins of pairs with
-//     similar scores (Naeini et al. 2015, Obtaining well calibrated probabilities using Bayesian binning).
+//   - expected calibration error: the mean difference between score and share of relevant pairs, over bins of pairs
+//     with similar scores (Naeini et al. 2015, Obtaining well calibrated probabilities using Bayesian binning).
 package calibration

@@ -172,8 +172,8 @@ func (p *Process) showPart(activity string) func(done, total int) {
 	return func(done, total int) {
 		if bar.bar == nil || bar.bar.GetMax() != total {
 			bar.bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(bar),
-				progressbar.OptionSetDescription(activity), progressbar.OptionShowCount(), progressbar.OptionFullWidth(),
-				progressbar.OptionUseANSICodes(true))
+				progressbar.OptionSetDescription(activity), progressbar.OptionShowCount(),
+				progressbar.OptionFullWidth(), progressbar.OptionUseANSICodes(true))
 		}
 		_ = bar.bar.Set(done)
 		if done == total {

@@ -81,7 +81,8 @@ func drawn(chance *rand.Rand, count int, collection string, shift float64) (pair
 	for i := range count {
 		logit := float32(16 * (chance.Float64() - 0.5))
 		relevant := chance.Float64() < calibration.Beta{Low: 0.5, High: 0.5, Offset: -1 + shift}.Score(logit)
-		pairs = append(pairs, Pair{Query: fmt.Sprint(collection, i/10), Passage: "p", Relevant: relevant, Collection: collection})
+		pair := Pair{Query: fmt.Sprint(collection, i/10), Passage: "p", Relevant: relevant, Collection: collection}
+		pairs = append(pairs, pair)
 		judged = append(judged, calibration.Pair{Logit: logit, Relevant: relevant})
 	}
 	return pairs, judged
@@ -95,7 +96,8 @@ func TestErrorsAreHeldOut(t *testing.T) {
 	if err != nil || r.Folds != folds || len(r.Rows) != 0 || r.All.Pairs != 3000 {
 		t.Fatal(r, err)
 	}
-	if math.Abs(r.After.Low-0.5) > 0.1 || math.Abs(r.After.High-0.5) > 0.1 || math.Abs(r.After.Offset+1) > 0.2 || r.All.After > 0.04 || r.All.Before < 0.1 {
+	if math.Abs(r.After.Low-0.5) > 0.1 || math.Abs(r.After.High-0.5) > 0.1 || math.Abs(r.After.Offset+1) > 0.2 ||
+		r.All.After > 0.04 || r.All.Before < 0.1 {
 		t.Errorf("%+v", r)
 	}
 	// A collection of other pairs keeps its error, since the fit that scores it has not seen it.

@@ -29,8 +29,8 @@ const (
 	maxTexts = 4_000
 )
 
-// ReadPairs reads judged pairs: lines of JSON with query, passage, relevant (0 or 1) and optionally collection, or lines
-// with these columns separated by tabs. Errors name the line and the key.
+// ReadPairs reads judged pairs: lines of JSON with query, passage, relevant (0 or 1) and optionally collection, or
+// lines with these columns separated by tabs. Errors name the line and the key.
 func ReadPairs(file string) ([]Pair, error) {
 	var pairs []Pair
 	for line, err := range lines(file) {

@@ -38,7 +38,8 @@ func TestParametersAreSetAndRemoved(t *testing.T) {
 		}
 	}
 	config, err := parseConfig(filepath.Dir(file))
-	if err != nil || len(config.Parameters) != 4 || config.Parameters["relevance_slope"] != "0.5" || config.Parameters["quoted"] != `b " and \` {
+	if err != nil || len(config.Parameters) != 4 || config.Parameters["relevance_slope"] != "0.5" ||
+		config.Parameters["quoted"] != `b " and \` {
 		t.Errorf("%v %v", config.Parameters, err)
 	}
 	edit.Set, edit.Remove = []Parameter{{"quoted", `a " and \`}}, []string{"relevance_slope", "absent"}

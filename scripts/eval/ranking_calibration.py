@@ -38,6 +38,7 @@ BINS = 15
 LONGEST = 2000  # characters of a pair
 FOLDS = 5
 
+LEAST = 0.001  # slope
 STEPS, STEP, RIDGE = 100, 0.7, 1e-9
 """Of Newton's method."""
 
@@ -120,6 +121,7 @@ def beta(logits: np.ndarray, relevant: np.ndarray) -> np.ndarray:
         found = np.zeros(3)
         found[used] = w
         if min(found[:2]) >= 0:
+            found[:2] = np.maximum(found[:2], LEAST)
             return found
         used.remove(int(np.argmax(found[:2] < 0)))
 

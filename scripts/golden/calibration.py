@@ -4,7 +4,7 @@
     .venv-export/bin/python scripts/golden/calibration.py orchestrator/calibration/testdata/golden.json
 
 Each case has logits and judgements; the three numbers of beta calibration as scikit-learn fits it (a logistic
-regression without penalty on soft targets; features whose weight is negative are left out); the expected calibration
+regression without penalty on soft targets; features whose weight is negative are left out, and get the least slope); the expected calibration
 errors of the logistic function of the logits over 15 bins of equal mass and of equal width; percentiles of the logits.
 """
 
@@ -17,6 +17,7 @@ from sklearn.calibration import calibration_curve
 from sklearn.linear_model import LogisticRegression
 
 BINS = 15
+LEAST = 0.001  # slope
 PERCENTILES = (50, 90, 99, 99.9)
 
 
@@ -33,7 +34,7 @@ def beta(logits: np.ndarray, relevant: np.ndarray) -> list[float]:
         weights = dict(zip(used, model.coef_[0]))
         negative_ones = [i for i in used if weights[i] < 0]
         if not negative_ones:
-            return [float(weights.get(0, 0)), float(weights.get(1, 0)), float(model.intercept_[0])]
+            return [*(max(float(weights.get(i, 0)), LEAST) for i in (0, 1)), float(model.intercept_[0])]
         used.remove(negative_ones[0])
 
 

@@ -44,7 +44,8 @@ func (s *Service) TEIModel(id *string, _ bool) (teibase.Model, error) {
 	}, nil
 }
 
-// Rerank sorts the candidates of a request by logit, and leaves out those below its threshold. It returns a Response for documents and Scored ranks for texts.
+// Rerank sorts the candidates of a request by logit, and leaves out those below its threshold. It returns a Response
+// for documents and Scored ranks for texts.
 func (s *Service) Rerank(ctx context.Context, r Request) (any, error) {
 	scores, err := s.ranking.Score(ctx, r.Model, r.pairs())
 	if err != nil {
