@@ -203,6 +203,8 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1, help="threads of a local source")
     parser.add_argument("--write", action="store_true", help="replace the section of model_repository/RETRIEVAL.md")
     args = parser.parse_args()
+    if len(args.sets) < 2:
+        parser.error("--sets: a calibration is measured on a set that it has not seen, so at least two are needed")
     missing = [name for name in args.sets if not (args.keep / f"{name}.logits.json").exists()]
     if missing:
         embedding = models.embedder(args.embedding, args.weights, args.threads)
