@@ -32,7 +32,7 @@ from scripts.eval import retrieval
 from scripts.eval import retrieval_models as models
 from scripts.train.embedding import corpora
 
-PAGE = Path(__file__).parents[2] / "model_repository/RETRIEVAL.md"
+PAGE = Path(__file__).parents[2] / "model_repository/RELEVANCE.md"
 SECTION = "eval-ranking-calibration"
 BINS = 15
 LONGEST = 2000  # characters of a pair
@@ -201,7 +201,7 @@ def main() -> None:
     parser.add_argument("--top", type=int, default=10, help="passages of a query")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=1, help="threads of a local source")
-    parser.add_argument("--write", action="store_true", help="replace the section of model_repository/RETRIEVAL.md")
+    parser.add_argument("--write", action="store_true", help="replace the section of model_repository/RELEVANCE.md")
     args = parser.parse_args()
     if len(args.sets) < 2:
         parser.error("--sets: a calibration is measured on a set that it has not seen, so at least two are needed")

@@ -4,8 +4,9 @@
     .venv-export/bin/python scripts/golden/calibration.py orchestrator/calibration/testdata/golden.json
 
 Each case has logits and judgements; the three numbers of beta calibration as scikit-learn fits it (a logistic
-regression without penalty on soft targets; features whose weight is negative are left out, and get the least slope); the expected calibration
-errors of the logistic function of the logits over 15 bins of equal mass and of equal width; percentiles of the logits.
+regression without penalty on soft targets; features whose weight is negative are left out, and get the least slope);
+the expected calibration errors of the logistic function of the logits over 15 bins of equal mass and of equal width;
+percentiles of the logits.
 """
 
 import json
