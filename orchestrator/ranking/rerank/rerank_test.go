@@ -180,11 +180,11 @@ func TestCalibratedScores(t *testing.T) {
 		texts + `,"score_threshold":1}`:                     `[]`,
 		texts + `,"score_threshold":0.2,"raw_scores":true}`: `[{"index":1,"score":4},{"index":2,"score":2}]`,
 	} {
-		if got, err := ask(t, s, body); err != nil || !strings.Contains(got, has) {
+		if got, err := ask(t, s.Rerank, body); err != nil || !strings.Contains(got, has) {
 			t.Errorf("%s: %v\n%s", body, err, got)
 		}
 	}
-	if got, err := predict(t, s, `{"inputs":[["Q","says 4"],["Q","says 2"]]}`); err != nil ||
+	if got, err := ask(t, s.Predict, `{"inputs":[["Q","says 4"],["Q","says 2"]]}`); err != nil ||
 		got != `[[{"score":0.5,"label":"LABEL_0"}],[{"score":0.2689414213699951,"label":"LABEL_0"}]]` {
 		t.Errorf("%v\n%s", err, got)
 	}
