@@ -28,6 +28,8 @@ type Model struct {
 	Remove   removeModel   `cmd:"" help:"Remove a model from the model repository."`
 	Quantize quantizeModel `cmd:"" help:"Create an int8 version of an entry: about twice as fast on processors with VNNI, slightly less exact."`
 	Check    checkModel    `cmd:"" help:"Check that a model does what the APIs assume."`
+
+	Calibrate calibrateModel `cmd:"" help:"Fit the scale of a ranker's relevance scores to judged pairs, or measure the similarity of unrelated texts."`
 }
 
 // importGarbage bounds unused memory while weights are in memory, in percent of the memory in use.

@@ -1,6 +1,7 @@
 package embedding
 
 import (
+	"retort/orchestrator/calibration"
 	"retort/orchestrator/gateway/bind"
 	"retort/orchestrator/wire"
 )
@@ -78,6 +79,13 @@ type Listed struct {
 	Created int64  `json:"created"` // Unix time in seconds
 	Object  string `json:"object"`  // "model"
 	OwnedBy string `json:"owned_by"`
+}
+
+// Retrieved is the answer of GET /v1/models/{id}.
+type Retrieved struct {
+	Listed
+	// UnrelatedSimilarity are About.Unrelated, by percentage: "99" is the cosine that one in a hundred pairs exceeds.
+	UnrelatedSimilarity calibration.Percentiles `json:"unrelated_similarity,omitempty"`
 }
 
 // Health is the answer of the health endpoints.

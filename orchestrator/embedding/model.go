@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"retort/orchestrator/calibration"
 	"retort/orchestrator/encoder"
 	"retort/orchestrator/triton"
 	"retort/orchestrator/triton/batching"
@@ -41,7 +42,13 @@ type About struct {
 	DefaultMode string            // of lenient requests without InputType; "" refuses them
 	// LeastDimensions and Width are the bounds of the length of vectors.
 	LeastDimensions, Width int
+	// Unrelated are percentiles of the cosine similarity of two unrelated texts; empty if they were not measured. Of a
+	// model with two modes, one of the texts is a query and the other a passage.
+	Unrelated calibration.Percentiles
 }
+
+// ParameterUnrelated is the parameter of an entry with About.Unrelated.
+const ParameterUnrelated = "unrelated_similarity"
 
 // outputVector is the tensor with the vectors, FP32 [rows, width]: model_repository/README.md.
 const outputVector = "sentence_embedding"
@@ -77,6 +84,9 @@ func Opener(client *triton.Client, options batching.Options) func(*triton.Model)
 		var err error
 		m.about.LeastDimensions, err = leastDimensions(entry.Text("dimensions", strconv.Itoa(e.Width)), e.Width)
 		entry.Check(err)
+		if m.about.Unrelated, err = calibration.ParsePercentiles(entry.Text(ParameterUnrelated, "")); err != nil {
+			entry.Check(fmt.Errorf("parameter %s: %w", ParameterUnrelated, err))
+		}
 		return m, entry.Done()
 	}
 }

@@ -70,13 +70,13 @@ func (s *Service) List(context.Context) (Models, error) {
 	return list, nil
 }
 
-// Entry returns the entry of the model list for a public id. The error for an unknown id is that of a request.
+// Entry returns the model of a public id. The error for an unknown id is that of a request.
 func (s *Service) Entry(id string) (any, error) {
 	m, err := s.models.Find(id)
 	if err != nil {
 		return nil, err
 	}
-	return listed(m), nil
+	return Retrieved{listed(m), m.About().Unrelated}, nil
 }
 
 func listed(m Model) Listed {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 
+	"retort/orchestrator/calibration"
 	"retort/orchestrator/encoder"
 	"retort/orchestrator/fault"
 	"retort/orchestrator/triton"
@@ -23,6 +24,8 @@ type Model interface {
 	ID() string
 	// Encoder returns the encoder of the model, or nil if it has none.
 	Encoder() *encoder.Encoder
+	// Calibration maps a logit to the relevance score, from 0 to 1.
+	Calibration() calibration.Beta
 	// Score returns the logits of the passages, in order, and how much of them was read. The error for a pair that is
 	// too long, if it must not be shortened or its query alone is too long, is Invalid with the path of the passage.
 	Score(ctx context.Context, p Pairs) (logits []float32, read Reading, err error)
@@ -56,6 +59,21 @@ type Pairs struct {
 	Path func(i int) []any
 }
 
+// DocumentTokens is the most tokens of a document that are read by default: Cohere's default of max_tokens_per_doc.
+const DocumentTokens = 4096
+
+// Documents returns pairs of documents, which are read in chunks if they are long.
+func Documents(query string, documents []string) Pairs {
+	return Pairs{
+		Query:         query,
+		Passages:      documents,
+		Long:          Chunk,
+		ShortenQuery:  true,
+		PassageTokens: DocumentTokens,
+		Path:          func(i int) []any { return []any{"documents", i} },
+	}
+}
+
 // Inputs are pairs, or single texts, which the model reads without a query.
 type Inputs struct {
 	Items [][]string // a query and a passage, or a text
@@ -76,15 +94,24 @@ const outputLogits = "logits"
 
 // tritonModel is a Model served by Triton.
 type tritonModel struct {
-	encoder  *encoder.Encoder
-	template *PairTemplate // nil for models that read a pair as two texts
+	encoder     *encoder.Encoder
+	calibration calibration.Beta
+	template    *PairTemplate // nil for models that read a pair as two texts
 }
+
+// ParameterCalibration is the parameter of an entry with its calibration, as calibration.ParseBeta reads it.
+const ParameterCalibration = "relevance_calibration"
 
 // Opener returns a function that opens the ranker of an entry of the model repository.
 func Opener(client *triton.Client, options batching.Options) func(*triton.Model) (Model, error) {
 	return func(model *triton.Model) (Model, error) {
 		entry := model.Read()
 		m := &tritonModel{encoder: encoder.Open(client, entry, outputLogits, options)}
+		var err error
+		m.calibration, err = calibration.ParseBeta(entry.Text(ParameterCalibration, calibration.Identity.String()))
+		if err != nil {
+			entry.Check(fmt.Errorf("parameter %s: %w", ParameterCalibration, err))
+		}
 		if text := entry.Text("pair_template", ""); text != "" && m.encoder.Tokenizer != nil {
 			if err := m.useTemplate(text); err != nil {
 				entry.Check(fmt.Errorf("parameter pair_template: %w", err))
@@ -118,6 +145,8 @@ func (m *tritonModel) useTemplate(text string) error {
 func (m *tritonModel) ID() string { return m.encoder.ID }
 
 func (m *tritonModel) Encoder() *encoder.Encoder { return m.encoder }
+
+func (m *tritonModel) Calibration() calibration.Beta { return m.calibration }
 
 func (m *tritonModel) Score(ctx context.Context, p Pairs) (logits []float32, read Reading, err error) {
 	if p.ShortenQuery {

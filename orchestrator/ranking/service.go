@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"retort/orchestrator/calibration"
 	"retort/orchestrator/fault"
 	"retort/orchestrator/triton/discovery"
 )
@@ -83,9 +84,10 @@ func (s *Service) RankHosted(ctx context.Context, h HostedRequest) (Response, er
 
 // Scores are the logits of the passages of a request, in order.
 type Scores struct {
-	Model  string // public id
-	Logits []float32
-	Read   Reading
+	Model       string // public id
+	Calibration calibration.Beta
+	Logits      []float32
+	Read        Reading
 }
 
 // Score scores passages with the model of a public id, or with the first model if id is nil.
@@ -95,7 +97,7 @@ func (s *Service) Score(ctx context.Context, id *string, p Pairs) (Scores, error
 		return Scores{}, err
 	}
 	logits, read, err := model.Score(ctx, p)
-	return Scores{Model: model.ID(), Logits: logits, Read: read}, err
+	return Scores{Model: model.ID(), Calibration: model.Calibration(), Logits: logits, Read: read}, err
 }
 
 // ScoreInputs scores inputs with the first model.
@@ -105,7 +107,7 @@ func (s *Service) ScoreInputs(ctx context.Context, in Inputs) (Scores, error) {
 		return Scores{}, err
 	}
 	logits, read, err := model.ScoreInputs(ctx, in)
-	return Scores{Model: model.ID(), Logits: logits, Read: read}, err
+	return Scores{Model: model.ID(), Calibration: model.Calibration(), Logits: logits, Read: read}, err
 }
 
 // Find returns the model of a public id, or the first model if id is nil.

@@ -180,6 +180,8 @@ def test_embedding_and_ranking_are_compared(page: Page):
         expect(order.locator("li")).to_have_count(6)
         expect(order.locator(".hint")).to_contain_text("ms")
         assert any(drug in order.locator("li").first.inner_text() for drug in ("Aspirin", "Ibuprofen"))
+    hint = page.get_by_role("region", name="By embedding").locator(".hint")
+    expect(hint).to_contain_text(re.compile(r"Unrelated texts are below 0\.\d+ \(50 %\), .*\(99\.9 %\)"))
     page.get_by_role("button", name="As Python").click()
     program = page.locator("#retrieval .snippet code").inner_text()
     exec(compile(program, "snippet", "exec"), {})  # as a user would run it

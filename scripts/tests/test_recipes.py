@@ -68,6 +68,12 @@ def test_ranking(stack: Gateway) -> None:
     assert first.endswith("Aspirin is an analgesic.") and len(others) == 2
 
 
+def test_probable_passages(stack: Gateway) -> None:
+    [line] = run_recipe(stack, "Passages that probably answer")
+    score, text = line.split(" ", 1)
+    assert 0.5 <= float(score) < 1 and text.startswith("The Rhine is a river")
+
+
 def test_openai(stack: Gateway) -> None:
     sizes, answer = run_recipe(stack, "Vectors")
     assert sizes == "2 384" and "Cn1c(=O)c2c(ncn2C)n(C)c1=O" in answer

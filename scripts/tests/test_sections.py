@@ -8,7 +8,7 @@ import pytest
 from servers import ROOT
 
 from scripts import sections
-from scripts.eval import chat, drawings, latent, latent_report, masked, osra, retrieval
+from scripts.eval import chat, drawings, latent, latent_report, masked, osra, ranking_calibration, retrieval
 from scripts.eval.pmo import __main__ as pmo
 from scripts.train import served
 
@@ -17,6 +17,7 @@ PAGES = {
     latent.PAGE: [name for names in latent.SECTIONS.values() for name in names],
     served.ENTRY / "EVALUATION.md": [drawings.SECTION, osra.SECTION, chat.SECTION],
     pmo.PAGE: [pmo.SECTION],
+    ranking_calibration.PAGE: [ranking_calibration.SECTION],
     ROOT / "README.md": ["costs", "quality"],
     ROOT / "scripts/bench/SPEED.md": [
         "start",

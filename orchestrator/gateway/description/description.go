@@ -42,7 +42,9 @@ func (s Source) compose() (text []byte, title string, err error) {
 	spec.set("info", info.text())
 	paths := spec.section("paths")
 	for _, path := range shared.section("paths") {
-		paths.set(path.name, path.value)
+		if paths.get(path.name) == nil {
+			paths.set(path.name, path.value)
+		}
 	}
 	if s.Manifests {
 		spec.addManifests(paths, shared.section("components"))

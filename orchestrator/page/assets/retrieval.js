@@ -1,6 +1,6 @@
 // Retrieval: the same texts, ranked by an embedding model and by a ranking model.
 
-import { post } from "./api.js";
+import { get, post } from "./api.js";
 import { element, number } from "./dom.js";
 import { Run } from "./run.js";
 import { fillModels } from "./service.js";
@@ -53,10 +53,21 @@ export function retrieval(view) {
       byCosine,
       byLogit,
       texts,
-      `Cosine similarity; ${number(embeddingTime, 0)} ms for query and texts.`,
+      `Cosine similarity; ${number(embeddingTime, 0)} ms for query and texts.${await unrelated(bodies[0].model, signal)}`,
     );
     listTexts(byRanking, byLogit, byCosine, texts, `Logit of relevance; ${number(rankingTime, 0)} ms.`);
     say(`Done: ${texts.length} texts.`);
+  }
+
+  // unrelated says how high the cosines of unrelated texts are, if that was measured for the model.
+  async function unrelated(model, signal) {
+    const entry = await get(`/embedding/v1/models/${model}`, { signal }).catch(() => ({}));
+    const levels = entry.unrelated_similarity;
+    if (!levels) return "";
+    const parts = Object.keys(levels)
+      .sort((a, b) => a - b)
+      .map((level) => `${number(levels[level], 2)} (${level} %)`);
+    return ` Unrelated texts are below ${parts.join(", ")}.`;
   }
 
   // listTexts lists texts in an order, each with its shift of places from the other order.

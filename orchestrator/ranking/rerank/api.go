@@ -18,6 +18,9 @@ type Request struct {
 	// Query is the text that documents or texts are ranked by.
 	Query string `json:"query" bind:"required"`
 
+	// ScoreThreshold leaves out candidates with a lower relevance score. Default: none.
+	ScoreThreshold *float64 `json:"score_threshold"`
+
 	// Members of Cohere's and Jina's requests.
 
 	// Documents are the candidates: texts, or objects with a member text.

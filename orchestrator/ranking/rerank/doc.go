@@ -10,8 +10,7 @@
 //
 // Terms:
 //   - candidate: a document or a text, which a ranker reads as a passage.
-//   - relevance score: the logistic function of the logit, 1/(1+exp(-logit)). The rankers are trained so that a logit
-//     of 0, a score of 0.5, lies between relevant and other passages. A score is not a probability, and scores of
-//     different queries are not comparable.
+//   - relevance score: the logit on the scale of the model's calibration, from 0 to 1. For a calibrated model it
+//     estimates the probability that the passage is relevant (package calibration). It rises with the logit.
 //   - raw score: the logit.
 package rerank

@@ -163,7 +163,7 @@ func (s *Service) Predict(ctx context.Context, r PredictRequest) (Scored, error)
 	}
 	answer := make([][]Prediction, len(scores.Logits))
 	for i, logit := range scores.Logits {
-		score := relevance(logit)
+		score := scores.Calibration.Score(logit)
 		if isSet(r.RawScores) {
 			score = float64(logit)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/rs/zerolog"
 
+	"retort/orchestrator/calibration"
 	"retort/orchestrator/dialect/teibase"
 	"retort/orchestrator/encoder"
 	"retort/orchestrator/fault"
@@ -24,14 +25,17 @@ import (
 
 // fake is a ranker whose logit is the number in a passage after "says".
 type fake struct {
-	got  ranking.Pairs
-	cut  bool
-	more ranking.Reading // of which Rows are added
+	got   ranking.Pairs
+	cut   bool
+	more  ranking.Reading // of which Rows are added
+	scale calibration.Beta
 }
 
 func (f *fake) ID() string { return "tests/fake" }
 
 func (f *fake) Encoder() *encoder.Encoder { return nil }
+
+func (f *fake) Calibration() calibration.Beta { return f.scale }
 
 func (f *fake) Score(_ context.Context, p ranking.Pairs) (logits []float32, read ranking.Reading, err error) {
 	f.got, read = p, f.more
@@ -81,7 +85,7 @@ func start(t *testing.T) (*rerank.Service, *fake) {
 	t.Cleanup(func() { client.Close() })
 	registry := discovery.NewRegistry(client, discovery.Config{Every: time.Hour, Repository: t.TempDir()})
 	t.Cleanup(registry.Close)
-	model := &fake{}
+	model := &fake{scale: calibration.Identity}
 	open := func(*triton.Model) (ranking.Model, error) { return model, nil }
 	models := discovery.NewCatalog(registry, "ranking", zerolog.Nop(), func(int) {}, open)
 	for until := time.Now().Add(10 * time.Second); models.Ready() != nil; time.Sleep(10 * time.Millisecond) {
@@ -157,6 +161,35 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+// A calibration changes relevance scores, not logits and not the order.
+func TestCalibratedScores(t *testing.T) {
+	s, model := start(t)
+	model.scale = calibration.Beta{Low: 0.5, High: 0.5, Offset: -2}
+	const documents = `{"query":"q","documents":["says -1","says 4","says 2","says 4"]`
+	const texts = `{"query":"q","texts":["says -1","says 4","says 2"]`
+	for body, has := range map[string]string{
+		documents + `}`: `"results":[{"index":1,"relevance_score":0.5},{"index":3,"relevance_score":0.5},` +
+			`{"index":2,"relevance_score":0.2689414213699951},{"index":0,"relevance_score":0.07585818002124355}]`,
+		documents + `,"score_threshold":0.2}`: `"results":[{"index":1,"relevance_score":0.5},{"index":3,"relevance_score":0.5},` +
+			`{"index":2,"relevance_score":0.2689414213699951}]`,
+		documents + `,"score_threshold":0.5}`:               `"results":[{"index":1,"relevance_score":0.5},{"index":3,"relevance_score":0.5}]`,
+		documents + `,"score_threshold":0.5,"top_n":1}`:     `"results":[{"index":1,"relevance_score":0.5}]`,
+		documents + `,"score_threshold":0.51}`:              `"results":[]`,
+		documents + `,"score_threshold":0,"top_n":9}`:       `{"index":0,"relevance_score":0.07585818002124355}]`,
+		texts + `,"score_threshold":0.4}`:                   `[{"index":1,"score":0.5}]`,
+		texts + `,"score_threshold":1}`:                     `[]`,
+		texts + `,"score_threshold":0.2,"raw_scores":true}`: `[{"index":1,"score":4},{"index":2,"score":2}]`,
+	} {
+		if got, err := ask(t, s.Rerank, body); err != nil || !strings.Contains(got, has) {
+			t.Errorf("%s: %v\n%s", body, err, got)
+		}
+	}
+	if got, err := ask(t, s.Predict, `{"inputs":[["Q","says 4"],["Q","says 2"]]}`); err != nil ||
+		got != `[[{"score":0.5,"label":"LABEL_0"}],[{"score":0.2689414213699951,"label":"LABEL_0"}]]` {
+		t.Errorf("%v\n%s", err, got)
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	s, _ := start(t)
 	for body, want := range map[string]string{
@@ -169,6 +202,9 @@ func TestRefusals(t *testing.T) {
 		`{"query":"q","documents":[{"image":"x"}]}`:                             "documents[0].text: Field required",
 		`{"query":"q","documents":[{"text":7}]}`:                                "documents[0].text: Input should be a valid string",
 		`{"query":"q","documents":["says 1"],"top_n":0}`:                        "top_n: Input should be greater than or equal to 1",
+		`{"query":"q","documents":["says 1"],"score_threshold":1.5}`:            "score_threshold: Input should be less than or equal to 1",
+		`{"query":"q","texts":["says 1"],"score_threshold":-0.1}`:               "score_threshold: Input should be greater than or equal to 0",
+		`{"query":"q","texts":["says 1"],"score_threshold":"high"}`:             "score_threshold: ",
 		`{"query":"q","documents":["says 1"],"model":"other"}`:                  "The model `other` does not exist.",
 		`{"query":"q","texts":["says 1"],"truncation_direction":"left"}`:        "truncation_direction: Input should be 'right'",
 		`{"query":"q","documents":["says 1"],"return_embeddings":true}`:         "return_embeddings: Value error",

@@ -4,8 +4,9 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"math"
+	"slices"
 
+	"retort/orchestrator/calibration"
 	"retort/orchestrator/dialect/teibase"
 	"retort/orchestrator/ranking"
 )
@@ -43,21 +44,19 @@ func (s *Service) TEIModel(id *string, _ bool) (teibase.Model, error) {
 	}, nil
 }
 
-// Rerank sorts the candidates of a request by logit. It returns a Response for documents and Scored ranks for texts.
+// Rerank sorts the candidates of a request by logit, and leaves out those below its threshold. It returns a Response
+// for documents and Scored ranks for texts.
 func (s *Service) Rerank(ctx context.Context, r Request) (any, error) {
 	scores, err := s.ranking.Score(ctx, r.Model, r.pairs())
 	if err != nil {
 		return nil, err
 	}
-	ranks := ranking.Order(scores.Logits)
+	ranks := r.best(scores)
 	if r.Texts != nil {
-		return Scored{r.ranks(ranks), scores.Read}, nil
+		return Scored{r.ranks(ranks, scores.Calibration), scores.Read}, nil
 	}
 	return r.response(ranks, scores), nil
 }
-
-// defaultTokensPerDoc is Cohere's default of max_tokens_per_doc.
-const defaultTokensPerDoc = 4096
 
 // pairs returns the input of the model. Long documents are read in chunks, long texts are cut.
 func (r *Request) pairs() ranking.Pairs {
@@ -73,14 +72,7 @@ func (r *Request) pairs() ranking.Pairs {
 		}
 		return p
 	}
-	p := ranking.Pairs{
-		Query:         r.Query,
-		Passages:      make([]string, len(r.Documents)),
-		Long:          ranking.Chunk,
-		ShortenQuery:  true,
-		PassageTokens: defaultTokensPerDoc,
-		Path:          func(i int) []any { return []any{"documents", i} },
-	}
+	p := ranking.Documents(r.Query, make([]string, len(r.Documents)))
 	for _, bound := range []*int{r.MaxTokensPerDoc, r.MaxDocLength} {
 		if bound != nil {
 			p.PassageTokens = *bound
@@ -92,12 +84,20 @@ func (r *Request) pairs() ranking.Pairs {
 	return p
 }
 
-// resultCount returns the number of candidates to return, of n.
-func (r *Request) resultCount(n int) int {
+// best returns the candidates of the answer, best first: at most TopN, none with a score below ScoreThreshold. The
+// score rises with the logit, so those left out are the last ones.
+func (r *Request) best(scores ranking.Scores) []ranking.Rank {
+	ranks := ranking.Order(scores.Logits)
 	if r.TopN != nil {
-		return min(n, *r.TopN)
+		ranks = ranks[:min(len(ranks), *r.TopN)]
 	}
-	return n
+	if r.ScoreThreshold != nil {
+		below := func(rank ranking.Rank) bool { return scores.Calibration.Score(rank.Logit) < *r.ScoreThreshold }
+		if i := slices.IndexFunc(ranks, below); i >= 0 {
+			ranks = ranks[:i]
+		}
+	}
+	return ranks
 }
 
 // warnings says what was not read.
@@ -125,8 +125,8 @@ func (r *Request) response(ranks []ranking.Rank, scores ranking.Scores) Response
 		},
 		Usage: Usage{PromptTokens: read.Tokens, TotalTokens: read.Tokens},
 	}
-	for _, rank := range ranks[:r.resultCount(len(ranks))] {
-		result := Result{Index: rank.Index, RelevanceScore: relevance(rank.Logit)}
+	for _, rank := range ranks {
+		result := Result{Index: rank.Index, RelevanceScore: scores.Calibration.Score(rank.Logit)}
 		if isSet(r.ReturnDocuments) {
 			result.Document = r.Documents[rank.Index].echo()
 		}
@@ -135,10 +135,10 @@ func (r *Request) response(ranks []ranking.Rank, scores ranking.Scores) Response
 	return answer
 }
 
-func (r *Request) ranks(ranks []ranking.Rank) []Rank {
-	answer := make([]Rank, r.resultCount(len(ranks)))
+func (r *Request) ranks(ranks []ranking.Rank, scale calibration.Beta) []Rank {
+	answer := make([]Rank, len(ranks))
 	for i := range answer {
-		answer[i] = Rank{Index: ranks[i].Index, Score: relevance(ranks[i].Logit)}
+		answer[i] = Rank{Index: ranks[i].Index, Score: scale.Score(ranks[i].Logit)}
 		if isSet(r.RawScores) {
 			answer[i].Score = float64(ranks[i].Logit)
 		}
@@ -148,6 +148,3 @@ func (r *Request) ranks(ranks []ranking.Rank) []Rank {
 	}
 	return answer
 }
-
-// relevance returns the relevance score of a logit.
-func relevance(logit float32) float64 { return 1 / (1 + math.Exp(-float64(logit))) }

@@ -15,6 +15,9 @@ func (r *Request) Validate() error {
 	if r.TopN != nil {
 		problems.Add(fault.AtLeast(*r.TopN, 1, "top_n"))
 	}
+	if r.ScoreThreshold != nil {
+		problems.Add(fault.Between(*r.ScoreThreshold, 0, 1, "score_threshold"))
+	}
 	if r.MaxTokensPerDoc != nil {
 		problems.Add(fault.AtLeast(*r.MaxTokensPerDoc, 1, "max_tokens_per_doc"))
 	}
