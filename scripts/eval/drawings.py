@@ -78,8 +78,8 @@ def measure(api: API, pictures: drawing_sets.Pictures) -> list[Graded]:
 
 
 def calibration_error(confidences: np.ndarray, exact: np.ndarray) -> float:
-    """Returns the expected calibration error: the mean, over the drawings, of the difference between the mean confidence
-    and the share of exact readings in their bin."""
+    """Returns the expected calibration error: the mean, over the drawings, of the difference between the mean
+    confidence and the share of exact readings in their bin."""
     bins = np.minimum((confidences * BINS).astype(int), BINS - 1)
     gaps = (
         abs(confidences[bins == i].mean() - exact[bins == i].mean()) * (bins == i).mean()
