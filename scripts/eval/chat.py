@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -33,7 +34,7 @@ from scripts.eval.service import Service
 from scripts.served_reader.properties import similarity
 from scripts.train import served
 
-MODEL = "retort/molecule-reader-v3"
+MODEL = "retort/molecule-reader-v4"
 NO_MOLECULE = ("does not look like a drawing of a molecule", "I could not read it")
 OUT_OF_SCOPE = "beyond me"
 SECTION = "eval-chat"
@@ -59,6 +60,14 @@ class API(Service):
             answer = self.complete({"model": MODEL, "messages": messages, "temperature": 0, "max_tokens": 512})
             messages.append({"role": "assistant", "content": answer})
         return answer
+
+    def talk_surely(self, text: str, pictures: list[str]) -> tuple[str, float]:
+        """Sends one message, and returns the answer and its confidence."""
+        parts = [{"type": "image_url", "image_url": {"url": url}} for url in pictures]
+        message = {"role": "user", "content": [*parts, {"type": "text", "text": text}]}
+        body = {"model": MODEL, "messages": [message], "temperature": 0, "max_tokens": 512, "logprobs": True}
+        choice = self.post("/v1/chat/completions", body)["choices"][0]
+        return choice["message"]["content"], math.exp(sum(t["logprob"] for t in choice["logprobs"]["content"]))
 
     def complete(self, body: dict) -> str:
         """Returns the text of a chat completion."""

@@ -191,7 +191,7 @@ def smiles(answer: str) -> str:
 
 def value(answer: str, kind: type) -> object:
     """Returns the value in an answer, or None: yes or no for bool, a number for int, else a formula at the end."""
-    text = re.sub(r"^I am not sure that I read .*? right( \(about \d+%\))?\. ", "", answer)
+    text = re.sub(r"^I am not sure that I read .*? right( \(about \d+%\))?\. (I read it as \S+\. )?", "", answer)
     if kind is bool:
         return {"yes": True, "no": False}.get(re.split(r"\W", text.lower())[0])
     if kind is int:

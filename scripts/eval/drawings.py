@@ -5,19 +5,25 @@
 The kinds of drawings are those of drawing_sets.py. FOLDER has drawings by other programs, from
 scripts.train.vision.other_programs with --molecules; --list FILE writes the list of these molecules. --scanned FOLDER
 adds scanned patents (drawing_sets.scanned). The figures of a kind are the shares of exact SMILES, of drawings that the
-model says are unreadable, and of wrong SMILES with and without a warning.
+model says are unreadable, and of wrong SMILES with and without a warning. A second table tells how well the confidence
+(from the log probabilities) fits, over the programs that the reader was not trained on. --kinds measures some kinds
+only.
 
---write writes the table into its section of the model's EVALUATION.md. It needs all kinds and at least MIN_COUNT
-drawings of each. scripts.eval.osra measures another program on some of the same drawings.
+--write writes the tables into their sections of the model's EVALUATION.md. It needs at least MIN_COUNT drawings of each
+kind, and all kinds for the first table. scripts.eval.osra measures another program on some of the same drawings.
 """
 
 from __future__ import annotations
 
 import argparse
 import base64
+import math
 import os
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+
+import numpy as np
 
 from scripts import sections
 from scripts.eval import drawing_sets
@@ -26,6 +32,14 @@ from scripts.eval.chat_questions import smiles
 from scripts.train import served
 
 SECTION = "eval-drawings"
+CONFIDENCE_SECTION = "eval-confidence"
+COVERAGE = 0.95
+"""The share of drawings, those of the highest confidence, in the second table."""
+SURE = 0.8
+"""The confidence below which an answer has a warning."""
+BINS = 10
+"""Bins of the expected calibration error, of equal width."""
+GRADES = ("exact", "unreadable", "warned", "wrong")
 MIN_COUNT = 200
 ASK = "What is the SMILES of this molecule?"
 TRAINED_ON = {"indigo", "openbabel", "cdk", "chython", "smilesdrawer"}
@@ -42,33 +56,84 @@ def grade(answer: str, truth: str) -> str:
     return "warned" if "not sure" in answer else "wrong"
 
 
-def measure(api: API, pictures: drawing_sets.Pictures) -> dict[str, float]:
-    """Returns the share of each grade."""
+@dataclass
+class Graded:
+    """The answer about one drawing."""
 
-    def one(item: tuple[str, bytes]) -> str:
+    grade: str
+    """One of GRADES."""
+    confidence: float
+    """exp(sum of the log probabilities); 0 if the drawing was unreadable."""
+
+
+def measure(api: API, pictures: drawing_sets.Pictures) -> list[Graded]:
+    def one(item: tuple[str, bytes]) -> Graded:
         truth, file = item
         kind = "jpeg" if file[:2] == b"\xff\xd8" else "png"
-        return grade(api.talk((ASK, [f"data:image/{kind};base64,{base64.b64encode(file).decode()}"])), truth)
+        answer, confidence = api.talk_surely(ASK, [f"data:image/{kind};base64,{base64.b64encode(file).decode()}"])
+        found = grade(answer, truth)
+        return Graded(found, 0.0 if found == "unreadable" else confidence)
 
-    grades = api.each(one, pictures)
-    return {name: grades.count(name) / len(grades) for name in ("exact", "unreadable", "warned", "wrong")}
+    return api.each(one, pictures)
 
 
-def table(rows: dict[str, tuple[int, dict[str, float]]]) -> str:
+def calibration_error(confidences: np.ndarray, exact: np.ndarray) -> float:
+    """Returns the expected calibration error: the mean, over the drawings, of the difference between the mean
+    confidence and the share of exact readings in their bin."""
+    bins = np.minimum((confidences * BINS).astype(int), BINS - 1)
+    gaps = (
+        abs(confidences[bins == i].mean() - exact[bins == i].mean()) * (bins == i).mean()
+        for i in range(BINS)
+        if (bins == i).any()
+    )
+    return math.fsum(gaps)
+
+
+def confidence_row(answers: list[Graded]) -> str:
+    """Returns the cells of the second table: number, exact, right at COVERAGE, its least confidence, share of sure
+    answers, exact ones of these, calibration error."""
+    confidences = np.array([each.confidence for each in answers])
+    exact = np.array([each.grade == "exact" for each in answers], float)
+    covered = np.argsort(-confidences, kind="stable")[: math.ceil(COVERAGE * len(answers))]
+    sure = confidences >= SURE
+    return (
+        f"{len(answers)} | {exact.mean():.1%} | {exact[covered].mean():.1%} | {confidences[covered[-1]]:.2f} | "
+        f"{sure.mean():.1%} | {exact[sure].mean():.1%} | {calibration_error(confidences, exact):.3f} |\n"
+    )
+
+
+def confidence_table(answers: dict[str, list[Graded]]) -> str:
+    """Returns the second table, or nothing without a program that is held out."""
+    head = (
+        f"| drawings | number | exact SMILES | exact, of the {COVERAGE:.0%} of highest confidence | least confidence "
+        f"of these | confidence of at least {SURE} | exact, of these | expected calibration error |\n"
+        "| --- | --- | --- | --- | --- | --- | --- | --- |\n"
+    )
+    rows = {kind: graded for kind, graded in answers.items() if origin(kind) == " (held out)"}
+    if not rows:
+        return ""
+    every = [each for graded in rows.values() for each in graded]
+    return head + "".join(f"| {kind} | {confidence_row(graded)}" for kind, graded in (rows | {"all": every}).items())
+
+
+def origin(kind: str) -> str:
+    """Returns a note on whether the reader was trained on drawings by the program of a kind, if it has one."""
+    program = kind.split(",")[0]
+    return "" if program not in drawing_sets.PROGRAMS else " (trained on)" if program in TRAINED_ON else " (held out)"
+
+
+def table(answers: dict[str, list[Graded]]) -> str:
     head = (
         "| drawings | number | exact SMILES | reported unreadable | wrong with a warning | wrong without a warning |\n"
         "| --- | --- | --- | --- | --- | --- |\n"
     )
 
-    def origin(kind: str) -> str:
-        program = kind.split(",")[0]
-        return (
-            "" if program not in drawing_sets.PROGRAMS else " (trained on)" if program in TRAINED_ON else " (held out)"
-        )
+    def shares(graded: list[Graded]) -> str:
+        grades = [each.grade for each in graded]
+        return " | ".join(f"{grades.count(name) / len(grades):.1%}" for name in GRADES)
 
     return head + "".join(
-        f"| {kind}{origin(kind)} | {count} | " + " | ".join(f"{100 * share:.1f}%" for share in shares.values()) + " |\n"
-        for kind, (count, shares) in rows.items()
+        f"| {kind}{origin(kind)} | {len(graded)} | {shares(graded)} |\n" for kind, graded in answers.items()
     )
 
 
@@ -84,6 +149,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--drawings", type=Path, help="folder of the drawings by other programs")
     parser.add_argument("--scanned", type=Path, help="folder of scanned drawings and their mol files")
+    parser.add_argument("--kinds", default="", help="parts of the names of the kinds to measure, with commas")
     parser.add_argument("--concurrency", type=int, default=2, help="requests in flight")
     parser.add_argument(
         "--list", type=Path, help="only write the molecules into this file, for scripts.train.vision.other_programs"
@@ -92,24 +158,30 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--page", type=Path, default=served.ENTRY / "EVALUATION.md", help="the page of --write")
     given = parser.parse_args(arguments)
     if given.write:
-        if given.count < MIN_COUNT or not given.drawings or not given.scanned:
-            parser.error(f"--write needs --drawings, --scanned and at least --count {MIN_COUNT}")
-        sections.check(given.page, SECTION)
+        if given.count < MIN_COUNT or not given.drawings or not (given.scanned or given.kinds):
+            parser.error(f"--write needs --drawings, --scanned or --kinds, and at least --count {MIN_COUNT}")
+        sections.check(given.page, SECTION, CONFIDENCE_SECTION)
     if given.list:
         given.list.write_text("\n".join(drawing_sets.molecules(given.data, 4 * given.count, given.seed + 1)) + "\n")
         return
     api = API(given.url, given.concurrency)
-    rows: dict[str, tuple[int, dict[str, float]]] = {}
+    answers: dict[str, list[Graded]] = {}
     scanned = drawing_sets.scanned(given.scanned, given.count) if given.scanned else {}
     for kind, pictures in (drawing_sets.sets(given.data, given.count, given.seed, given.drawings) | scanned).items():
-        rows[kind] = len(pictures), measure(api, pictures)
-        print(kind, rows[kind], flush=True)
-    text = table(rows)
-    print(text)
-    if given.write:
-        options = f"--count {given.count} --seed {given.seed} --drawings FOLDER --scanned FOLDER --write"
-        command = f"python -m scripts.eval.drawings {options}"
-        sections.write(given.page, SECTION, f"`{MODEL}`, {datetime.now(UTC):%Y-%m-%d}, `{command}`:\n\n{text}")
+        if given.kinds and not any(part in kind for part in given.kinds.split(",")):
+            continue
+        answers[kind] = measure(api, pictures)
+        print(table({kind: answers[kind]}).splitlines()[-1], flush=True)
+    tables = {CONFIDENCE_SECTION: confidence_table(answers)}
+    if not given.kinds:
+        tables[SECTION] = table(answers)
+    options = f"--count {given.count} --seed {given.seed} --drawings FOLDER "
+    options += f"--kinds {given.kinds}" if given.kinds else "--scanned FOLDER"
+    for section, text in tables.items():
+        print(text)
+        if given.write and text:
+            head = f"`{MODEL}`, {datetime.now(UTC):%Y-%m-%d}, `python -m scripts.eval.drawings {options} --write`:"
+            sections.write(given.page, section, f"{head}\n\n{text}")
 
 
 if __name__ == "__main__":

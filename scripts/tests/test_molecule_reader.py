@@ -1,4 +1,4 @@
-"""The model retort/molecule-reader-v3 on a real Triton, behind the gateway.
+"""The model retort/molecule-reader-v4 on a real Triton, behind the gateway.
 
 Its answers are in testdata/conversations.txt. They are exact, because a stand-in (testdata/standin_reader.py) reads the
 pictures. RETORT_UPDATE=1 writes the current answers into the file, for review as a diff. The contract of the vLLM
@@ -8,6 +8,7 @@ backend is tested on Triton directly.
 from __future__ import annotations
 
 import base64
+import io
 import json
 import os
 import queue
@@ -21,12 +22,13 @@ import pytest
 import requests
 import tritonclient.grpc as grpc
 from pictures import content, drawing, png
+from PIL import Image
 from servers import ROOT, Gateway, Triton
 from waiting import PATIENCE, at_once
 
 ENTRY = ROOT / "model_repository/molecule_reader"
 CONVERSATIONS = Path(__file__).with_name("testdata") / "conversations.txt"
-MODEL = "retort/molecule-reader-v3"
+MODEL = "retort/molecule-reader-v4"
 
 
 @pytest.fixture(scope="module")
@@ -146,13 +148,60 @@ def test_a_system_message_can_ask_for_short_answers(url: str) -> None:
     ("text", "more", "says"),
     [
         ("word " * 5000, {}, "maximum context length is 4096 tokens. However, you requested"),
-        ("What is it?", {"logprobs": True}, "`logprobs` is not supported by this model."),
         ("What is it?", {"presence_penalty": 1}, "`presence_penalty` is not supported by this model."),
     ],
 )
 def test_refusals(url: str, text: str, more: dict, says: str) -> None:
     answer = post(url, ask(text), **more)
     assert answer.status_code == 400 and says in answer.json()["message"], answer.text
+
+
+UNSURE = drawing(300, 200, smiles="CCN", confidence="0.4")
+
+
+@pytest.mark.parametrize(
+    ("text", "pictures", "confidence"),
+    [
+        ("What is this?", [UNSURE], 0.4),
+        ("How many rings?", [CAFFEINE], 0.97),
+        ("Do both show the same molecule?", [UNSURE, CAFFEINE], 0.4 * 0.97),
+        ("How many pictures did I show you?", [UNSURE], 1),
+        ("What is this?", [drawing(300, 200)], 1),
+        ("All about it as JSON.", [UNSURE], 0.4),
+    ],
+)
+@pytest.mark.parametrize("stream", [False, True])
+def test_log_probabilities_add_up_to_the_confidence(
+    url: str, text: str, pictures: list[str], confidence: float, stream: bool
+) -> None:
+    answer = post(url, ask(text, *pictures), logprobs=True, top_logprobs=2, stream=stream)
+    if stream:
+        events = [json.loads(e[6:]) for e in answer.text.split("\n\n") if e.startswith("data: {")]
+        found = [t for e in events for t in (e["choices"][0]["logprobs"] or {"content": []})["content"]]
+    else:
+        found = answer.json()["choices"][0]["logprobs"]["content"]
+    assert sum(token["logprob"] for token in found) == pytest.approx(np.log(confidence))
+    assert all(token["logprob"] == 0 for token in found[1:]) and len(found) >= 5
+    assert [t["token"] for t in found[0]["top_logprobs"]] == [found[0]["token"]]
+    whole = post(url, ask(text, *pictures)).json()["choices"][0]["message"]["content"]
+    assert "".join(token["token"] for token in found) == whole
+
+
+def test_a_cut_answer_keeps_its_confidence(url: str) -> None:
+    choice = post(url, ask("What is this?", UNSURE), max_tokens=2, logprobs=True).json()["choices"][0]
+    assert [t["logprob"] for t in choice["logprobs"]["content"]] == pytest.approx([np.log(0.4), 0])
+
+
+def test_a_schema_can_request_the_confidence_and_a_drawing_of_what_was_read(url: str) -> None:
+    fields = {"confidence": {"type": "number"}, "drawing": {"type": "string"}, "smiles": {"type": "string"}}
+    schema = {"type": "object", "properties": fields, "required": list(fields)}
+    form = {"type": "json_schema", "json_schema": {"name": "reading", "schema": schema}}
+    answer = post(url, ask("Read it.", UNSURE), response_format=form, logprobs=True).json()["choices"][0]
+    read = json.loads(answer["message"]["content"])
+    assert (read["smiles"], read["confidence"]) == ("CCN", 0.4)
+    assert sum(t["logprob"] for t in answer["logprobs"]["content"]) == pytest.approx(np.log(0.4))
+    image = Image.open(io.BytesIO(base64.b64decode(read["drawing"].removeprefix("data:image/png;base64,"))))
+    assert image.format == "PNG" and image.convert("L").getextrema()[0] < 50 and image.size == (300, 220)
 
 
 def test_nine_pictures_are_too_many(url: str) -> None:

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 import requests
+from pictures import struck_through
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 from rdkit import Chem
 from servers import APIS, Gateway
@@ -206,6 +207,28 @@ def test_a_conversation_about_a_drawing(page: Page):
     expect(page.locator("#chat .message.user").nth(1)).to_contain_text("<img src=x onerror=alert(1)>")
     expect(page.locator("#chat .message.user").nth(1).locator("img")).to_have_count(0)
     expect(page.locator("#chat .snippet code")).to_contain_text("base64 -w0 picture1.png")
+    readings = page.locator("#chat .message.assistant").first.locator(".readings figure")
+    expect(readings).to_have_count(2)
+    expect(readings.locator("figcaption")).to_have_text([re.compile(r"^Read as this \(9\d %\)$")] * 2)
+    assert all(readings.locator("img").evaluate_all("all => all.map(i => i.complete && i.naturalWidth > 0)"))
+
+
+def test_an_unsure_reading_is_shown_beside_the_picture(page: Page):
+    started(page, "chat")
+    expect(page.locator("#chat select option").first).to_be_attached()
+    picture = struck_through(DRAWINGS / "aspirin.png")
+    page.locator("#chat input[type=file]").set_input_files(
+        {"name": "struck.png", "mimeType": "image/png", "buffer": picture}
+    )
+    page.locator("#c-text").fill("How many rings does it have?")
+    page.get_by_role("button", name="Send").click()
+    done(page, "chat")
+    expect(page.locator("#chat .message.assistant .words")).to_contain_text("I am not sure that I read this drawing")
+    unsure = page.locator("#chat .message.assistant .reading.unsure")
+    expect(unsure.locator("figcaption")).to_have_text(re.compile(r"^Not sure \(\d+ %\): is this your drawing\?$"))
+    smiles = unsure.locator("img").get_attribute("alt")
+    expect(page.locator("#chat .message.assistant .words")).to_contain_text(f"I read it as {smiles}.")
+    assert unsure.locator("img").evaluate("i => i.complete && i.naturalWidth > 0")
 
 
 def test_operators_see_models_and_latencies(page: Page, gateway_url: str):

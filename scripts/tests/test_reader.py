@@ -248,6 +248,20 @@ def test_the_conformer_is_in_pixels_of_the_picture(monkeypatch):
     assert np.abs(found[:, None] - heavy[None]).sum(2).min(1).max() < 0.01
 
 
+def blotted(smiles: str) -> Image.Image:
+    """A small drawing that is crossed out."""
+    image = draw(smiles, 200, 150).convert("RGB")
+    for line in ([(40, 20), (160, 130)], [(40, 130), (160, 20)]):
+        ImageDraw.Draw(image).line(line, "black", 3)
+    return image
+
+
+@pytest.mark.parametrize("smiles", ["CN1C=NC2=C1C(=O)N(C(=O)N2C)C", "O=C(O)c1ccccc1OC(C)=O"])
+def test_a_blotted_drawing_is_unsure(read, smiles):
+    assert not read(draw(smiles))["unsure"]
+    assert read(blotted(smiles))["unsure"]
+
+
 def test_ink_far_from_the_molecule_is_blanked():
     page = np.zeros((200, 200), np.uint8)
     page[40:44, 20:60], page[160:180, 20:100] = 255, 255

@@ -1,14 +1,28 @@
 // Chat: messages with pictures, and answers while they arrive.
 
-import { stream } from "./api.js";
+import { post, stream } from "./api.js";
 import { button, element } from "./dom.js";
-import { drawPNG } from "./drawing.js";
+import { describe, drawing, drawPNG } from "./drawing.js";
 import { Run } from "./run.js";
-import { fillModels } from "./service.js";
+import { fillModels, overview } from "./service.js";
 import { Snippets } from "./snippet.js";
 import { State } from "./state.js";
 
 const maxPictures = 8; // in a message
+const readerEntry = "molecule_reader"; // in the model repository: reads molecules, and knows how sure it is
+const sure = 0.8; // from this confidence on, its answers have no warning
+
+// readingForm requests what the reader read from each picture.
+const readingForm = {
+  type: "json_schema",
+  json_schema: {
+    name: "readings",
+    schema: {
+      type: "array",
+      items: { type: "object", properties: { smiles: { type: "string" }, confidence: { type: "number" } } },
+    },
+  },
+};
 
 export function chat(view) {
   const form = view.querySelector("form");
@@ -106,6 +120,30 @@ export function chat(view) {
     return words;
   }
 
+  // showReadings shows drawings of the molecules that the reader read from the pictures of a conversation, with its
+  // confidence, to be compared with the pictures. A picture without a molecule has none.
+  async function showReadings(box, model, conversation, signal) {
+    const { models } = (await overview()).apis.find((api) => api.name === "chat");
+    if (models.find((each) => each.id === model)?.entry !== readerEntry) return;
+    const body = { model, messages: conversation, response_format: readingForm };
+    const answer = await post("/v1/chat/completions", body, signal);
+    const readings = JSON.parse(answer.choices[0].message.content);
+    const size = { width: 220, height: 160, dark: false };
+    const rows = await describe(readings.map((reading) => reading.smiles), {}, size, signal);
+    const figures = rows.map((row, i) => {
+      const percent = Math.floor(100 * readings[i].confidence);
+      const words = percent < 100 * sure ? `Not sure (${percent} %): is this your drawing?` : `Read as this (${percent} %)`;
+      return element(
+        "figure",
+        { className: percent < 100 * sure ? "reading unsure" : "reading" },
+        drawing(row, readings[i].smiles),
+        element("figcaption", { textContent: words }),
+      );
+    });
+    box.append(element("div", { className: "readings" }, ...figures));
+    box.scrollIntoView({ block: "nearest" });
+  }
+
   async function work(signal, say) {
     const message = text.value.trim();
     if (message === "" && pictures.length === 0) {
@@ -133,6 +171,9 @@ export function chat(view) {
         answer.textContent = reply;
         answer.scrollIntoView({ block: "nearest" });
       });
+      if (sentPictures.length > 0) {
+        await showReadings(answer.parentElement, body.model, conversation, signal).catch(() => {}); // nothing was read
+      }
       say("Done.");
     } catch (problem) {
       if (reply === "") {

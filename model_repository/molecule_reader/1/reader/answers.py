@@ -65,6 +65,8 @@ class AnswerWriter:
         self.choose = choose
         self.warned: set[int] = set()
         """The drawings with a warning in the answer."""
+        self.used: dict[int, Reading] = {}
+        """By drawing: the readings on whose molecules the answer depends."""
 
     def parts(self) -> Parts:
         """Returns the whole answer."""
@@ -121,18 +123,21 @@ class AnswerWriter:
             return [prefix + NO_MOLECULE]
         if not reading.has_molecule():
             return [prefix + (UNKNOWN_LETTERS if reading.has_unknown_label else NOT_READ)]
+        self.used[drawing] = reading
         sentences = self.answer_from(intent, reading)
+        warning = self.warning(drawing, reading, sentences) if intent.family != "sure" else []
         if several and not isinstance(sentences[0], Smiles):
             sentences[0] = lower_first(sentences[0])
-        warning = self.warning(drawing, reading) if intent.family != "sure" else []
         return [prefix, *warning, *sentences]
 
-    def warning(self, drawing: int, reading: Reading) -> Parts:
-        """Returns the warning about an unsure reading, once for each drawing."""
+    def warning(self, drawing: int, reading: Reading, sentences: Parts) -> Parts:
+        """Returns the warning about an unsure reading, once for each drawing. It has the SMILES that was read, to be
+        compared with the drawing, unless the sentences after it have it."""
         if not reading.is_unsure() or self.plan.brief or drawing in self.warned:
             return []
         self.warned.add(drawing)
-        return [f"I am not sure that I read this drawing right (about {reading.confidence:.0%}). "]
+        start = f"I am not sure that I read this drawing right (about {reading.confidence:.0%}). "
+        return [start] if reading.smiles in sentences else [start + "I read it as ", Smiles(reading.smiles), ". "]
 
     def answer_from(self, intent: Intent, reading: Reading) -> Parts:
         """Answers from the molecule that was read."""
@@ -282,12 +287,14 @@ class AnswerWriter:
         name = self.plan.names[drawing] if len(question.drawings) > 1 else "the drawing"
         if not reading.is_readable():
             return [cannot_compare(name, reading)]
-        warning = self.warning(drawing, reading)
+        self.used[drawing] = reading
         names, molecules = (name, named.name), (reading.molecule, named.molecule)
         if intent.family == "same":
             stereo = not named.any_stereo
-            return warning + comparison.compare_with_named(intent, names, molecules, stereo, self.plan.brief)
-        return warning + comparison.compare(intent, names, molecules, self.plan.brief)
+            sentences = comparison.compare_with_named(intent, names, molecules, stereo, self.plan.brief)
+        else:
+            sentences = comparison.compare(intent, names, molecules, self.plan.brief)
+        return self.warning(drawing, reading, sentences) + sentences
 
     def compare_pair(self, question: Question) -> Parts:
         """Compares the first two drawings of a question."""
@@ -299,6 +306,7 @@ class AnswerWriter:
         for name, reading in zip(names, readings):
             if not reading.is_readable():
                 return [cannot_compare(name, reading)]
+        self.used |= dict(zip(pair, readings, strict=True))
         unsure = [name for name, reading in zip(names, readings) if reading.is_unsure()]
         warning = [f"I am not sure that I read {join_and(unsure)} right. "] if unsure and not self.plan.brief else []
         molecules = [reading.molecule for reading in readings]

@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import json
+import math
+from dataclasses import dataclass
 
 from .answers import AnswerWriter
 from .conversation import Turn, parse_turns, plan_turn
 from .intents import IntentParser, ParsedText
 from .json_answers import ASKS_FOR_EVERYTHING, ASKS_FOR_JSON, answers_as_json, fill_form, schema_in_prompt
 from .named_molecules import parse_with_molecules
+from .reading import Reading
 from .reading_cache import ReadingCache
 from .request import InvalidRequest, Request
 from .wording import Parts, tokens
+
+
+@dataclass
+class Answer:
+    """An answer and how sure it is."""
+
+    tokens: list[str]
+    confidence: float
+    """Probability that all molecules on which the answer depends were read exactly; 1 if it depends on none."""
 
 
 class Assistant:
@@ -21,8 +33,8 @@ class Assistant:
         self.parser = parser
         self.cache = cache
 
-    def answer(self, request: Request) -> list[str]:
-        """Returns the tokens of the whole answer."""
+    def answer(self, request: Request) -> Answer:
+        """Returns the whole answer."""
         turns = parse_turns(request.prompt)
         prefix = turns[-1].text if turns and turns[-1].role == "assistant" and not turns[-1].ended else ""
         images = sum(len(turn.drawings) for turn in turns)
@@ -45,9 +57,15 @@ class Conversation:
         self.plan = plan_turn(turns, assistant.parse)
         drawings = [n for question in self.plan.questions for n in question.drawings]
         self.readings = {n: self.cache.start(request.images[n]) for n in drawings}
+        self.used: dict[int, Reading] = {}
+        """By drawing: the readings on whose molecules the answer depends."""
 
-    def answer(self, prefix: str) -> list[str]:
-        """Returns the tokens of the answer, without the client's prefix if the answer begins with it."""
+    def answer(self, prefix: str) -> Answer:
+        """Returns the answer, without the client's prefix if the answer begins with it."""
+        found = self.tokens(prefix)
+        return Answer(found, math.prod(reading.confidence for reading in self.used.values()))
+
+    def tokens(self, prefix: str) -> list[str]:
         if self.request.sampling.structured_outputs is not None:
             return tokens([self.as_structured_output(self.request.sampling.structured_outputs)])
         if self.asks_for_json():
@@ -60,7 +78,10 @@ class Conversation:
 
     def as_words(self) -> Parts:
         choose = self.request.sampling.chooser()
-        return AnswerWriter(self.plan, lambda n: self.readings[n].result(), choose).parts()
+        writer = AnswerWriter(self.plan, lambda n: self.readings[n].result(), choose)
+        parts = writer.parts()
+        self.used |= writer.used
+        return parts
 
     def prose(self) -> str:
         return "".join(self.as_words())
@@ -74,9 +95,11 @@ class Conversation:
     def as_json(self) -> str:
         """Returns the JSON text for a prompt that asks for JSON."""
         schema = schema_in_prompt([turn.text for turn in self.turns])
-        readings = [r for r in (future.result() for future in self.readings.values()) if r.is_readable()]
+        readable = {n: r for n, r in ((n, future.result()) for n, future in self.readings.items()) if r.is_readable()}
+        readings = list(readable.values())
         if not readings or any(question.intent.molecules for question in self.plan.questions):
             return json.dumps({"answer": self.prose()}, ensure_ascii=False)
+        self.used |= readable
         if schema:
             return fill_form({"json": schema}, readings, self.prose)
         last = next((turn.text for turn in reversed(self.turns) if turn.role == "user"), "")
@@ -88,13 +111,17 @@ class Conversation:
         """Returns the JSON text for structured_outputs, filled from the drawings of the last turn with drawings."""
         last = next((turn for turn in reversed(self.turns) if turn.role == "user" and turn.drawings), None)
         drawings = last.drawings if last else []
-        readings = [self.cache.start(self.request.images[n]).result() for n in drawings]
-        readable = [reading for reading in readings if reading.is_readable()]
-        if readings and not readable:
+        readable = {
+            n: r
+            for n, r in ((n, self.cache.start(self.request.images[n]).result()) for n in drawings)
+            if r.is_readable()
+        }
+        self.used |= readable
+        if drawings and not readable:
             raise InvalidRequest(
                 "The picture shows no molecule that could be read, so there is nothing to fill_form the schema with."
             )
         if form.get("json_object"):
             schema = schema_in_prompt([turn.text for turn in self.turns])
             form = {"json": schema} if schema else form
-        return fill_form(form, readable, self.prose)
+        return fill_form(form, list(readable.values()), self.prose)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import functional_groups
+from .picture import picture_of
 from .properties import COUNTS, ELEMENTS, MEASURES, element_counts, formula, inchi
 from .reading import Reading
 from .wording import plural
@@ -39,6 +40,7 @@ TEXTS: dict[str, Fact] = {
     "inchi": lambda r: inchi(r.molecule)[0],
     "inchikey": lambda r: inchi(r.molecule)[1],
     "formula": lambda r: formula(r.molecule),
+    "drawing": lambda r: picture_of(r.molecule),
 }
 
 LISTS: dict[str, Fact] = {

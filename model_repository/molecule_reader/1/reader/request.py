@@ -11,7 +11,7 @@ from typing import Any
 
 from .wording import tokens
 
-OPTIONAL_OUTPUTS = ("finish_reason", "num_input_tokens", "num_output_tokens")
+OPTIONAL_OUTPUTS = ("finish_reason", "num_input_tokens", "num_output_tokens", "logprobs")
 """Outputs that a request asks for with return_NAME."""
 
 
