@@ -83,7 +83,7 @@ var arrows = map[string][]string{
 		"orchestrator/gateway/bind"},
 	"orchestrator/manifest":   {"orchestrator/triton"},
 	"orchestrator/provenance": {},
-	"orchestrator/modelimport": {"orchestrator/chat/engine", "orchestrator/chat/prompt", "orchestrator/encoder",
+	"orchestrator/modelimport": {"chem", "orchestrator/chat/engine", "orchestrator/chat/prompt", "orchestrator/encoder",
 		"orchestrator/masked", "orchestrator/modelimport/onnxpb", "orchestrator/ranking", "orchestrator/triton",
 		"scripts/convert/published", "tokenizers"},
 	"orchestrator/modelimport/onnxpb": {},
