@@ -18,7 +18,8 @@ import (
 )
 
 // Sample is a random sample of a set of molecules, by which other molecules have a distance to the set. It has the
-// Morgan fingerprints of its molecules, folded to 512 bits, which is 64 bytes each. Any number of goroutines may use it.
+// Morgan fingerprints of its molecules, folded to 512 bits, which is 64 bytes each. Any number of goroutines may use
+// it.
 type Sample struct {
 	drawnFrom int                 // molecules of the set
 	prints    []folded            // by ascending number of bits

@@ -49,9 +49,7 @@ def main() -> None:
             mol = Chem.MolFromSmiles(smiles, params) if smiles else None
             if mol is None or mol.GetNumAtoms() == 0:
                 continue
-            alerts = [
-                f"{name} {entry.GetDescription()}" for name, c in catalogs.items() for entry in c.GetMatches(mol)
-            ]
+            alerts = [f"{name} {entry.GetDescription()}" for name, c in catalogs.items() for entry in c.GetMatches(mol)]
             clean += not alerts
             if alerts or clean % 4 == 0:
                 out.write(json.dumps({"smiles": smiles, "alerts": alerts}) + "\n")
