@@ -94,3 +94,33 @@ func BenchmarkDraw(b *testing.B) {
 		}
 	}
 }
+
+// benchmarkMeasure reports molecules per second of one measure, with parsing.
+func benchmarkMeasure(b *testing.B, kind chem.MeasureKind) {
+	panel, err := chem.NewPanel(chem.Measure{Kind: kind})
+	if err != nil {
+		b.Fatal(err)
+	}
+	results, err := chem.Evaluate(b.Context(), drugs, chem.NoFacts)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var batch []*chem.Molecule
+	for range 10 {
+		for _, r := range results {
+			batch = append(batch, r.Molecule)
+		}
+	}
+	if _, err := panel.Measure(b.Context(), batch[:1]); err != nil { // compiles the patterns
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, err := panel.Measure(b.Context(), batch); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.N*len(batch))/b.Elapsed().Seconds(), "molecules/s")
+}
+
+func BenchmarkPAINS(b *testing.B) { benchmarkMeasure(b, chem.PAINSAlerts) }
+func BenchmarkBrenk(b *testing.B) { benchmarkMeasure(b, chem.BrenkAlerts) }

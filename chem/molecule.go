@@ -130,3 +130,13 @@ func (m *Molecule) PenalizedLogP() float64 {
 	ring := float64(max(0, p.LargestRing-6))
 	return (p.LogP-meanLogP)/deviationLogP + (-p.SA-meanSA)/deviationSA + (-ring-meanRing)/deviationRing
 }
+
+// Alerts names the structural alerts that [PAINSAlerts] and [BrenkAlerts] count, such as "PAINS azo_A(324)". The error
+// is ErrTooComplex if the search took too many steps.
+func (m *Molecule) Alerts() ([]string, error) {
+	names, err := rdkit.Alerts(m.text)
+	if err != nil {
+		return nil, Explain(m.text, err)
+	}
+	return names, nil
+}

@@ -41,6 +41,10 @@ const (
 	FractionSP3       MeasureKind = rdkit.FractionSP3
 	ElementCount      MeasureKind = rdkit.Element  // atoms of an element, implicit hydrogens included
 	AtomCount         MeasureKind = rdkit.AllAtoms // all, hydrogens included
+	// Structural alerts of a molecule, each counted once: 480 of PAINS (J. Med. Chem. 53, 2719, 2010) and 105 of Brenk
+	// et al. (ChemMedChem 3, 435, 2008), as RDKit's filter catalogs have them. See [Molecule.Alerts].
+	PAINSAlerts MeasureKind = rdkit.PAINS
+	BrenkAlerts MeasureKind = rdkit.Brenk
 )
 
 // Panel computes several numbers of each molecule, some relative to a reference. Any number of goroutines may use it.

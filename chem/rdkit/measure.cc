@@ -12,7 +12,7 @@
 #include <cmath>
 #include <mutex>
 
-#include "pattern.h"
+#include "alerts.h"
 
 namespace retort {
 namespace {
@@ -139,6 +139,8 @@ double Measure::of(Subject &s, Budget &budget) const {
     case RETORT_FRACTION_SP3: return D::calcFractionCSP3(s.mol);
     case RETORT_ELEMENT: return count_element(s.mol, element);
     case RETORT_ALL_ATOMS: return count_all(s.mol);
+    case RETORT_PAINS: return count_alerts(kPains, s.graph());
+    case RETORT_BRENK: return count_alerts(kBrenk, s.graph());
   }
   throw Refusal(RETORT_FAILED, "an unknown measure");
 }

@@ -28,6 +28,8 @@ const (
 	FractionSP3       Measure = C.RETORT_FRACTION_SP3
 	Element           Measure = C.RETORT_ELEMENT
 	AllAtoms          Measure = C.RETORT_ALL_ATOMS
+	PAINS             Measure = C.RETORT_PAINS
+	Brenk             Measure = C.RETORT_BRENK
 )
 
 // Panel is a list of measures. Any number of goroutines may use it once all measures are added.
@@ -68,4 +70,10 @@ func (p *Panel) Measure(smiles []string) []float64 {
 	C.retort_panel_measure(p.c, text, ends, C.int32_t(len(smiles)), (*C.double)(unsafe.Pointer(&out[0])))
 	runtime.KeepAlive(p)
 	return out
+}
+
+// Alerts returns the structural alerts of a molecule: "PAINS " or "Brenk " and RDKit's name of the alert, for each.
+func Alerts(smiles string) ([]string, error) {
+	data, size := chars(smiles)
+	return fields(C.retort_alerts(data, size))
 }

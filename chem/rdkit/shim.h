@@ -137,7 +137,9 @@ enum {
   RETORT_HEAVY_ATOMS = 11,
   RETORT_FRACTION_SP3 = 12, /* of the carbon atoms */
   RETORT_ELEMENT = 13,      /* atoms of the element with the symbol in the text, implicit hydrogens counted */
-  RETORT_ALL_ATOMS = 14     /* hydrogens included */
+  RETORT_ALL_ATOMS = 14,    /* hydrogens included */
+  RETORT_PAINS = 15,        /* structural alerts of RDKit's catalogs PAINS A, B and C */
+  RETORT_BRENK = 16         /* structural alerts of RDKit's catalog BRENK */
 };
 
 /* A list of measures. Threads may share it once all are added. */
@@ -150,6 +152,9 @@ void retort_panel_free(retort_panel *panel);
 /* Writes a row of numbers per molecule, one per measure. A number is NaN if the text is not a molecule or a pattern
  * search exceeded its step budget. */
 void retort_panel_measure(const retort_panel *panel, const char *text, const uint32_t *ends, int32_t n, double *out);
+
+/* Finds the structural alerts of a molecule. Answer: "PAINS " or "Brenk " and RDKit's name of the alert, for each. */
+retort_answer retort_alerts(const char *smiles, size_t size);
 
 typedef struct {
   int32_t width, height; /* pixels */

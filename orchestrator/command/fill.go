@@ -19,7 +19,8 @@ type fillCommand struct {
 	Temperature float64 `env:"-" default:"1" help:"Sampling temperature: higher is more varied."`
 	Noise       float64 `env:"-" default:"0" help:"Noise on the confidence in tokens: higher is more varied."`
 	Unique      bool    `env:"-" default:"true" negatable:"" help:"Return each molecule only once."`
-	Seed        *int64  `env:"-" placeholder:"N" help:"Seed of the random numbers, to get the same molecules again."`
+	scoreFlags  `embed:""`
+	Seed        *int64 `env:"-" placeholder:"N" help:"Seed of the random numbers, to get the same molecules again."`
 }
 
 func (fillCommand) Help() string {
@@ -33,8 +34,12 @@ func (c *fillCommand) Run(p *Process, s *client.Service) error {
 	if err != nil {
 		return err
 	}
+	filters, err := c.filters()
+	if err != nil {
+		return err
+	}
 	fill := func(ctx context.Context, rows []inputRow) ([]answer, error) {
-		filled, err := c.fill(ctx, s, objective, rows[0])
+		filled, err := c.fill(ctx, p, s, objective, filters, rows[0])
 		return []answer{filled}, err
 	}
 	return c.run(p, c.Templates, &pipeline{
@@ -42,42 +47,41 @@ func (c *fillCommand) Run(p *Process, s *client.Service) error {
 	})
 }
 
-func (c *fillCommand) fill(ctx context.Context, s *client.Service, objective any, row inputRow) (answer, error) {
+// propertyScores are the columns of a molecule without --scores, and their names in the API.
+var propertyScores = scoreFlags{Scores: []string{"QED", "LogP", "SA", "TPSA", "molecular_weight"}}
+
+func (c *fillCommand) fill(
+	ctx context.Context, p *Process, s *client.Service, objective any, filters []any, row inputRow,
+) (answer, error) {
 	body := map[string]any{
 		"smiles": row.text, "objective": objective, "num_molecules": c.Count, "rounds": c.Rounds,
-		"temperature": c.Temperature, "noise": c.Noise, "unique": c.Unique, "seed": c.Seed, "scores": true,
+		"temperature": c.Temperature, "noise": c.Noise, "unique": c.Unique, "seed": c.Seed, "filters": filters,
+		"scores": true,
+	}
+	shown := &propertyScores
+	if len(c.Scores) > 0 {
+		shown = &c.scoreFlags
+		body["scores"] = c.Scores
 	}
 	var response struct {
 		Molecules []struct {
-			Smiles string  `json:"smiles"`
-			Score  float64 `json:"score"`
-			Scores struct {
-				QED             float64 `json:"QED"`
-				LogP            float64 `json:"LogP"`
-				SA              float64 `json:"SA"`
-				TPSA            float64 `json:"TPSA"`
-				MolecularWeight float64 `json:"molecular_weight"`
-			} `json:"scores"`
+			Smiles string         `json:"smiles"`
+			Score  float64        `json:"score"`
+			Scores map[string]any `json:"scores"`
 		} `json:"molecules"`
+		LeftOut *leftOut `json:"left_out"`
 	}
 	if err := s.Post(ctx, "/masked/generate", body, &response); err != nil {
 		return answer{}, err
 	}
+	response.LeftOut.report(p, row.line)
 	if len(response.Molecules) == 0 {
 		return answer{err: errors.New("no molecule was found")}, nil
 	}
 	var filled answer
 	for i, m := range response.Molecules {
-		filled.records = append(filled.records, row.record(
-			field{"smiles", m.Smiles},
-			field{"number", i + 1},
-			field{"score", m.Score},
-			field{"qed", m.Scores.QED},
-			field{"logp", m.Scores.LogP},
-			field{"sa", m.Scores.SA},
-			field{"tpsa", m.Scores.TPSA},
-			field{"molecular_weight", m.Scores.MolecularWeight},
-		))
+		fields := []field{{"smiles", m.Smiles}, {"number", i + 1}, {"score", m.Score}}
+		filled.records = append(filled.records, row.record(append(fields, shown.fields(m.Scores)...)...))
 	}
 	return filled, nil
 }

@@ -3,11 +3,13 @@ package command
 import (
 	"cmp"
 	"fmt"
+	"path/filepath"
 	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
 
+	"retort/chem"
 	"retort/orchestrator/modelimport"
 	"retort/orchestrator/triton"
 )
@@ -27,6 +29,7 @@ type Model struct {
 	List     listModels    `cmd:"" help:"List the entries of the model repository, with their states in Triton if it can be reached."`
 	Remove   removeModel   `cmd:"" help:"Remove a model from the model repository."`
 	Quantize quantizeModel `cmd:"" help:"Create an int8 version of an entry: about twice as fast on processors with VNNI, slightly less exact."`
+	Sample   sampleModel   `cmd:"" help:"Write a sample of the molecules that a model was trained on, for the term novelty."`
 	Check    checkModel    `cmd:"" help:"Check that a model does what the APIs assume."`
 
 	Calibrate calibrateModel `cmd:"" help:"Fit the scale of a ranker's relevance scores to judged pairs, or measure the similarity of unrelated texts."`
@@ -91,5 +94,26 @@ func (p *Process) printEntry(entry *modelimport.Result, err error) error {
 	fmt.Fprintf(&b, "The entry can be opened. Once Triton has loaded it, a gateway that reads this repository serves it as %s.\n", entry.ID)
 	fmt.Fprintf(&b, "Describe its quality and licence in %s/CARD.md.\n", entry.Dir)
 	_, err = fmt.Fprint(p.Stdout, b.String())
+	return err
+}
+
+type sampleModel struct {
+	modelimport.SampleOptions `embed:""`
+}
+
+func (sampleModel) Help() string {
+	return "The entry's file training_sample.gz has fingerprints, not molecules. Once the gateway reads the entry again, the\n" +
+		"term novelty of its API is the distance to the nearest of them.\n\n" +
+		"  retort model sample masked train.smi"
+}
+
+func (c sampleModel) Run(p *Process, repository Repository) error {
+	c.Repository = cmp.Or(c.Repository, repository.Folder)
+	sample, err := modelimport.WriteSample(p.Context, c.SampleOptions)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(p.Stdout, "%s: %d of %d molecules\n",
+		filepath.Join(c.Entry, chem.SampleFile), sample.Size(), sample.DrawnFrom())
 	return err
 }

@@ -21,8 +21,9 @@ type optimizeCommand struct {
 	Iterations    int      `env:"-" default:"10" help:"Generations of each search."`
 	Particles     int      `env:"-" default:"30" help:"Molecules in each generation."`
 	Radius        float64  `env:"-" default:"1" help:"Radius of the first generation around the starting molecule."`
-	Seed          *int64   `env:"-" placeholder:"N" help:"Seed of the random numbers, to get the same molecules again."`
-	FromNothing   bool     `env:"-" help:"Start from molecules that the model samples, without input."`
+	scoreFlags    `embed:""`
+	Seed          *int64 `env:"-" placeholder:"N" help:"Seed of the random numbers, to get the same molecules again."`
+	FromNothing   bool   `env:"-" help:"Start from molecules that the model samples, without input."`
 }
 
 func (optimizeCommand) Help() string {
@@ -33,6 +34,10 @@ func (optimizeCommand) Help() string {
 
 func (c *optimizeCommand) Run(p *Process, s *client.Service) error {
 	objective, err := parseObjective(c.Objective)
+	if err != nil {
+		return err
+	}
+	filters, err := c.filters()
 	if err != nil {
 		return err
 	}
@@ -47,7 +52,7 @@ func (c *optimizeCommand) Run(p *Process, s *client.Service) error {
 	}
 	pipe.request = func(ctx context.Context, rows []inputRow) ([]answer, error) {
 		row := rows[0]
-		result, err := c.search(ctx, s, objective, row, func(generation int, best float64) {
+		result, err := c.search(ctx, s, objective, filters, row, func(generation int, best float64) {
 			pipe.progress.describe("line %d, generation %d of %d: best %.4f", row.line, generation, c.Iterations, best)
 		})
 		if err != nil {
@@ -56,27 +61,30 @@ func (c *optimizeCommand) Run(p *Process, s *client.Service) error {
 		if result.Unfinished != nil {
 			p.report("line %d: %s", row.line, result.Unfinished.Message)
 		}
-		return []answer{result.answer(row)}, nil
+		result.LeftOut.report(p, row.line)
+		return []answer{result.answer(row, &c.scoreFlags)}, nil
 	}
 	return c.run(p, molecules, pipe)
 }
 
 var errNothingFound = errors.New(
-	"the search found nothing: a lower --min-similarity or more --iterations may help")
+	"the search found nothing: a lower --min-similarity, more --iterations or fewer filters may help")
 
 // searchResult is the last event of a search.
 type searchResult struct {
 	Generated []struct {
-		Smiles     string   `json:"smiles"`
-		Score      float64  `json:"score"`
-		Similarity *float64 `json:"similarity"`
+		Smiles     string         `json:"smiles"`
+		Score      float64        `json:"score"`
+		Similarity *float64       `json:"similarity"`
+		Scores     map[string]any `json:"scores"`
 	} `json:"generated"`
+	LeftOut    *leftOut `json:"left_out"`
 	Unfinished *struct {
 		Message string `json:"message"`
 	} `json:"unfinished"`
 }
 
-func (r searchResult) answer(row inputRow) answer {
+func (r searchResult) answer(row inputRow, scores *scoreFlags) answer {
 	if len(r.Generated) == 0 {
 		return answer{err: errNothingFound}
 	}
@@ -86,24 +94,21 @@ func (r searchResult) answer(row inputRow) answer {
 		if m.Similarity != nil {
 			similarity = *m.Similarity
 		}
-		found.records = append(found.records, row.record(
-			field{"smiles", m.Smiles},
-			field{"number", i + 1},
-			field{"score", m.Score},
-			field{"similarity", similarity},
-		))
+		fields := []field{{"smiles", m.Smiles}, {"number", i + 1}, {"score", m.Score}, {"similarity", similarity}}
+		found.records = append(found.records, row.record(append(fields, scores.fields(m.Scores)...)...))
 	}
 	return found
 }
 
 // search follows a search to its end. It calls onGeneration with each generation and the best score so far.
 func (c *optimizeCommand) search(
-	ctx context.Context, s *client.Service, objective any, row inputRow, onGeneration func(int, float64),
+	ctx context.Context, s *client.Service, objective any, filters []any, row inputRow,
+	onGeneration func(int, float64),
 ) (result searchResult, err error) {
 	body := map[string]any{
 		"smi": row.text, "objective": objective, "minimize": c.Minimize, "num_molecules": c.Count,
 		"iterations": c.Iterations, "particles": c.Particles, "scaled_radius": c.Radius, "seed": c.Seed,
-		"include_scores": true, "stream": true,
+		"include_scores": true, "stream": true, "filters": filters, "scores": c.Scores,
 	}
 	if c.FromNothing {
 		body["smi"] = []string{}

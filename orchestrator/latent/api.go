@@ -92,9 +92,13 @@ type Generate struct {
 
 	// Objective replaces PropertyName. The masked API has the same member.
 	Objective *objective.Spec `json:"objective"`
+	// Filters are bounds on terms that every returned molecule is within.
+	Filters objective.Filters `json:"filters"`
+	// Scores are the terms whose values each returned molecule shows. The answer holds objects.
+	Scores objective.Wanted `json:"scores"`
 	// Shared starts one search from all seeds. The answer is one list, as for one seed.
 	Shared bool `json:"shared"`
-	// Evaluated adds all scored molecules to the answer.
+	// Evaluated adds all scored molecules that pass the filters to the answer.
 	Evaluated bool `json:"evaluated"`
 	// Starts are the warm starts of each search as SMILES, such as the results of an earlier search: one list, or one
 	// per seed with a list of seeds. They may be results. Unreadable ones are skipped.
@@ -153,7 +157,7 @@ var forms = []string{"strings", "objects"}
 
 // objects reports whether the answer holds objects. defaultForm is the setting.
 func (r *Generate) objects(defaultForm string) bool {
-	return r.IncludeScores || cmp.Or(r.Generated, defaultForm) == "objects"
+	return r.IncludeScores || len(r.Scores) > 0 || cmp.Or(r.Generated, defaultForm) == "objects"
 }
 
 // The algorithms of POST /generate.
@@ -193,6 +197,8 @@ type Generated struct {
 	Generated any `json:"generated"`
 	// Evaluated are all scored molecules, search by search, in the order of evaluation, if the request asks for them.
 	Evaluated []*Molecule `json:"evaluated,omitempty"`
+	// LeftOut counts the evaluated molecules that fail a filter; nil without filters.
+	LeftOut *objective.LeftOut `json:"left_out,omitempty"`
 	// Unfinished says what cut the work short; nil if nothing did.
 	Unfinished *Unfinished `json:"unfinished,omitempty"`
 }
@@ -221,6 +227,9 @@ type Molecule struct {
 	Score float64 `json:"score"`
 	// Similarity is the similarity to the seed, from 0 to 1, with include_scores.
 	Similarity *float64 `json:"similarity,omitempty"`
+	// Scores are the values of the terms in Generate.Scores, and Alerts names the alerts among them.
+	Scores objective.Values `json:"scores,omitempty"`
+	Alerts []string         `json:"alerts,omitempty"`
 }
 
 // Progress is an event of a stream: one per iteration and seed. The last event of a stream is the answer, a Generated.

@@ -3,7 +3,7 @@ package latent
 import (
 	"context"
 
-	"retort/orchestrator/fault"
+	"retort/orchestrator/objective"
 	"retort/orchestrator/unfinished"
 )
 
@@ -37,13 +37,18 @@ func (s *Service) generate(ctx context.Context, r Generate, send func(Progress) 
 	if err != nil {
 		return Generated{}, err
 	}
-	return searches.answer(s.config.Generated, explanation), nil
+	answer := searches.answer(s.config.Generated, explanation)
+	return answer, searches.target.addValues(ctx, searches.shown)
 }
 
 // prepare reads the objective and the seeds of a request. Before anything is computed, it checks that the oracles
 // answer and may score as many molecules as the request may evaluate.
 func (s *Service) prepare(ctx context.Context, r Generate, send func(Progress) error) (*searches, error) {
-	target, err := openTarget(r, s.oracles.All())
+	model, err := s.model()
+	if err != nil {
+		return nil, err
+	}
+	target, err := openTarget(r, s.oracles.All(), model.Seen())
 	if err != nil {
 		return nil, err
 	}
@@ -57,12 +62,11 @@ func (s *Service) prepare(ctx context.Context, r Generate, send func(Progress) e
 	if err != nil {
 		return nil, err
 	}
-	err = s.oracles.Check(ctx, target.objective, r.maxEvaluations())
-	if f := fault.As(err); f != nil && f.Kind == fault.Invalid {
-		err = f.Under(target.member)
-	}
+	err = target.checkOracles(func(o *objective.Objective) error {
+		return s.oracles.Check(ctx, o, r.maxEvaluations())
+	})
 	if err != nil {
 		return nil, err
 	}
-	return newSearches(r, seeds, target.goal, send), nil
+	return newSearches(r, seeds, target, send), nil
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"retort/chem"
 	"retort/orchestrator/fault"
 	"retort/orchestrator/latent/search"
 	"retort/orchestrator/triton"
@@ -30,6 +31,8 @@ type Model interface {
 	Vectors() int
 	// HasBeams reports whether the model has beam search.
 	HasBeams() bool
+	// Seen returns a sample of the molecules that the model was trained on, or nil if there is none.
+	Seen() *chem.Sample
 	// Entry returns the entry of the model list.
 	Entry() ModelEntry
 }
@@ -39,6 +42,7 @@ type Model interface {
 type tritonModel struct {
 	modelEntry ModelEntry
 	space      *search.Space
+	seen       *chem.Sample // nil without one
 	vocabulary *molecules.Vocabulary
 	tokenizer  *molecules.SMILES
 	textTokens []int32
@@ -60,8 +64,8 @@ type tritonModel struct {
 }
 
 // Opener returns a function that opens a model from its entries. options bound the calls. The parameters are role for
-// every entry, and owned_by, created, max_model_len, special_tokens, vocab and statistics (see [loadSpace]) for the
-// encoder. How molecules are sent and returned follows from the tensors that the entries declare.
+// every entry, and owned_by, created, max_model_len, special_tokens, vocab, statistics (see [loadSpace]) and
+// training_sample for the encoder. How molecules are sent and returned follows from the tensors that the entries declare.
 func Opener(client *triton.Client, options batching.Options) func([]*triton.Model) (Model, error) {
 	return func(entries []*triton.Model) (Model, error) {
 		readers := map[string]*triton.EntryReader{}
@@ -121,6 +125,7 @@ func (m *tritonModel) read(r *triton.EntryReader) (err error) {
 	m.space = triton.ReadFile(r, "statistics", "latent.json", func(file string) (*search.Space, error) {
 		return loadSpace(file, m.size)
 	})
+	m.seen = triton.ReadOptional(r, "training_sample", chem.SampleFile, chem.LoadSample)
 	if err := r.Done(); err != nil {
 		return fmt.Errorf("model %s: %w", r.Name, err)
 	}
@@ -174,6 +179,8 @@ func (m *tritonModel) readDecoders(decoder, beams *triton.EntryReader) error {
 }
 
 func (m *tritonModel) Entry() ModelEntry { return m.modelEntry }
+
+func (m *tritonModel) Seen() *chem.Sample { return m.seen }
 
 func (m *tritonModel) Vectors() int { return m.vectors }
 

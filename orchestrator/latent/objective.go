@@ -15,11 +15,14 @@ import (
 type target struct {
 	goal      search.Goal
 	objective *objective.Objective
-	member    string // its name in the request, for errors: "objective" or "property_name"
+	member    string            // its name in the request, for errors: "objective" or "property_name"
+	filter    *objective.Filter // nil without filters
+	values    *objective.Valuer // nil without scores
 }
 
-// openTarget opens the objective of a request. Its terms are built in or among the given oracles. The error is Invalid.
-func openTarget(r Generate, oracles []objective.Oracle) (target, error) {
+// openTarget opens the objective, the filters and the scores of a request. Their terms are built in or among the given
+// oracles. seen is the sample of the model's training molecules, or nil. The error is Invalid.
+func openTarget(r Generate, oracles []objective.Oracle, seen *chem.Sample) (target, error) {
 	spec := &r.PropertyName
 	t := target{goal: search.Goal{Minimize: r.Minimize}, member: "property_name"}
 	if r.Objective != nil {
@@ -34,11 +37,65 @@ func openTarget(r Generate, oracles []objective.Oracle) (target, error) {
 		yielding[i] = yieldingOracle{o}
 	}
 	var err error
-	if t.objective, err = spec.Open(yielding); err != nil {
+	if t.objective, err = spec.Open(yielding, seen); err != nil {
 		return t, fault.As(err).Under(t.member)
 	}
 	t.goal.Objective = countedObjective{t.objective}
+	if t.filter, err = r.Filters.Open(yielding, seen); err != nil {
+		return t, fault.As(err).Under("filters")
+	}
+	if t.filter != nil {
+		t.goal.Filter = t.filter
+	}
+	if t.values, err = r.Scores.Open(seen); err != nil {
+		return t, fault.As(err).Under("scores")
+	}
 	return t, nil
+}
+
+// checkOracles checks what a request asks of the oracles of its objective and of its filters.
+func (t *target) checkOracles(check func(*objective.Objective) error) error {
+	member := t.member
+	err := check(t.objective)
+	if err == nil && t.filter != nil {
+		member = "filters"
+		err = check(t.filter.Objective)
+	}
+	if f := fault.As(err); f != nil && f.Kind == fault.Invalid {
+		return f.Under(member)
+	}
+	return err
+}
+
+// addValues adds the wanted scores to molecules of the answer.
+func (t *target) addValues(ctx context.Context, molecules []*Molecule) error {
+	if t.values == nil {
+		return nil
+	}
+	smiles := make([]string, len(molecules))
+	for i, m := range molecules {
+		smiles[i] = m.Smiles
+	}
+	results, err := chem.Evaluate(ctx, smiles, t.values.Facts())
+	if err != nil {
+		return err
+	}
+	read := make([]*chem.Molecule, len(results))
+	for i, r := range results {
+		if r.Err != nil {
+			return r.Err // it was read before
+		}
+		read[i] = r.Molecule
+	}
+	values, err := t.values.Values(ctx, read)
+	if err != nil {
+		return err
+	}
+	for i, m := range molecules {
+		m.Scores = values[i]
+		m.Alerts = t.values.Alerts(read[i])
+	}
+	return nil
 }
 
 // countedObjective counts the evaluations of a request.

@@ -22,9 +22,11 @@ const maxSearches = 8
 // there is one.
 type searches struct {
 	request Generate
+	target  target
 	list    []search.Search
-	rows    []int    // per search, its row of the answer
-	results []result // by row of the answer
+	rows    []int       // per search, its row of the answer
+	results []result    // by row of the answer
+	shown   []*Molecule // objects in Generated of the answer
 }
 
 // result is one row of the answer.
@@ -35,8 +37,8 @@ type result struct {
 }
 
 // newSearches returns the searches of a request. Each calls send with its progress.
-func newSearches(r Generate, seeds seeds, goal search.Goal, send func(Progress) error) *searches {
-	s := &searches{request: r, results: make([]result, max(1, len(r.Smi.Smiles)))}
+func newSearches(r Generate, seeds seeds, target target, send func(Progress) error) *searches {
+	s := &searches{request: r, target: target, results: make([]result, max(1, len(r.Smi.Smiles)))}
 	groups := [][]search.Seed{seeds.list}
 	s.rows = []int{0}
 	if !r.Shared && len(r.Smi.Smiles) > 0 {
@@ -49,7 +51,7 @@ func newSearches(r Generate, seeds seeds, goal search.Goal, send func(Progress) 
 		s.results[row] = result{found: []*search.Molecule{}, cutShort: true}
 		prepared := search.Search{
 			Model:        seeds.model,
-			Goal:         goal,
+			Goal:         target.goal,
 			Seeds:        group,
 			KeepSeeds:    r.Shared,
 			Random:       random[k],
@@ -143,7 +145,7 @@ func (s *searches) hasNews() bool {
 func (s *searches) answer(defaultForm string, explanation *unfinished.Explanation) Generated {
 	r := s.request
 	asList := r.Smi.List && !r.Shared
-	var answer Generated
+	answer := Generated{LeftOut: s.target.filter.LeftOut()}
 	if explanation != nil {
 		answer.Unfinished = &Unfinished{Explanation: *explanation}
 	}
@@ -156,7 +158,9 @@ func (s *searches) answer(defaultForm string, explanation *unfinished.Explanatio
 		switch {
 		case result.found == nil:
 		case r.objects(defaultForm):
-			rows[i] = moleculesOf(result.found, r.IncludeScores)
+			molecules := moleculesOf(result.found, r.IncludeScores)
+			s.shown = append(s.shown, molecules...)
+			rows[i] = molecules
 		default:
 			rows[i] = smilesOf(result.found)
 		}

@@ -1,6 +1,9 @@
 package masked
 
 import (
+	"bytes"
+	"encoding/json"
+
 	"retort/orchestrator/objective"
 	"retort/orchestrator/unfinished"
 	"retort/orchestrator/wire"
@@ -34,12 +37,14 @@ type Request struct {
 
 	// Objective replaces Scoring; the latent API has the same member.
 	Objective *objective.Spec `json:"objective"`
+	// Filters are bounds on terms that every molecule is within. Others are neither returned nor used further.
+	Filters objective.Filters `json:"filters"`
 	// Smi are warm starts: molecules that the rounds start from, instead of a first generation.
 	Smi wire.Strings `json:"smi"`
 	// Checkpoints adds to a stream, at the end of each round, an event with the best molecules so far, from which
 	// another request can continue (Smi).
 	Checkpoints wire.Bool `json:"checkpoints"`
-	// Evaluated adds all scored molecules to the answer.
+	// Evaluated adds all scored molecules, which have passed the filters, to the answer.
 	Evaluated wire.Bool `json:"evaluated"`
 	// Model is the public id of a model. Any other value selects the default model.
 	Model any `json:"model"`
@@ -48,8 +53,8 @@ type Request struct {
 	// Quality conditions the model on high quality, a QED of at least 0.6 and an SA of at most 4, if its training data
 	// was labelled so. Without it, molecules are distributed as in all of the training data.
 	Quality wire.Bool `json:"quality"`
-	// Scores adds all properties to each molecule.
-	Scores wire.Bool `json:"scores"`
+	// Scores adds properties to each molecule: all of Scores, or the values of a list of terms.
+	Scores WantedScores `json:"scores"`
 	// Rounds is the number of remasking rounds after the first generation.
 	Rounds wire.Int `json:"rounds"`
 	// Attempts bounds the passes of the first generation: one for all molecules, then one each for missing molecules.
@@ -96,6 +101,8 @@ type Response struct {
 	Drawn     int        `json:"drawn,omitzero"` // rows sent to the model; only with Request.Scores
 	// Evaluated are all distinct molecules that have a score, in the order of scoring; only with Request.Evaluated.
 	Evaluated []Molecule `json:"evaluated,omitempty"`
+	// LeftOut counts the molecules that fail a filter; nil without filters.
+	LeftOut *objective.LeftOut `json:"left_out,omitempty"`
 	// Unfinished says why the generation ended early; nil if it completed.
 	Unfinished *unfinished.Explanation `json:"unfinished,omitempty"`
 }
@@ -107,12 +114,31 @@ func (r Response) ExplainUnfinished() *unfinished.Explanation { return r.Unfinis
 
 // Molecule is a molecule with the score it is ranked by.
 type Molecule struct {
-	SMILES string  `json:"smiles"`
-	Score  float64 `json:"score"`
-	Scores *Scores `json:"scores,omitempty"`
+	SMILES string    `json:"smiles"`
+	Score  float64   `json:"score"`
+	Scores *Scores   `json:"scores,omitempty"`
+	Alerts *[]string `json:"alerts,omitempty"` // names of the alerts that Scores counts
 }
 
-// Scores are the properties of a molecule.
+// WantedScores says which scores each molecule shows besides the one that it is ranked by.
+type WantedScores struct {
+	All   bool             // those of Scores
+	Terms objective.Wanted // these terms instead
+}
+
+// UnmarshalJSON decodes a boolean, which may be a string, or a list of terms.
+func (w *WantedScores) UnmarshalJSON(data []byte) error {
+	*w = WantedScores{}
+	if data := bytes.TrimSpace(data); len(data) > 0 && data[0] == '[' {
+		return w.Terms.UnmarshalJSON(data)
+	}
+	return (*wire.Bool)(&w.All).UnmarshalJSON(data)
+}
+
+// any reports whether molecules show scores.
+func (w *WantedScores) any() bool { return w.All || len(w.Terms) > 0 }
+
+// Scores are the properties of a molecule, or the values of a list of terms in their place.
 type Scores struct {
 	QED       float64 `json:"QED"`                // 0 to 1
 	LogP      float64 `json:"LogP"`               // Crippen
@@ -120,6 +146,17 @@ type Scores struct {
 	TPSA      float64 `json:"TPSA"`               // square ångström
 	Weight    float64 `json:"molecular_weight"`   // g/mol
 	AsWritten bool    `json:"decoded_as_written"` // the model's SAFE text needed no repair
+
+	terms *objective.Values // nil for the properties
+}
+
+// MarshalJSON encodes the properties or the values of the terms.
+func (s Scores) MarshalJSON() ([]byte, error) {
+	if s.terms != nil {
+		return s.terms.MarshalJSON()
+	}
+	type properties Scores
+	return json.Marshal(properties(s))
 }
 
 // Progress is an event of a stream. The last event is a Response instead.

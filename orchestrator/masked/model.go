@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 
+	"retort/chem"
 	"retort/orchestrator/triton"
 	"retort/orchestrator/triton/batching"
 	"retort/tokenizers/molecules"
@@ -13,6 +14,8 @@ import (
 type Model interface {
 	// ID is the public id, which ends in a version.
 	ID() string
+	// Seen returns a sample of the molecules that the model was trained on, or nil if there is none.
+	Seen() *chem.Sample
 	// MaxTokens is the upper bound on the tokens of a row, [BOS] and [EOS] included.
 	MaxTokens() int
 	// APITokensPerToken is the average number of API tokens that a token of the model stands for, at least 1.
@@ -79,7 +82,8 @@ const (
 
 // unmasker unmasks rows with an entry of Triton. One call runs all unmasking steps of a batch of rows.
 type unmasker struct {
-	id        string // public
+	id        string       // public
+	seen      *chem.Sample // nil without one
 	maxTokens int
 	size      int   // of the vocabulary
 	mask, pad int32 // tokens
@@ -89,9 +93,10 @@ type unmasker struct {
 	batcher *batching.Batcher[Row, []int32]
 }
 
-func (u *unmasker) ID() string     { return u.id }
-func (u *unmasker) MaxTokens() int { return u.maxTokens }
-func (u *unmasker) Mask() int32    { return u.mask }
+func (u *unmasker) ID() string         { return u.id }
+func (u *unmasker) Seen() *chem.Sample { return u.seen }
+func (u *unmasker) MaxTokens() int     { return u.maxTokens }
+func (u *unmasker) Mask() int32        { return u.mask }
 
 // nestedModel is a Model of SAFE in nested order, such as the shipped one.
 type nestedModel struct {

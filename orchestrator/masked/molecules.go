@@ -100,9 +100,13 @@ func (g *generation) read(ctx context.Context, drafts []*draft, rows [][]int32) 
 	return g.score(ctx, candidates)
 }
 
-// score scores candidates and drops those without a given fragment or without a finite score.
+// score scores candidates and drops those without a given fragment, that fail a filter, or without a finite score.
 func (g *generation) score(ctx context.Context, candidates []*candidate) ([]*candidate, error) {
 	candidates, err := g.template.filter(ctx, candidates)
+	if err != nil {
+		return nil, err
+	}
+	candidates, err = g.scorer.filtered(ctx, candidates)
 	if err != nil {
 		return nil, err
 	}
@@ -176,11 +180,29 @@ func (g *generation) molecules(candidates []*candidate) []Molecule {
 	all := make([]Molecule, len(candidates))
 	for i, c := range candidates {
 		all[i] = Molecule{SMILES: c.molecule.SMILES(), Score: g.scorer.displayed(c.score)}
-		if g.request.Scores {
+		if g.request.Scores.All {
 			all[i].Scores = c.properties()
 		}
 	}
 	return all
+}
+
+// addValues adds the wanted scores of candidates to their molecules of the answer.
+func (g *generation) addValues(ctx context.Context, candidates []*candidate, molecules []Molecule) error {
+	if g.scorer.values == nil {
+		return nil
+	}
+	values, err := g.scorer.values.Values(ctx, moleculesOf(candidates))
+	if err != nil {
+		return err
+	}
+	for i, c := range candidates {
+		molecules[i].Scores = &Scores{terms: &values[i]}
+		if alerts := g.scorer.values.Alerts(c.molecule); len(alerts) > 0 {
+			molecules[i].Alerts = &alerts
+		}
+	}
+	return nil
 }
 
 // factsOfScores are the facts that properties reads; the weight comes with the formula.

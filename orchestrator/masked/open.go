@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 
+	"retort/chem"
 	"retort/chem/smiles"
 	"retort/orchestrator/triton"
 	"retort/orchestrator/triton/batching"
@@ -11,13 +12,14 @@ import (
 )
 
 // Opener returns a function that opens the model of an entry of the model repository. The parameter sampler of the
-// entry selects how the model is sampled: nested or genmol. The entry may also set max_model_len and lengths, a file;
-// for nested, mask_worth (API tokens per token) and the file vocab; for genmol, the file tokenizer.
+// entry selects how the model is sampled: nested or genmol. The entry may also set max_model_len and the files lengths
+// and training_sample; for nested, mask_worth (API tokens per token) and the file vocab; for genmol, the file tokenizer.
 func Opener(client *triton.Client, defaults batching.Options) func(*triton.Model) (Model, error) {
 	return func(entry *triton.Model) (Model, error) {
 		r := entry.Read()
 		u := &unmasker{
 			id:        ServedID(entry.PublicID(), entry.Version()),
+			seen:      triton.ReadOptional(r, "training_sample", chem.SampleFile, chem.LoadSample),
 			maxTokens: r.Whole("max_model_len", 256, 8),
 			name:      entry.Name,
 			client:    client,

@@ -3,6 +3,7 @@ package masked
 import (
 	"context"
 	"math"
+	"slices"
 	"sync"
 
 	"retort/chem"
@@ -14,28 +15,76 @@ import (
 // scorer scores molecules by an objective, each molecule once. Higher scores rank first.
 type scorer struct {
 	*objective.Objective
-	exact bool // the answer has scores that are not rounded
+	filter *objective.Filter // nil without filters
+	values *objective.Valuer // nil without a list of scores
+	exact  bool              // the answer has scores that are not rounded
 
 	mu     sync.Mutex
+	passes map[string]bool    // whether a molecule passes the filter, by canonical SMILES
 	scores map[string]float64 // by canonical SMILES; NaN without a score
 
 	evaluated []string // SMILES of all molecules with a score, in the order of drawing, with repeats
 }
 
-// scorer opens the objective of a request, and checks its oracles before anything is computed.
-func (s *Service) scorer(ctx context.Context, r Request) (*scorer, error) {
+// scorer opens the objective, the filters and the scores of a request, and checks their oracles before anything is
+// computed. seen is the sample of the model's training molecules, or nil.
+func (s *Service) scorer(ctx context.Context, r Request, seen *chem.Sample) (*scorer, error) {
 	spec := objective.One(r.Scoring)
 	if r.Objective != nil {
 		spec = *r.Objective
 	}
-	opened, err := spec.Open(s.oracles.All())
-	if err == nil {
-		err = s.oracles.Check(ctx, opened, r.maxEvaluations())
+	oracles := s.oracles.All()
+	var opened scorer
+	open := func() (member string, err error) {
+		member = "objective"
+		if opened.Objective, err = spec.Open(oracles, seen); err == nil {
+			err = s.oracles.Check(ctx, opened.Objective, r.maxEvaluations())
+		}
+		if err != nil {
+			return member, err
+		}
+		member = "filters"
+		if opened.filter, err = r.Filters.Open(oracles, seen); err == nil && opened.filter != nil {
+			err = s.oracles.Check(ctx, opened.filter.Objective, r.maxEvaluations())
+		}
+		if err != nil {
+			return member, err
+		}
+		opened.values, err = r.Scores.Terms.Open(seen)
+		return "scores", err
 	}
+	member, err := open()
 	if f := fault.As(err); f != nil && f.Kind == fault.Invalid {
-		return nil, f.Under("objective")
+		return nil, f.Under(member)
 	}
-	return &scorer{Objective: opened, exact: r.Objective != nil, scores: map[string]float64{}}, err
+	opened.exact = r.Objective != nil
+	opened.passes = map[string]bool{}
+	opened.scores = map[string]float64{}
+	return &opened, err
+}
+
+// filtered returns the candidates that pass the filter. It filters each molecule once.
+func (s *scorer) filtered(ctx context.Context, candidates []*candidate) ([]*candidate, error) {
+	if s.filter == nil {
+		return candidates, nil
+	}
+	s.mu.Lock() // over the filtering too, so that no other part of a stream counts a molecule again
+	defer s.mu.Unlock()
+	var unknown []*chem.Molecule
+	for _, c := range candidates {
+		if _, ok := s.passes[c.molecule.SMILES()]; !ok {
+			s.passes[c.molecule.SMILES()] = false
+			unknown = append(unknown, c.molecule)
+		}
+	}
+	excess, err := s.filter.Excess(ctx, unknown)
+	if err != nil {
+		return nil, err
+	}
+	for i, m := range unknown {
+		s.passes[m.SMILES()] = excess[i] == 0
+	}
+	return slices.DeleteFunc(candidates, func(c *candidate) bool { return !s.passes[c.molecule.SMILES()] }), nil
 }
 
 // score returns a score for each molecule, NaN for those without one or not scored before an error.

@@ -14,11 +14,11 @@ import (
 // each molecule.
 func TestFactsOfScores(t *testing.T) {
 	spec := objective.One("QED")
-	opened, err := spec.Open(nil)
+	opened, err := spec.Open(nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := newGeneration(nil, Request{Scores: true}, &scorer{Objective: opened}, nil)
+	g := newGeneration(nil, Request{Scores: WantedScores{All: true}}, &scorer{Objective: opened}, nil)
 	if want := chem.FactQED | chem.FactLogP | chem.FactSA | chem.FactTPSA | chem.FactFormula; g.facts != want {
 		t.Errorf("the facts are %b, want %b", g.facts, want)
 	}
@@ -51,7 +51,7 @@ func (h *halfway) Score(_ context.Context, molecules []*chem.Molecule) ([][]floa
 func TestScoreAfterFailure(t *testing.T) {
 	oracle := &halfway{scored: 1}
 	spec := objective.One("halfway")
-	opened, err := spec.Open([]objective.Oracle{oracle})
+	opened, err := spec.Open([]objective.Oracle{oracle}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,7 +64,7 @@ func (s *Service) generate(ctx context.Context, r Request, report func(Progress)
 	if err != nil {
 		return Response{}, err
 	}
-	scorer, err := s.scorer(ctx, r)
+	scorer, err := s.scorer(ctx, r, model.Seen())
 	if err != nil {
 		return Response{}, fault.As(err)
 	}
@@ -79,8 +79,13 @@ func (s *Service) generate(ctx context.Context, r Request, report func(Progress)
 	if err != nil {
 		return Response{}, fault.As(err)
 	}
-	response := Response{Status: "success", Molecules: g.molecules(candidates), Unfinished: explanation}
-	if r.Scores {
+	response := Response{
+		Status: "success", Molecules: g.molecules(candidates), LeftOut: scorer.filter.LeftOut(), Unfinished: explanation,
+	}
+	if err := g.addValues(ctx, candidates, response.Molecules); err != nil {
+		return Response{}, fault.As(err)
+	}
+	if r.Scores.any() {
 		response.Drawn = g.drawn
 	}
 	if r.Evaluated {
@@ -113,7 +118,7 @@ func newGeneration(model Model, r Request, scorer *scorer, report func(Progress)
 		request:  r,
 		template: r.Smiles,
 		seed:     rand.Uint64(),
-		facts:    scorer.Facts(),
+		facts:    scorer.Facts() | scorer.filter.Facts() | scorer.values.Facts(),
 		scorer:   scorer,
 		report:   report,
 		drafter: &drafter{
@@ -132,7 +137,7 @@ func newGeneration(model Model, r Request, scorer *scorer, report func(Progress)
 		g.template = &Template{}
 	}
 	g.drafter.fallback = g.template
-	if r.Scores {
+	if r.Scores.All {
 		g.facts |= factsOfScores
 	}
 	if r.Seed != nil {

@@ -2,6 +2,7 @@ package objective
 
 import (
 	"context"
+	"errors"
 	"math"
 
 	"retort/chem"
@@ -12,7 +13,8 @@ import (
 type Objective struct {
 	root     group
 	panel    *chem.Panel
-	measured bool // whether the panel has measures
+	measured bool         // whether the panel has measures
+	seen     *chem.Sample // for the term novelty; nil if there is none
 	oracles  []*usedOracle
 }
 
@@ -32,12 +34,45 @@ func (o *Objective) OraclePath() []any { return o.oracles[0].path }
 // of ctx or the *Failure of the first oracle that fails. With a *Failure, Score returns the scores of the molecules
 // that all oracles had scored, NaN for the others.
 func (o *Objective) Score(ctx context.Context, molecules []*chem.Molecule) ([]float64, error) {
+	if len(molecules) == 0 {
+		return nil, nil
+	}
+	rows, err := o.inputs(ctx, molecules)
+	if failure, ok := errors.AsType[*oracleFailure](err); ok {
+		return o.partialScores(rows, failure.oracle, failure.outputs), failure.Failure
+	}
+	if err != nil {
+		return nil, err
+	}
+	scores := make([]float64, len(rows))
+	for i := range rows {
+		scores[i] = o.root.value(&rows[i])
+	}
+	return scores, nil
+}
+
+// oracleFailure is the error of inputs if an oracle fails.
+type oracleFailure struct {
+	*Failure
+	oracle  *usedOracle
+	outputs [][]float64 // of the molecules that it had scored
+}
+
+// inputs returns the molecules with the inputs of all terms. If an oracle fails, the error is an *oracleFailure, and
+// the rows have no outputs of this oracle and of those after it.
+func (o *Objective) inputs(ctx context.Context, molecules []*chem.Molecule) ([]row, error) {
 	rows := make([]row, len(molecules))
 	for i, m := range molecules {
 		rows[i].molecule = m
 	}
-	if len(molecules) == 0 {
-		return nil, nil
+	if o.seen != nil {
+		distances, err := o.seen.Distances(ctx, molecules)
+		if err != nil {
+			return nil, err
+		}
+		for i := range rows {
+			rows[i].novelty = distances[i]
+		}
 	}
 	if o.measured {
 		measures, err := o.panel.Measure(ctx, molecules)
@@ -51,17 +86,13 @@ func (o *Objective) Score(ctx context.Context, molecules []*chem.Molecule) ([]fl
 	for _, oracle := range o.oracles {
 		outputs, err := oracle.Score(ctx, molecules)
 		if err != nil {
-			return o.partialScores(rows, oracle, outputs), &Failure{Name: oracle.Name(), Err: err}
+			return rows, &oracleFailure{&Failure{Name: oracle.Name(), Err: err}, oracle, outputs}
 		}
 		for i := range rows {
 			rows[i].outputs = append(rows[i].outputs, outputs[i])
 		}
 	}
-	scores := make([]float64, len(rows))
-	for i := range rows {
-		scores[i] = o.root.value(&rows[i])
-	}
-	return scores, nil
+	return rows, nil
 }
 
 // partialScores returns the scores of the molecules that an oracle had scored before it failed, NaN for the others. If

@@ -12,7 +12,10 @@ import (
 
 // opener opens the terms of a spec.
 type opener struct {
-	known    []Oracle // that a term may name
+	known    []Oracle     // that a term may name
+	seen     *chem.Sample // of the model's training molecules; nil if there is none
+	usesSeen bool         // whether a term is novelty
+	isList   bool         // the request has a list of terms, also if there is one
 	measures []chem.Measure
 	users    []position // per measure, the first term that uses it
 	current  position
@@ -31,15 +34,19 @@ type usedOracle struct {
 	path []any // of the first term that uses it
 }
 
-// Open validates a spec against the built-in terms and the oracles. The error is a fault.Invalid with the path of the
-// term.
-func (s *Spec) Open(oracles []Oracle) (*Objective, error) {
-	o := &opener{known: oracles}
+// Open validates a spec against the built-in terms and the oracles. seen is a sample of the molecules that the model
+// was trained on, nil if there is none. The error is a fault.Invalid with the path of the term.
+func (s *Spec) Open(oracles []Oracle, seen *chem.Sample) (*Objective, error) {
 	var path []any
 	if s.wrapped {
 		path = []any{"terms"}
 	}
-	root, err := o.group(&s.groupSpec, path)
+	return (&opener{known: oracles, seen: seen}).open(&s.groupSpec, path)
+}
+
+// open opens the root of an objective.
+func (o *opener) open(g *groupSpec, path []any) (*Objective, error) {
+	root, err := o.group(g, path)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +63,11 @@ func (s *Spec) Open(oracles []Oracle) (*Objective, error) {
 	if unit := root.unit(); !(unit > 0) || math.IsInf(unit, 0) {
 		return nil, fault.Field("value_error", nil, nil, "Value error, the weights are too large")
 	}
-	return &Objective{root: *root, panel: panel, measured: len(o.measures) > 0, oracles: o.oracles}, nil
+	opened := &Objective{root: *root, panel: panel, measured: len(o.measures) > 0, oracles: o.oracles}
+	if o.usesSeen {
+		opened.seen = o.seen
+	}
+	return opened, nil
 }
 
 // group opens the terms of a group.
@@ -65,7 +76,7 @@ func (o *opener) group(g *groupSpec, path []any) (*group, error) {
 	for i := range g.Terms {
 		t := &g.Terms[i]
 		at := append(slices.Clone(path), i)
-		if len(g.Terms) == 1 && len(path) == 0 {
+		if len(g.Terms) == 1 && len(path) == 0 && !o.isList {
 			at = nil // a single term needs no list
 		}
 		o.current = position{t.Name, at}

@@ -35,10 +35,17 @@ var counts = []count{
 	{"acceptors", 1, chem.HydrogenAcceptors},
 	{"heavy_atoms", 3, chem.HeavyAtomCount},
 	{"fraction_sp3", 0.1, chem.FractionSP3},
+	{"PAINS", 1, chem.PAINSAlerts},
+	{"Brenk", 1, chem.BrenkAlerts},
 }
 
 // Names returns the names of the built-in terms.
 func Names() []string {
+	return append(plainNames(), "similarity", "median", "substructure", "scaffold", "isomer", "element_count")
+}
+
+// plainNames returns the names of the built-in terms without parameters.
+func plainNames() []string {
 	var names []string
 	for _, p := range properties {
 		names = append(names, p.name)
@@ -46,5 +53,5 @@ func Names() []string {
 	for _, c := range counts {
 		names = append(names, c.name)
 	}
-	return append(names, "similarity", "median", "substructure", "scaffold", "isomer", "element_count")
+	return append(names, "novelty")
 }

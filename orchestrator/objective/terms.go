@@ -1,6 +1,7 @@
 package objective
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"regexp"
@@ -20,6 +21,7 @@ type term struct {
 // row is a molecule with the inputs of its terms.
 type row struct {
 	molecule *chem.Molecule
+	novelty  float64     // from the objective's sample
 	measures []float64   // from the objective's panel
 	outputs  [][]float64 // per oracle, one number per output
 }
@@ -46,6 +48,8 @@ func (o *opener) builtIn(t *termSpec) (*term, error) {
 		}
 	}
 	switch t.Name {
+	case "novelty":
+		return o.novelty(t)
 	case "similarity":
 		return o.similarity(t, 1)
 	case "median":
@@ -64,6 +68,16 @@ func (o *opener) builtIn(t *termSpec) (*term, error) {
 		return &term{1, 0, func(r *row) float64 { return r.measures[at] }}, t.checkParameters("element")
 	}
 	return nil, nil
+}
+
+// novelty opens the distance to the nearest of a sample of the molecules that the model was trained on.
+func (o *opener) novelty(t *termSpec) (*term, error) {
+	if o.seen == nil {
+		return nil, errors.New("the model has no sample of the molecules that it was trained on; " +
+			"`retort model sample` writes one")
+	}
+	o.usesSeen = true
+	return &term{0.1, chem.FactFingerprint, func(r *row) float64 { return r.novelty }}, t.checkParameters()
 }
 
 // similarity opens the geometric mean of the similarities to count molecules.

@@ -125,6 +125,20 @@ func ReadFile[T any](r *EntryReader, name, fallback string, load func(path strin
 	return value
 }
 
+// ReadOptional does the same for a file that need not exist unless the parameter names it. The value is zero then.
+func ReadOptional[T any](r *EntryReader, name, fallback string, load func(path string) (T, error)) (value T) {
+	if r.Text(name, "") == "" {
+		path, err := r.File(fallback)
+		if err == nil {
+			_, err = os.Stat(path)
+		}
+		if err != nil {
+			return value
+		}
+	}
+	return ReadFile(r, name, fallback, load)
+}
+
 // ReadJSON decodes a JSON file in the model's folder, if there is one. No parameter names it.
 func (r *EntryReader) ReadJSON(file string, into any) {
 	path, err := r.File(file)

@@ -89,7 +89,7 @@ def run_commands(stack, block: str, folder: Path) -> list[str]:
 
 def test_the_commands_of_the_page(stack, tmp_path: Path) -> None:
     (block,) = commands_of("orchestrator/docs/use/COMMANDS.md")
-    assert len(run_commands(stack, block, tmp_path)) == 1 + 50 + 1 + 2
+    assert len(run_commands(stack, block, tmp_path)) == 1 + 5 + 50 + 1 + 2
     assert len(list(Chem.SDMolSupplier(str(tmp_path / "better.sdf")))) == 10
 
 

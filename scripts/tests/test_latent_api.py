@@ -144,3 +144,24 @@ def test_ten_optimisations_at_once_share_the_decoder(stack, url: str) -> None:
     one, before = (executions() - before) / 3, executions()
     at_once(*(lambda number=number: run(number) for number in range(3, 13)))
     assert executions() - before < 8 * one
+
+
+def test_filters(url: str) -> None:
+    """The seed and half of what it leads to fail the filters: none of them is a result, all are counted."""
+    body = {
+        "smi": "CC(C)Cc1ccc(N=Nc2ccc(O)c(O)c2)cc1",
+        "min_similarity": 0.2,
+        "iterations": 10,
+        "seed": 1,
+        "filters": [{"name": "PAINS", "max": 0}, {"name": "SA", "max": 2.5}, {"name": "novelty", "min": 0.1}],
+        "scores": ["PAINS", "SA", "Brenk", "novelty"],
+    }
+    answer = requests.post(url + "/generate", json=body, timeout=PATIENCE).json()
+    assert len(answer["generated"]) == 10
+    for molecule in answer["generated"]:
+        scores = molecule["scores"]
+        assert scores["PAINS"] == 0 and scores["SA"] <= 2.5 and scores["novelty"] >= 0.1
+        assert len(molecule.get("alerts", [])) == scores["Brenk"]
+    left_out = answer["left_out"]
+    assert left_out["molecules"] > 10 and left_out["filters"][0]["molecules"] > 1
+    assert requests.post(url + "/generate", json=body, timeout=PATIENCE).json() == answer

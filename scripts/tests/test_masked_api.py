@@ -6,6 +6,7 @@ import json
 
 import pytest
 import requests
+from rdkit import Chem
 from waiting import PATIENCE, at_once, wait_for
 
 
@@ -64,3 +65,25 @@ def test_a_disconnected_client_frees_the_service(stack, url: str) -> None:
         requests.post(f"{url}/generate", json={"num_molecules": 1000}, timeout=1)
     wait_for("the abandoned request is given up", lambda: stack.output().count('"status":499') > before)
     assert generate(url, smiles="[*{4-4}]", num_molecules=1)
+
+
+def test_filters(url: str) -> None:
+    """Molecules that fail a filter are replaced and counted, in streams too; the values are those of the terms."""
+    body = {
+        "num_molecules": 20,
+        "seed": 3,
+        "filters": [{"name": "SA", "max": 2.5}, {"name": "Brenk", "max": 0}, {"name": "novelty", "min": 0.3}],
+        "scores": ["SA", "Brenk", "novelty", "heavy_atoms"],
+    }
+    answer = requests.post(url + "/generate", json=body, timeout=PATIENCE).json()
+    assert 10 <= len(answer["molecules"]) <= 20 and answer["drawn"] > 20
+    for molecule in answer["molecules"]:
+        scores = molecule["scores"]
+        assert scores["SA"] <= 2.5 and scores["Brenk"] == 0 and 0.3 <= scores["novelty"] <= 1
+        assert scores["heavy_atoms"] == Chem.MolFromSmiles(molecule["smiles"]).GetNumHeavyAtoms()
+    left_out = answer["left_out"]
+    assert [f["name"] for f in left_out["filters"]] == ["SA", "Brenk", "novelty"]
+    assert 0 < left_out["molecules"] <= sum(f["molecules"] for f in left_out["filters"])
+    with requests.post(url + "/generate", json=body | {"stream": True}, stream=True, timeout=PATIENCE) as stream:
+        last = [json.loads(line[6:]) for line in stream.iter_lines() if line.startswith(b"data: ")][-1]
+    assert last["molecules"] == answer["molecules"] and last["left_out"] == left_out

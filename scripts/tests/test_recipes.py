@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 import requests
 from rdkit import Chem
+from rdkit.Chem.FilterCatalog import FilterCatalog, FilterCatalogParams
 from servers import APIS, ROOT, Gateway
 from waiting import PATIENCE
 
@@ -61,6 +63,23 @@ def test_fragments(stack: Gateway) -> None:
     assert len(rows) == 5 and [score for score, _ in rows] == sorted((score for score, _ in rows), reverse=True)
     sulfone = Chem.MolFromSmarts("CCS(=O)(=O)N")
     assert all(Chem.MolFromSmiles(smiles).HasSubstructMatch(sulfone) for _, smiles in rows)
+
+
+def test_filters(stack: Gateway) -> None:
+    *rows, left_out = run_recipe(stack, "Molecules without structural alerts")
+    assert rows and len(rows) <= 5
+    alerts = FilterCatalogParams()
+    for name in ("PAINS_A", "PAINS_B", "PAINS_C", "BRENK"):
+        alerts.AddCatalog(getattr(FilterCatalogParams.FilterCatalogs, name))
+    catalog = FilterCatalog(alerts)
+    for row in rows:
+        smiles, scores = row.split(" ", 1)
+        values = ast.literal_eval(scores)
+        assert values["SA"] <= 3 and values["novelty"] >= 0.2 and values["PAINS"] == values["Brenk"] == 0
+        assert not catalog.HasMatch(Chem.MolFromSmiles(smiles))
+    counts = ast.literal_eval(left_out)
+    assert [f["name"] for f in counts["filters"]] == ["SA", "PAINS", "Brenk", "novelty"]
+    assert counts["molecules"] <= sum(f["molecules"] for f in counts["filters"])
 
 
 def test_ranking(stack: Gateway) -> None:
@@ -143,7 +162,7 @@ def test_the_shipped_models(stack: Gateway) -> None:
 @pytest.mark.parametrize("page", sorted(path.name for path in USE.glob("*.md")))
 def test_every_example_is_run(page: str) -> None:
     """Each page has as many examples as this file tests, so that a new one needs a test."""
-    tested = {"README.md": 1, "RECIPES.md": 7, "JOBS.md": 2, "RESPONSES.md": 1}
+    tested = {"README.md": 1, "RECIPES.md": 8, "JOBS.md": 2, "RESPONSES.md": 1}
     if page in TESTED_ELSEWHERE:
         assert page in (ROOT / "scripts/tests" / TESTED_ELSEWHERE[page]).read_text()
     else:

@@ -7,8 +7,9 @@ import (
 )
 
 // Around is the unguided search: it draws Molecules molecules around the seed, with at least Particles points in the
-// first round, and fills a shortage with edits of the seed. No result is the seed. There are fewer results only if some
-// molecules have no score or the seed has no neighbours.
+// first round, draws more in place of those that fail the filter, and fills a shortage with edits of the seed. No result
+// is the seed. There are fewer results only if some molecules have no score or fail the filter, or if the seed has no
+// neighbours.
 func (s Search) Around(ctx context.Context) ([]*Molecule, error) {
 	s.Model = yieldingModel{s.Model}
 	return cores.Run(ctx, s.around)
@@ -29,10 +30,14 @@ type unguided struct {
 	sampler         *sampler
 	evaluator       *evaluator
 	hallOfFame      hallOfFame
+	leftOut         int  // molecules that fail the filter
 	scored          int  // number of the sampler's molecules that are scored
 	points          int  // drawn so far
 	objectiveFailed bool // for another reason than the end of the context
 }
+
+// maxLeftOut bounds the molecules that are drawn in place of those that fail the filter, in multiples of the first round.
+const maxLeftOut = 3
 
 func newUnguided(s Search) *unguided {
 	return &unguided{
@@ -67,10 +72,15 @@ func (u *unguided) endRound(ctx context.Context, round, drawn int) error {
 func (u *unguided) score(ctx context.Context) error {
 	molecules, _, err := u.evaluator.evaluate(ctx, u.sampler.found[u.scored:])
 	for _, m := range molecules {
-		if m != nil {
+		switch {
+		case m == nil:
+		case m.Excess == 0:
 			u.hallOfFame.add(m)
+		default:
+			u.leftOut++
 		}
 	}
+	u.sampler.molecules = u.Molecules + min(u.leftOut, maxLeftOut*max(u.Particles, u.Molecules))
 	if err != nil {
 		u.objectiveFailed = ctx.Err() == nil
 		return err

@@ -16,7 +16,7 @@ const maxKnownTexts = 1 << 17
 type evaluator struct {
 	goal     Goal
 	seeds    []Seed
-	onScored func(*Molecule) // called once for each molecule with a score; nil for no calls
+	onScored func(*Molecule) // called once for each molecule with a score that passes the filter; nil for no calls
 
 	surrogate *surrogate // learns from every molecule with a score; nil in a search without a surrogate
 
@@ -65,7 +65,7 @@ func (e *evaluator) evaluate(ctx context.Context, texts []string) (molecules []*
 // score adds texts and their molecules to known. It scores each molecule once. If the objective fails, it adds only the
 // texts of the molecules that have a score.
 func (e *evaluator) score(ctx context.Context, texts []string) error {
-	results, err := chem.Evaluate(ctx, texts, e.goal.Objective.Facts()|chem.FactFingerprint)
+	results, err := chem.Evaluate(ctx, texts, e.goal.facts()|chem.FactFingerprint)
 	if err != nil {
 		return err
 	}
@@ -82,9 +82,15 @@ func (e *evaluator) score(ctx context.Context, texts []string) error {
 			molecules = append(molecules, r.Molecule)
 		}
 	}
+	excess := make([]float64, len(molecules))
+	if e.goal.Filter != nil {
+		if excess, err = e.goal.Filter.Excess(ctx, molecules); err != nil {
+			return err
+		}
+	}
 	scores, err := e.goal.Objective.Score(ctx, molecules)
 	for i, score := range scores {
-		e.addScore(molecules[i], score, err)
+		e.addScore(molecules[i], score, excess[i], err)
 	}
 	for i, text := range texts {
 		if m, ok := e.scored[smiles[i]]; ok || smiles[i] == "" {
@@ -96,20 +102,22 @@ func (e *evaluator) score(ctx context.Context, texts []string) error {
 
 // addScore adds a molecule to scored. After an error of the objective, a molecule without a score is not added, since
 // it may get one the next time.
-func (e *evaluator) addScore(molecule *chem.Molecule, score float64, err error) {
+func (e *evaluator) addScore(molecule *chem.Molecule, score, excess float64, err error) {
 	if math.IsNaN(score) || math.IsInf(score, 0) {
 		if err == nil {
 			e.scored[molecule.SMILES()] = nil
 		}
 		return
 	}
-	m := &Molecule{SMILES: molecule.SMILES(), Score: score, Similarity: similarity(e.seeds, molecule)}
+	m := &Molecule{
+		SMILES: molecule.SMILES(), Score: score, Similarity: similarity(e.seeds, molecule), Excess: excess,
+	}
 	e.scored[m.SMILES] = m
 	if e.surrogate != nil {
 		fingerprint := molecule.Fingerprint()
 		e.surrogate.learn(featuresOf(m.SMILES, &fingerprint), e.goal.fitness(m))
 	}
-	if e.onScored != nil {
+	if e.onScored != nil && m.Excess == 0 {
 		e.onScored(m)
 	}
 }

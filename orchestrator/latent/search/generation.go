@@ -109,11 +109,11 @@ func (o *optimizer) decodeAndScore(
 	return o.scoreTexts(ctx, texts)
 }
 
-// scoreTexts scores texts, and adds the molecules that meet the constraint to the hall of fame.
+// scoreTexts scores texts, and adds the molecules that meet the constraints to the hall of fame.
 func (o *optimizer) scoreTexts(ctx context.Context, texts []string) (molecules []*Molecule, fresh []bool, err error) {
 	molecules, fresh, err = o.evaluator.evaluate(ctx, texts)
 	for _, m := range molecules {
-		if m != nil && o.Goal.isSimilarEnough(m) && !o.excluded[m.SMILES] {
+		if m != nil && o.Goal.accepts(m) && !o.excluded[m.SMILES] {
 			o.hallOfFame.add(m)
 		}
 	}

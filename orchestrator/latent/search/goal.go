@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"retort/chem"
@@ -21,11 +22,30 @@ type Objective interface {
 	Unit() float64
 }
 
-// Goal is a high score, or a low one, under the constraint of a least similarity to the seed.
+// Filter bounds properties of the results beside the score. It is safe for concurrent use.
+type Filter interface {
+	// Facts returns the facts that Excess needs of each molecule, as for Objective.
+	Facts() chem.Facts
+	// Excess returns how far each molecule is out of bounds, 0 if it passes. A search passes each molecule once. An
+	// error ends the search.
+	Excess(ctx context.Context, molecules []*chem.Molecule) ([]float64, error)
+}
+
+// Goal is a high score, or a low one, under the constraints of a least similarity to the seed and of a filter.
 type Goal struct {
 	Objective     Objective
 	Minimize      bool
 	MinSimilarity float64 // 0 for no constraint
+	Filter        Filter  // nil for no constraint
+}
+
+// facts returns the facts that scoring and filtering need.
+func (g *Goal) facts() chem.Facts {
+	facts := g.Objective.Facts()
+	if g.Filter != nil {
+		facts |= g.Filter.Facts()
+	}
+	return facts
 }
 
 // better reports whether score a is better than score b.
@@ -39,24 +59,46 @@ func (g *Goal) better(a, b float64) bool {
 // isSimilarEnough reports whether a molecule meets the constraint on similarity.
 func (g *Goal) isSimilarEnough(m *Molecule) bool { return m.Similarity >= g.MinSimilarity }
 
+// accepts reports whether a molecule meets all constraints.
+func (g *Goal) accepts(m *Molecule) bool { return m.Excess == 0 && g.isSimilarEnough(m) }
+
 // dissimilarityPenalty is the penalty for no similarity at all, in units of the objective.
 const dissimilarityPenalty = 10
 
-// fitness is what the search maximises: the score in units of the objective, less a penalty in proportion to the
-// similarity that is missing. MolMIM maximises QED / 0.9 plus similarity / least similarity, each clipped at 1. This is
+// leastFilterPenalty and mostFilterPenalty bound the penalty for a molecule that fails the filter, in units of the
+// objective: such a molecule is no result but may be a parent, so that a search can start out of bounds.
+const (
+	leastFilterPenalty = 1
+	mostFilterPenalty  = 10
+)
+
+// filterPenalty rises from leastFilterPenalty to mostFilterPenalty with the distance out of bounds.
+func filterPenalty(excess float64) float64 {
+	switch {
+	case excess == 0:
+		return 0
+	case math.IsInf(excess, 1):
+		return mostFilterPenalty
+	}
+	return leastFilterPenalty + (mostFilterPenalty-leastFilterPenalty)*excess/(1+excess)
+}
+
+// fitness is what the search maximises: the score in units of the objective, less the penalty of the filter and a
+// penalty in proportion to the similarity that is missing. MolMIM maximises QED / 0.9 plus similarity / least similarity, each clipped at 1. This is
 // the same trade without the clipping of the score, so that the best molecules go on to improve.
 func (g *Goal) fitness(m *Molecule) float64 {
 	fitness := m.Score / g.Objective.Unit()
 	if g.Minimize {
 		fitness = -fitness
 	}
+	fitness -= filterPenalty(m.Excess)
 	if !g.isSimilarEnough(m) {
 		fitness -= dissimilarityPenalty * (g.MinSimilarity - m.Similarity) / g.MinSimilarity
 	}
 	return fitness
 }
 
-// hallOfFame holds the best distinct molecules that meet the goal's constraint, best first.
+// hallOfFame holds the best distinct molecules that meet the goal's constraints, best first.
 type hallOfFame struct {
 	goal *Goal
 	size int // molecules at most

@@ -75,6 +75,7 @@ type Molecule struct {
 	SMILES     string  // canonical
 	Score      float64 // of the objective; finite
 	Similarity float64
+	Excess     float64 // how far it is out of the bounds of the goal's filter; 0 if it passes
 }
 
 // pointsAtOnce bounds the points of one seed that are held and decoded at once: 2 kB each at 512 coordinates.
