@@ -133,7 +133,9 @@ func TestPromptHasTools(t *testing.T) {
 		"completions": {completions, object{"model": "test/hermes", "tools": []any{object{"type": "function", "function": weather}},
 			"messages": []any{
 				object{"role": "user", "content": "a"},
-				object{"role": "assistant", "content": "b", "tool_calls": []any{object{"id": "call_1", "type": "function", "function": function}}},
+				object{"role": "assistant", "content": "b", "tool_calls": []any{
+					object{"id": "call_1", "type": "function", "function": function},
+				}},
 				object{"role": "tool", "tool_call_id": "call_1", "content": "c"},
 			}}, tool + "<assistant>b" + called("call_1") + "<end><tool>c<of call_1 weather><end><assistant>"},
 		"short ids": {completions, object{"model": "test/mistral", "tools": []any{object{"type": "function", "function": weather}},
@@ -150,8 +152,9 @@ func TestPromptHasTools(t *testing.T) {
 				object{"type": "function_call", "call_id": "2", "name": "weather", "arguments": arguments},
 				object{"type": "function_call_output", "call_id": "1", "output": "c"},
 			}}, tool + "<assistant>" + called("1") + called("2") + "<end><tool>c<of 1 weather><end><assistant>"},
-		"one call a turn": {"/v1/responses", object{"model": "test/llama3_json", "tools": []any{object{"type": "function", "name": "weather",
-			"description": weather["description"], "parameters": weather["parameters"]}},
+		"one call a turn": {"/v1/responses", object{"model": "test/llama3_json", "tools": []any{
+			object{"type": "function", "name": "weather",
+				"description": weather["description"], "parameters": weather["parameters"]}},
 			"input": []any{
 				object{"role": "user", "content": "a"},
 				object{"type": "function_call", "call_id": "1", "name": "weather", "arguments": arguments},

@@ -96,8 +96,8 @@ func (s *Service) CancelJob(ctx context.Context, id string) (Job, error) {
 // pollInterval is the time between two looks at a job that is awaited.
 const pollInterval = 500 * time.Millisecond
 
-// RunSearch submits a search as a job to a path such as /latent/generate/jobs, waits for its end and returns its result.
-// It retries like Post. The body, not OnAnswer, asks for a manifest.
+// RunSearch submits a search as a job to a path such as /latent/generate/jobs, waits for its end and returns its
+// result. It retries like Post. The body, not OnAnswer, asks for a manifest.
 func (s *Service) RunSearch(ctx context.Context, path string, body any) (result json.RawMessage, err error) {
 	without := *s
 	without.OnAnswer = nil

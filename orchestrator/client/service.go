@@ -28,8 +28,8 @@ type Service struct {
 	Attempts uint
 	// OnRetry, if not nil, is called before the pause of each retry.
 	OnRetry func(reason error, pause time.Duration)
-	// OnAnswer, if not nil, is called with each answer to Post and Stream, which then ask for manifests. Its error fails
-	// the request.
+	// OnAnswer, if not nil, is called with each answer to Post and Stream, which then ask for manifests. Its error
+	// fails the request.
 	OnAnswer func(answer []byte) error
 }
 

@@ -50,7 +50,8 @@ func TestFilters(t *testing.T) {
 		request["filters"] = []body{{"name": "MW", "max": 10}}
 		delete(request, "evaluated")
 		none := ask[filteredAnswer](r, "/generate", request)
-		if len(none.Generated) > 0 || none.LeftOut.Molecules == 0 || none.LeftOut.Filters[0].Molecules != none.LeftOut.Molecules {
+		left := none.LeftOut
+		if len(none.Generated) > 0 || left.Molecules == 0 || left.Filters[0].Molecules != left.Molecules {
 			t.Errorf("%s with a filter that nothing passes: %+v", algorithm, none)
 		}
 	}

@@ -65,7 +65,8 @@ type tritonModel struct {
 
 // Opener returns a function that opens a model from its entries. options bound the calls. The parameters are role for
 // every entry, and owned_by, created, max_model_len, special_tokens, vocab, statistics (see [loadSpace]) and
-// training_sample for the encoder. How molecules are sent and returned follows from the tensors that the entries declare.
+// training_sample for the encoder. How molecules are sent and returned follows from the tensors that the entries
+// declare.
 func Opener(client *triton.Client, options batching.Options) func([]*triton.Model) (Model, error) {
 	return func(entries []*triton.Model) (Model, error) {
 		readers := map[string]*triton.EntryReader{}

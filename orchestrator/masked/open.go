@@ -13,7 +13,8 @@ import (
 
 // Opener returns a function that opens the model of an entry of the model repository. The parameter sampler of the
 // entry selects how the model is sampled: nested or genmol. The entry may also set max_model_len and the files lengths
-// and training_sample; for nested, mask_worth (API tokens per token) and the file vocab; for genmol, the file tokenizer.
+// and training_sample; for nested, mask_worth (API tokens per token) and the file vocab; for genmol, the file
+// tokenizer.
 func Opener(client *triton.Client, defaults batching.Options) func(*triton.Model) (Model, error) {
 	return func(entry *triton.Model) (Model, error) {
 		r := entry.Read()

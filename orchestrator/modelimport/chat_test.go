@@ -319,12 +319,15 @@ var toolTemplates = map[string]string{
 {%- if m.role == 'user' and tools and ns.first %}{% set ns.first = false %}
 {{- 'Respond in the format {"name": function name, "parameters": dictionary of argument name and its value}.\n\n' }}
 {%- for t in tools %}{{ t | tojson(indent=4) }}{{ '\n\n' }}{% endfor %}{% endif %}
-{%- if 'tool_calls' in m %}{% if m.tool_calls | length != 1 %}{{ raise_exception('This model only supports single tool-calls at once!') }}{% endif %}
+{%- if 'tool_calls' in m %}{% if m.tool_calls | length != 1 %}
+{{- raise_exception('This model only supports single tool-calls at once!') }}{% endif %}
 {%- set c = m.tool_calls[0].function %}{{ '{"name": "' + c.name + '", "parameters": ' }}{{ c.arguments | tojson }}{{ '}' }}
 {%- else %}{{ m.content | trim }}{% endif %}{{ '<|eot_id|>' }}{% endfor %}`,
 	"mistral": `{% for m in messages %}{% if m.role == 'user' %}{% if tools %}{{ '[AVAILABLE_TOOLS] ' + (tools | tojson) + '[/AVAILABLE_TOOLS]' }}
-{%- endif %}{{ '[INST] ' + m.content + '[/INST]' }}{% elif m.tool_calls %}{{ '[TOOL_CALLS] [' }}{% for c in m.tool_calls %}
-{%- if c.id | length != 9 %}{{ raise_exception('Tool call IDs should be alphanumeric strings with length 9!') }}{% endif %}
+{%- endif %}{{ '[INST] ' + m.content + '[/INST]' }}{% elif m.tool_calls %}
+{{- '[TOOL_CALLS] [' }}{% for c in m.tool_calls %}
+{%- if c.id | length != 9 %}
+{{- raise_exception('Tool call IDs should be alphanumeric strings with length 9!') }}{% endif %}
 {{- c.function | tojson | replace('}}', '}') }}{{ ', "id": "' + c.id + '"}' }}{% endfor %}{{ ']' + eos_token }}
 {%- elif m.role == 'tool' %}{{ '[TOOL_RESULTS] {"content": ' + (m.content | tojson) + ', "call_id": "' + m.tool_call_id + '"}[/TOOL_RESULTS]' }}
 {%- else %}{{ m.content }}{% endif %}{% endfor %}`,

@@ -166,7 +166,8 @@ func TestWantedValues(t *testing.T) {
 	if *back[0]["SA"] != molecules[0].SA() || *back[0]["PAINS"] != 1 || *back[0]["novelty"] != 0 {
 		t.Errorf("%s", text)
 	}
-	if !strings.HasPrefix(string(text), `[{"SA":`) || strings.Index(string(text), "heavy") > strings.Index(string(text), "novelty") {
+	heavy, novelty := strings.Index(string(text), "heavy"), strings.Index(string(text), "novelty")
+	if !strings.HasPrefix(string(text), `[{"SA":`) || heavy > novelty {
 		t.Errorf("not in the order of the request: %s", text)
 	}
 	none, err := json.Marshal(objective.Values{{Name: "SA", Value: math.NaN()}, {Name: "MW", Value: 1}})

@@ -19,7 +19,7 @@ from waiting import PATIENCE
 SEED = "CC(C)Cc1ccc(C(C)C(=O)O)cc1"
 HEADER = {"X-Retort-Manifest": "true"}
 
-REQUESTS = {
+REQUESTS: dict[str, dict] = {
     "/latent/generate": {"smi": SEED, "iterations": 2, "min_similarity": 0.3, "objective": ["QED", {"name": "SA"}]},
     "/latent/sampling": {"sequences": [SEED], "num_molecules": 3},
     "/masked/generate": {"smiles": "c1ccccc1.[*{5-10}]", "num_molecules": 3, "rounds": 1},

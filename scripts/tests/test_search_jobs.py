@@ -114,7 +114,7 @@ def test_searches_as_jobs(tmp_path: Path) -> None:
             assert unknown.returncode == 1 and "no such job" in unknown.stderr, unknown
 
 
-SEEDED = {
+SEEDED: dict[str, dict] = {
     "latent": {**ENDLESS, "iterations": LONG, "seed": 1, "evaluated": True},
     "masked": {"num_molecules": 15, "rounds": 50, "seed": 1, "evaluated": True},
 }

@@ -122,7 +122,8 @@ func FuzzEscape(f *testing.F) {
 
 func TestContinue(t *testing.T) {
 	tmpl := chatTemplate(t, "qwen2-vl.jinja", Options{})
-	got, err := tmpl.Continue([]Message{{Role: "user", Parts: []Part{text("Hi")}}, {Role: "assistant", Parts: []Part{text("I am")}}})
+	begun := Message{Role: "assistant", Parts: []Part{text("I am")}}
+	got, err := tmpl.Continue([]Message{{Role: "user", Parts: []Part{text("Hi")}}, begun})
 	if err != nil || !strings.HasSuffix(got, "<|im_start|>assistant\nI am") {
 		t.Errorf("got %q, %v; want a prompt that ends with the answer", got, err)
 	}
@@ -154,7 +155,8 @@ func TestContinueChecksEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	quote := "I am. " + strings.Repeat("And you? ", 1000)
-	got, err := tmpl.Continue([]Message{{Role: "user", Parts: []Part{text(quote)}}, {Role: "assistant", Parts: []Part{text("I am")}}})
+	begun := Message{Role: "assistant", Parts: []Part{text("I am")}}
+	got, err := tmpl.Continue([]Message{{Role: "user", Parts: []Part{text(quote)}}, begun})
 	var refusal *Refusal
 	if !errors.As(err, &refusal) {
 		t.Errorf("got a prompt of %d bytes, %v; want a refusal", len(got), err)

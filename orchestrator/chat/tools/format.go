@@ -23,9 +23,9 @@ func (f Format) HasCalls() bool { return f == Hermes || f == Llama || f == Mistr
 // leave out of the answer.
 func (f Format) HasSpecialMarker() bool { return f == Hermes || f == Mistral }
 
-// DetectFormat returns the format in which a prompt has exactly the given calls, which a chat template wrote, or Refused
-// if there is none. The formats with markers come first, because the JSON after a marker may be a call of Llama's format
-// too.
+// DetectFormat returns the format in which a prompt has exactly the given calls, which a chat template wrote, or
+// Refused if there is none. The formats with markers come first, because the JSON after a marker may be a call of
+// Llama's format too.
 func DetectFormat(prompt string, tools []Tool, calls ...Delta) Format {
 	for _, format := range []Format{Hermes, Mistral, Llama} {
 		var found []Delta

@@ -113,7 +113,8 @@ func TestSingleCall(t *testing.T) {
 		if first < 0 {
 			continue
 		}
-		if at := slices.IndexFunc(got, isCall); at != first || got[at] != test.want[first] || slices.ContainsFunc(got[at+1:], isCall) {
+		at := slices.IndexFunc(got, isCall)
+		if at != first || got[at] != test.want[first] || slices.ContainsFunc(got[at+1:], isCall) {
 			t.Errorf("%s %q: got %v", test.format, test.answer, got)
 		}
 	}

@@ -4,8 +4,8 @@
 // arguments of the call. For example, the tool "weather" makes the model write {"city": "Oslo"}, and the answer is a
 // call of weather with these arguments. If one of several tools must be called, the text names it too.
 //
-// A tool that may be called is described in the prompt by the model's chat template, and a parser of the [Format] of the
-// model's family finds calls in the answer. What is no valid call of an offered tool stays text.
+// A tool that may be called is described in the prompt by the model's chat template, and a parser of the [Format] of
+// the model's family finds calls in the answer. What is no valid call of an offered tool stays text.
 //
 // Terms:
 //

@@ -14,8 +14,8 @@ import (
 	"retort/orchestrator/memory"
 )
 
-// ReadBody reads a body of at most limit bytes, unpacked. Memory for a large one, weight bytes for each of its bytes, is
-// acquired from the budget until release is called. Problems of the client's are Invalid or TooLarge faults.
+// ReadBody reads a body of at most limit bytes, unpacked. Memory for a large one, weight bytes for each of its bytes,
+// is acquired from the budget until release is called. Problems of the client's are Invalid or TooLarge faults.
 func ReadBody(
 	ctx context.Context, c *fasthttp.RequestCtx, limit, weight int, budget *memory.Budget,
 ) (body []byte, release func(), err error) {

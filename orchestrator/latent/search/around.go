@@ -7,9 +7,9 @@ import (
 )
 
 // Around is the unguided search: it draws Molecules molecules around the seed, with at least Particles points in the
-// first round, draws more in place of those that fail the filter, and fills a shortage with edits of the seed. No result
-// is the seed. There are fewer results only if some molecules have no score or fail the filter, or if the seed has no
-// neighbours.
+// first round, draws more in place of those that fail the filter, and fills a shortage with edits of the seed. No
+// result is the seed. There are fewer results only if some molecules have no score or fail the filter, or if the seed
+// has no neighbours.
 func (s Search) Around(ctx context.Context) ([]*Molecule, error) {
 	s.Model = yieldingModel{s.Model}
 	return cores.Run(ctx, s.around)
@@ -36,7 +36,8 @@ type unguided struct {
 	objectiveFailed bool // for another reason than the end of the context
 }
 
-// maxLeftOut bounds the molecules that are drawn in place of those that fail the filter, in multiples of the first round.
+// maxLeftOut bounds the molecules that are drawn in place of those that fail the filter, in multiples of the first
+// round.
 const maxLeftOut = 3
 
 func newUnguided(s Search) *unguided {

@@ -84,8 +84,9 @@ func filterPenalty(excess float64) float64 {
 }
 
 // fitness is what the search maximises: the score in units of the objective, less the penalty of the filter and a
-// penalty in proportion to the similarity that is missing. MolMIM maximises QED / 0.9 plus similarity / least similarity, each clipped at 1. This is
-// the same trade without the clipping of the score, so that the best molecules go on to improve.
+// penalty in proportion to the similarity that is missing. MolMIM maximises QED / 0.9 plus similarity / least
+// similarity, each clipped at 1. This is the same trade without the clipping of the score, so that the best molecules
+// go on to improve.
 func (g *Goal) fitness(m *Molecule) float64 {
 	fitness := m.Score / g.Objective.Unit()
 	if g.Minimize {

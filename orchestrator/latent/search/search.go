@@ -26,8 +26,8 @@ type Search struct {
 	WarmStarts []string
 	// KeepSeeds lets seeds be results.
 	KeepSeeds bool
-	// OnScored is called once for each molecule with a score that passes the filter, in the order of evaluation; nil for
-	// no calls.
+	// OnScored is called once for each molecule with a score that passes the filter, in the order of evaluation; nil
+	// for no calls.
 	OnScored func(*Molecule)
 	// OnProgress is called at the end of each iteration or round; nil for no calls. Its error ends the search.
 	OnProgress func(Progress) error

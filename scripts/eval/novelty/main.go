@@ -3,8 +3,8 @@
 //
 //	go run ./scripts/eval/novelty --size 262144 TRAIN.smi HELD-OUT.smi...
 //
-// Each file has one SMILES per line, and TRAIN.smi has none twice. The command prints a row of Markdown for each file of
-// held-out molecules: means, mean absolute difference and Spearman's rank correlation.
+// Each file has one SMILES per line, and TRAIN.smi has none twice. The command prints a row of Markdown for each file
+// of held-out molecules: means, mean absolute difference and Spearman's rank correlation.
 package main
 
 import (
