@@ -198,8 +198,9 @@ train-reader train-phrases: train-%: .venv-train/stamp train-variables ## train 
 	@$(TRAIN).$(if $(filter reader,$*),vision.report --out runs/$(RUN)/figures.json,phrases.measure) --data $(DATA)
 
 .PHONY: train-variables
-train-variables:
+train-variables: | .venv-train/stamp
 	@test -n "$(DATA)" && test -n "$(ID)" || { echo 'DATA or ID is missing: DATA=FOLDER ID=own/model-v1'; exit 2; }
+	@$(TRAIN).entry $(ID)
 
 .PHONY: test-train
 test-train: .venv-train/stamp ## tests of the training scripts, which need torch (5.7 GB, installed once)

@@ -24,7 +24,7 @@ class Buckets:
 
     def __init__(self, lengths: np.ndarray, batch: int, seed: int, span: int = 64) -> None:
         if len(lengths) < batch:
-            raise ValueError(f"batches: {len(lengths)} rows are fewer than one batch of {batch}")
+            raise SystemExit(f"training: the data has {len(lengths)} rows, fewer than one batch (--batch {batch})")
         self.lengths, self.batch, self.seed, self.span = np.asarray(lengths), batch, seed, span
         self.per_pass = len(lengths) // batch
         self._pass, self._order = -1, np.empty((0, batch), np.int64)

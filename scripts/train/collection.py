@@ -1,8 +1,8 @@
 """Makes the two files of a collection, on which embedding and ranking models are trained, from own texts:
 
-    python -m scripts.train.collection own.jsonl --data DATA/retrieval --name own
+    python -m scripts.train.collection own.jsonl --data DATA --name own
 
-writes DATA/retrieval/own.passages.jsonl.gz and own.queries.jsonl.gz. A line of a file is one of
+writes DATA/own.passages.jsonl.gz and own.queries.jsonl.gz. A line of a file is one of
 
     {"query": "…", "passage": "…"}                    a pair
     {"query": "…", "passage": "…", "negative": "…"}   a triple, with a passage that does not answer the query
@@ -10,7 +10,7 @@ writes DATA/retrieval/own.passages.jsonl.gz and own.queries.jsonl.gz. A line of 
 
 with an optional "title". A query may have several lines; equal passages are one. Of a document one sentence becomes
 the query, and the others its passage (the inverse cloze task: Lee et al. 2019, arXiv 1906.00300); documents of fewer
-than three sentences are passages without a query. A tenth of the queries, by their hash, is held out for measuring.
+than three sentences are passages without a query. A tenth of the queries, chosen by their hash, is held out.
 """
 
 from __future__ import annotations
@@ -21,13 +21,16 @@ import hashlib
 import json
 import os
 import sys
+import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from scripts.train.embedding.corpora import sentences_of
+from scripts.train.embedding import corpora
 
 FORMS = ({"query", "passage"}, {"query", "passage", "negative"}, {"text"})
+RESERVED = (*corpora.OPEN_SETS, *corpora.UNCLEAR_SETS, *corpora.MEASURE_SETS)
+"""Names of the public collections."""
 HELD_OUT = 0.1
 """Share of the queries that are held out."""
 
@@ -59,7 +62,7 @@ class Texts:
 
 def cut(text: str) -> tuple[str, str]:
     """Returns a sentence of a document and the rest, or no sentence and the whole document."""
-    sentences = sentences_of(text)
+    sentences = corpora.sentences_of(text)
     if len(sentences) < 3:
         return "", text
     query = min(sentences, key=digest)
@@ -73,12 +76,12 @@ def digest(text: str) -> int:
 def read(path: Path, texts: Texts) -> None:
     """Adds the lines of a file. WrongLineError names file and line."""
     opener = gzip.open if path.suffix == ".gz" else open
-    with opener(path, "rt", encoding="utf-8") as lines:
+    with opener(path, "rt", encoding="utf-8-sig") as lines:
         for number, line in enumerate(lines, 1):
             if line.strip():
                 try:
                     texts.add(check(json.loads(line)))
-                except ValueError as error:
+                except (ValueError, RecursionError) as error:
                     raise WrongLineError(f"{path}:{number}: {error}") from error
 
 
@@ -88,7 +91,8 @@ def check(row: Any) -> dict[str, str]:
         raise ValueError('expected {"query", "passage"}, {"query", "passage", "negative"} or {"text"}')
     for key, value in row.items():
         if not isinstance(value, str) or (key != "title" and not value.strip()):
-            raise ValueError(f"{key} must be a text that is not empty")
+            raise ValueError(f"{key} must be a text" + (" that is not empty" if key != "title" else ""))
+        value.encode()  # UnicodeEncodeError, a ValueError: half of a surrogate pair
     return {key: value.strip() for key, value in row.items()}
 
 
@@ -111,12 +115,16 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="folder to write to")
     parser.add_argument("--name", default="own", help="name of the collection (default: own)")
     given = parser.parse_args()
+    if given.name != Path(given.name).name or not given.name or given.name in RESERVED:
+        parser.error(f"--name {given.name}: a name without folders is expected, and none of {', '.join(RESERVED)}")
     texts = Texts()
-    try:
-        for path in given.files:
+    for path in given.files:
+        try:
             read(path, texts)
-    except (OSError, EOFError, UnicodeDecodeError, WrongLineError) as error:
-        sys.exit(f"collection: {error}")
+        except WrongLineError as error:
+            sys.exit(f"collection: {error}")
+        except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
+            sys.exit(f"collection: {path}: {error}")
     queries = [
         {
             "qid": f"q{number}",

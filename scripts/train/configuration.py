@@ -2,14 +2,17 @@
 
     python -m scripts.train.masked --config cpu --samples 500_000
 
-A flag of the command line wins over the file of --config, this one over the run's own run.toml, which a resumed run
-has, and this one over the defaults. --config is a path, or the name of a file in scripts/train/presets/MODEL, where
-MODEL is the default of --name.
+The order of precedence: the command line, the file of --config, run.toml of the run to be resumed, the defaults.
+--config is a path, or the name of a file in scripts/train/presets/MODEL, where MODEL is the default of --name.
+
+A run has begun once its folder has a cache of its data or weights. From then on the flags in FIXED cannot change.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import os
 import sys
 import tomllib
 from pathlib import Path
@@ -19,6 +22,11 @@ PRESETS = Path(__file__).parent / "presets"
 NAME = "run.toml"
 NOT_STORED = {"config", "help", "name", "runs", "call_minutes", "finish"}
 """Flags of one call."""
+FIXED = (
+    ("seed", "optimiser", "size", "start", "slots", "freeze_encoder")  # the model
+    + ("molecules", "mix", "count", "merges", "qed", "sa")  # its data, which a run caches
+)
+"""Flags that a run keeps."""
 
 
 def parse(parser: argparse.ArgumentParser, argv: list[str] | None = None) -> argparse.Namespace:
@@ -27,22 +35,44 @@ def parse(parser: argparse.ArgumentParser, argv: list[str] | None = None) -> arg
     names = ", ".join(sorted(path.stem for path in presets.glob("*.toml")))
     parser.add_argument("--config", help=f"configuration of the run: a TOML file, or {names}")
     words = sys.argv[1:] if argv is None else argv
-    first = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.allow_abbrev = False  # `first` does not know abbreviations.
+    first = argparse.ArgumentParser(prog=parser.prog, add_help=False, allow_abbrev=False)
     for flag in ("--config", "--name", "--runs"):
         first.add_argument(flag)
     known, _ = first.parse_known_args(words)
     chosen = find(parser, presets, known.config) if known.config else None
     values = read(parser, chosen) if chosen else {}
-    name = known.name or values.get("name") or parser.get_default("name")
-    runs = known.runs or values.get("runs") or parser.get_default("runs")
-    own = Path(runs) / name / NAME
-    if own.exists():
-        values = read(parser, own) | values
+    name, runs = (
+        next(v for v in (getattr(known, key), values.get(key), parser.get_default(key)) if v is not None)
+        for key in ("name", "runs")
+    )
+    if not name or name != Path(name).name or name == "..":
+        parser.error(f"--name {name}: a name of one folder is expected, without /")
+    stored = read(parser, Path(runs) / name / NAME) if has_begun(Path(runs) / name) else {}
+    values = stored | values
     for action in parser._actions:
         if action.dest in values:
             action.default = values[action.dest]
             action.required = False
-    return parser.parse_args(words)
+    given = parser.parse_args(words)
+    if stored:
+        check_fixed(parser, given, stored)
+    return given
+
+
+def has_begun(run: Path) -> bool:
+    """Reports whether a run has begun."""
+    return (run / NAME).exists() and any(path.suffix in (".npz", ".pt") for path in run.iterdir())
+
+
+def check_fixed(parser: argparse.ArgumentParser, given: argparse.Namespace, stored: dict[str, Any]) -> None:
+    """Exits if a flag that a run keeps differs from the stored one."""
+    for key in FIXED:
+        value = getattr(given, key, None)
+        if value != stored.get(key):
+            old, new = ("not set" if v is None else toml(v) for v in (stored.get(key), value))
+            flag = "--" + key.replace("_", "-")
+            parser.error(f"{flag}: the run {given.name} has begun with {old}, got {new}; start another run (--name)")
 
 
 def find(parser: argparse.ArgumentParser, presets: Path, name: str) -> Path:
@@ -57,14 +87,15 @@ def find(parser: argparse.ArgumentParser, presets: Path, name: str) -> Path:
 def read(parser: argparse.ArgumentParser, path: Path) -> dict[str, Any]:
     """Returns the values of a file, converted as on the command line."""
     try:
-        lines = tomllib.loads(path.read_text())
+        lines = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError) as error:
         parser.error(f"{path}: {error}")
     actions = {action.dest: action for action in parser._actions}
     values = {}
     for key, value in lines.items():
         if key in NOT_STORED - {"name", "runs"} or key not in actions:
-            parser.error(f"{path}: unknown key {key!r}")
+            known = ", ".join(sorted({*actions} - NOT_STORED | {"name", "runs"}))
+            parser.error(f"{path}: unknown key {key!r}; the keys are {known}")
         values[key] = convert(parser, path, actions[key], value)
     return values
 
@@ -72,7 +103,7 @@ def read(parser: argparse.ArgumentParser, path: Path) -> dict[str, Any]:
 def load(run: Path) -> dict[str, Any]:
     """Returns the configuration of a run, as it was written."""
     path = run / NAME
-    return tomllib.loads(path.read_text()) if path.exists() else {}
+    return tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
 def convert(parser: argparse.ArgumentParser, path: Path, action: argparse.Action, value: Any) -> Any:
@@ -103,7 +134,9 @@ def write(path: Path, given: argparse.Namespace) -> None:
         if key not in NOT_STORED and value is not None:
             lines.append(f"{key} = {toml(value)}\n")
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(lines))
+    partial = path.with_name(path.name + ".partial")
+    partial.write_text("".join(lines), encoding="utf-8")
+    os.replace(partial, path)
 
 
 def toml(value: Any) -> str:
@@ -114,5 +147,4 @@ def toml(value: Any) -> str:
         return repr(value)
     if isinstance(value, list):
         return f"[{', '.join(map(toml, value))}]"
-    text = str(value).replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{text}"'
+    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")

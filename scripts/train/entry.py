@@ -1,8 +1,13 @@
-"""Writes model repository entries: config.pbtxt and the files next to the graph."""
+"""Writes model repository entries: config.pbtxt and the files next to the graph.
+
+`python -m scripts.train.entry ID` exits with a message if the manifest already has the id, so that a training need not
+run for hours before its export says so.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import sys
 import time
 from pathlib import Path
 
@@ -99,3 +104,7 @@ def set_id(config: Path, model_id: str) -> None:
     if count != 1:
         raise SystemExit(f"export: {config} must have one parameter model_id, got {count}")
     config.write_text(text)
+
+
+if __name__ == "__main__":
+    check_new(sys.argv[1], manifest.REPOSITORY)

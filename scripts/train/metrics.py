@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from pathlib import Path
 
 from torch.utils.tensorboard import SummaryWriter
@@ -12,10 +13,9 @@ from scripts.train import processes
 
 
 class Metrics:
-    """Appends to <folder>/metrics.jsonl and <folder>/tensorboard; drops what a crashed run left
-    after `step`.
+    """Appends to <folder>/metrics.jsonl and <folder>/tensorboard, in the first process of a run.
 
-    Only the first process of a run writes.
+    Drops the lines after `step`, which a crashed call has left.
     """
 
     def __init__(self, folder: Path, step: int, samples: int) -> None:
@@ -25,7 +25,9 @@ class Metrics:
             return
         folder.mkdir(parents=True, exist_ok=True)
         kept = [line for line in read(folder) if line["step"] <= step]
-        self.path.write_text("".join(json.dumps(line) + "\n" for line in kept))
+        partial = self.path.with_name(self.path.name + ".partial")
+        partial.write_text("".join(json.dumps(line) + "\n" for line in kept))
+        os.replace(partial, self.path)
         self.board = SummaryWriter(str(folder / "tensorboard"), purge_step=samples + 1)
 
     def __enter__(self) -> Metrics:
@@ -47,6 +49,8 @@ class Metrics:
 
 
 def read(folder: Path) -> list[dict[str, float]]:
-    """Returns all lines of a run, oldest first."""
+    """Returns the complete lines of a run, oldest first: a crash may have cut off the last one."""
     path = folder / "metrics.jsonl"
-    return [json.loads(line) for line in path.read_text().splitlines() if line] if path.exists() else []
+    if not path.exists():
+        return []
+    return [json.loads(line) for line in path.read_text().splitlines(keepends=True) if line.endswith("}\n")]

@@ -17,6 +17,7 @@ import gzip
 import hashlib
 import os
 import sys
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -26,17 +27,24 @@ from rdkit import Chem, RDLogger
 
 
 def read_molecules(path: Path) -> list[str]:
-    """Returns the lines of a .smi or .smi.gz file."""
+    """Returns the SMILES of a .smi or .smi.gz file: the first word of each line that is not empty.
+
+    OSError, which names the file: it cannot be read.
+    """
     opener = gzip.open if path.suffix == ".gz" else open
-    with opener(path, "rt") as file:
-        return [line.strip() for line in file if line.strip()]
+    try:
+        # A byte order mark is no part of the first SMILES. Names may have any encoding.
+        with opener(path, "rt", encoding="utf-8-sig", errors="replace") as file:
+            return [line.split()[0] for line in file if line.strip()]
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise OSError(f"{path}: {error}") from error
 
 
-def clean(lines: Iterable[str], heaviest: int, mixtures: bool, left_out: Counter[str]) -> Iterator[str]:
+def clean(texts: Iterable[str], heaviest: int, mixtures: bool, left_out: Counter[str]) -> Iterator[str]:
     """Yields the canonical SMILES of the molecules to train on, each once; counts the others."""
     seen = set()
-    for line in lines:
-        molecule = Chem.MolFromSmiles(line.split()[0])
+    for smiles in texts:
+        molecule = Chem.MolFromSmiles(smiles)
         if molecule is None:
             left_out["invalid"] += 1
             continue
@@ -81,22 +89,27 @@ def main() -> None:
     )
     parser.add_argument("--mixtures", action="store_true", help="keep salts and other mixtures")
     given = parser.parse_args()
+    if given.name != Path(given.name).name or not given.name:
+        parser.error(f"--name {given.name}: a file name without folders is expected")
     RDLogger.DisableLog("rdApp.*")
     left_out: Counter[str] = Counter()
     try:
         lines = [line for path in given.files for line in read_molecules(path)]
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
         sys.exit(f"molecules: {error}")
     molecules = list(clean(lines, given.heaviest, given.mixtures, left_out))
     order = np.random.default_rng(1).permutation(len(molecules))
     shuffled = [molecules[i] for i in order]
     held_out = [smiles for smiles in shuffled if is_held_out(smiles, given.held_out)]
     training = [smiles for smiles in shuffled if not is_held_out(smiles, given.held_out)]
+    details = ", ".join(f"{count} {reason}" for reason, count in sorted(left_out.items())) or "none"
     if not held_out or not training:
-        sys.exit(f"molecules: too few: {len(training)} for training, {len(held_out)} held out (--held-out)")
+        sys.exit(
+            f"molecules: too few of {len(lines)} lines: {len(training)} for training, {len(held_out)} held out "
+            f"(--held-out); left out: {details}"
+        )
     write(given.data / f"{given.name}_train.smi.gz", training)
     write(given.data / f"{given.name}_valid.smi.gz", held_out)
-    details = ", ".join(f"{count} {reason}" for reason, count in sorted(left_out.items())) or "none"
     print(f"{len(lines)} lines: {len(training)} for training, {len(held_out)} held out; left out: {details}")
 
 

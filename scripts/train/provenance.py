@@ -13,6 +13,7 @@ import json
 import platform
 import shlex
 import sys
+import zlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ NAME = "provenance.json"
 def record(options: Options, files: Iterable[str], command: list[str] | None = None) -> None:
     """Adds the command line, the machine and data files to the provenance of the run.
 
-    Raises ValueError if a file has changed since the run started. Exits if one cannot be read.
+    Exits if a file has changed since the run started or cannot be read.
     """
     if not processes.is_first():
         return
@@ -36,10 +37,10 @@ def record(options: Options, files: Iterable[str], command: list[str] | None = N
     for name in files:
         try:
             facts = describe_file(Path(options.data) / name)
-        except (OSError, EOFError) as error:  # EOFError: an incomplete .gz
+        except (OSError, EOFError, zlib.error) as error:  # The last two: a damaged .gz
             raise SystemExit(f"training: {options.data}/{name}: {error}") from error
         if known["data"].setdefault(name, facts) != facts:
-            raise ValueError(f"provenance: {name} has changed since this run started; start another run (--name)")
+            raise SystemExit(f"training: {name} has changed since this run started; start another run (--name)")
     for key, value in (
         ("commands", format_command(command or sys.orig_argv[1:], options)),
         ("machines", machine(options)),

@@ -94,7 +94,9 @@ class Options:
     )
     best: str = dataclasses.field(
         default="",
-        metadata={"help": "figure of the evaluation by which best.safetensors is chosen; -figure: the lowest"},
+        metadata={
+            "help": "figure of the evaluation whose highest value chooses best.safetensors; --best=-FIGURE: the lowest"
+        },
     )
 
     @property
@@ -114,6 +116,8 @@ class Options:
 
 def add_arguments(parser: argparse.ArgumentParser, **defaults: Any) -> None:
     """Adds one flag per field of Options; `defaults` overrides the defaults of Options."""
+    if unknown := set(defaults) - {field.name for field in dataclasses.fields(Options)}:
+        raise TypeError(f"training: no options: {', '.join(sorted(unknown))}")
     for field in dataclasses.fields(Options):
         default, flag = defaults.get(field.name, field.default), "--" + field.name.replace("_", "-")
         text = f"{field.metadata['help']} (default: {default})"
@@ -132,16 +136,35 @@ def parse(parser: argparse.ArgumentParser, argv: list[str] | None = None) -> tup
     given = configuration.parse(parser, argv)
     options = Options(**{f.name: getattr(given, f.name) for f in dataclasses.fields(Options)})
     options.data = options.data or os.environ.get("RETORT_DATA", "")
-    if options.optimiser not in ("adamw", "muon") or options.precision not in ("bf16", "fp32"):
-        parser.error("--optimiser must be adamw or muon, --precision bf16 or fp32")
-    if options.samples <= 0:
-        parser.error("--samples, the budget, is required")
-    if options.batch <= 0 or options.parts <= 0 or options.parts % processes.count():
-        parser.error(f"--batch and --parts must be positive, and {processes.count()} processes must divide the parts")
+    if message := fault(options):
+        parser.error(message)
     processes.join(options.torch_device())
     if processes.is_first():
         configuration.write(options.folder / configuration.NAME, given)
     return given, options
+
+
+def fault(options: Options) -> str:
+    """Returns what is wrong with the options, or nothing."""
+    for field in dataclasses.fields(options):
+        value = getattr(options, field.name)
+        if isinstance(value, (int, float)) and not 0 <= value < math.inf:
+            return f"--{field.name.replace('_', '-')} must not be negative or infinite, got {value}"
+    if options.optimiser not in ("adamw", "muon") or options.precision not in ("bf16", "fp32"):
+        return "--optimiser must be adamw or muon, --precision bf16 or fp32"
+    if options.samples == 0:
+        return "--samples, the budget, is required and must be positive"
+    if options.batch == 0 or options.parts == 0 or options.parts % processes.count():
+        return f"--batch and --parts must be positive, and {processes.count()} processes must divide the parts"
+    if options.lr == 0 or options.clip == 0 or options.decay > 1 or options.ema >= 1 or options.seed >= 2**31:
+        return "--lr and --clip must be positive, --decay at most 1, --ema below 1, --seed below 2**31"
+    try:
+        device = options.torch_device()
+    except RuntimeError:
+        return f"--device must be auto, cpu or cuda, got {options.device}"
+    if device.type == "cuda" and not torch.cuda.is_available():
+        return "--device cuda: torch finds no GPU"
+    return ""
 
 
 def check_start(given: argparse.Namespace) -> None:
@@ -221,6 +244,8 @@ class Run:
         self.step, self.samples, self.seconds, self.falling, self.best = (
             state[k] for k in ("step", "samples", "seconds", "falling", "best")
         )
+        if state["options"]["best"] != self.options.best:
+            self.best = -math.inf  # of another figure
 
     def starts_decay(self) -> bool:
         """Reports whether the learning rate decays from now on."""
@@ -229,21 +254,19 @@ class Run:
     def resume(self) -> None:
         """Restores checkpoint.pt, or stable.pt if the rate was decaying under a smaller budget than the current one."""
         latest, stable = self.options.folder / "checkpoint.pt", self.options.folder / "stable.pt"
-        if not latest.exists():
-            return
-        state = checkpoint.load(latest, self.device)
-        on_plateau = state["samples"] < (1 - self.options.decay) * self.options.samples
-        if state["falling"] and on_plateau and stable.exists() and not self.options.finish:
-            state = checkpoint.load(stable, self.device)
-        self.restore(state)
-        if self.options.finish:
-            self._start_decay(state)
-
-    def _start_decay(self, state: dict[str, Any]) -> None:
-        """Sets a budget whose decay starts now and takes --finish samples, unless the rate decays already."""
-        if self.falling:
+        if latest.exists():
+            state = checkpoint.load(latest, self.device)
+            on_plateau = state["samples"] < (1 - self.options.decay) * self.options.samples
+            if state["falling"] and on_plateau and stable.exists() and not self.options.finish:
+                state = checkpoint.load(stable, self.device)
+            self.restore(state)
+        if self.options.finish and self.falling:
             self.options.samples, self.options.decay = (state["options"][k] for k in ("samples", "decay"))
-            return
+        elif self.options.finish:
+            self._start_decay()
+
+    def _start_decay(self) -> None:
+        """Sets a budget whose decay starts now and takes --finish samples."""
         self.options.samples = self.samples + self.options.finish
         self.options.decay = self.options.finish / self.options.samples
 
@@ -258,7 +281,7 @@ class Run:
         if not name:
             return
         if name not in figures:
-            raise ValueError(f"training: --best {name} is no figure of the evaluation: {', '.join(figures)}")
+            raise SystemExit(f"training: --best {name}: the figures of the evaluation are {', '.join(figures)}")
         score = -figures[name] if self.options.best.startswith("-") else figures[name]
         if score > self.best:
             self.best = score
@@ -288,7 +311,7 @@ class Run:
     def _add_gradients(self, loss: Loss, batches: Batches, network: nn.Module, part: int) -> dict[str, torch.Tensor]:
         """Adds a part's gradients, divided by the number of parts, and returns its figures."""
         options = self.options
-        number = self.step * options.parts + part
+        number = self.samples // options.batch + part
         rows = send(batches(number), self.device)
         torch.manual_seed((options.seed << 32) + number)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=options.precision == "bf16"):
@@ -344,8 +367,10 @@ def run(options: Options, model: nn.Module, batches: Batches, loss: Loss, evalua
     network = torch.compile(state.model, dynamic=True) if options.compile else state.model
     with _Stop(options) as stop, metrics.Metrics(options.folder, state.step, state.samples) as log:
         if options.workers:
-            first = state.step * options.parts + processes.rank()
+            first = state.samples // options.batch + processes.rank()
             batches = Prefetcher(batches, range(first, sys.maxsize, processes.count()), options.workers)
+        if options.best and state.best == -math.inf:
+            _evaluate(state, evaluate, log)  # An unknown figure ends the run now, not after hours.
         _loop(state, network, batches, loss, evaluate, log, stop)
     model.load_state_dict(state.average)
     return model.eval()

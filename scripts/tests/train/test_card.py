@@ -207,5 +207,5 @@ def test_a_file_that_changes_between_calls_is_an_error(tmp_path):
         and len(provenance.read(options.folder)["machines"]) == 1
     )
     (tmp_path / "a.smi").write_text("CC\n")
-    with pytest.raises(ValueError, match="a.smi has changed"):
+    with pytest.raises(SystemExit, match="a.smi has changed"):
         provenance.record(options, ["a.smi"])

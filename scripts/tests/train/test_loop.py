@@ -58,6 +58,33 @@ def test_a_run_can_be_finished_early(tmp_path):
     assert end["optimisers"][0]["param_groups"][0]["lr"] < 0.003
 
 
+def test_finish_twice_ends_where_it_ended(tmp_path):
+    fit(tmp_path, 4_000_000, stop_at=30)
+    for _ in range(2):
+        _, end = fit(tmp_path, 4_000_000, finish=40)
+        assert end["samples"] == 4 * 31 + 40
+
+
+def test_a_new_run_can_finish_at_once(tmp_path):
+    _, end = fit(tmp_path, 4_000_000, finish=40)
+    assert end["samples"] == 40 and end["falling"]
+
+
+def test_a_resumed_run_with_other_parts_goes_on_in_the_data(tmp_path):
+    fit(tmp_path, 160, parts=4, stop_at=16)
+    fit(tmp_path, 160, parts=2)
+    assert sorted(losses(tmp_path)) == list(range(40))
+
+
+def test_a_resumed_run_skips_a_line_that_a_crash_cut_off(tmp_path):
+    fit(tmp_path, 160, stop_at=16)
+    with open(tmp_path / "line" / "metrics.jsonl", "a") as file:
+        file.write('{"step": 18, "sam')
+    fit(tmp_path, 160)
+    rows = [json.loads(row) for row in (tmp_path / "line" / "metrics.jsonl").read_text().splitlines()]
+    assert [row["samples"] for row in rows if "weight" in row] == list(range(4, 164, 4))
+
+
 def test_metrics_have_one_line_per_report_and_a_board(tmp_path):
     fit(tmp_path, 40)
     lines = [json.loads(line) for line in (tmp_path / "line" / "metrics.jsonl").read_text().splitlines()]
@@ -104,12 +131,25 @@ def test_the_gradient_of_a_step_is_the_mean_of_its_parts(tmp_path):
 
 
 def test_the_best_weights_are_kept(tmp_path):
-    figures = iter([0.5, 0.9, 0.7, 0.8])
+    figures = iter([0.1, 0.5, 0.9, 0.7, 0.8])  # the first before the first step
     line.train(tmp_path, samples=80, eval_samples=20, best="right", figures=lambda: {"right": next(figures)})
     best = checkpoint.weights(tmp_path / "line")
     last = checkpoint.load(tmp_path / "line" / "checkpoint.pt")["average"]
     assert not torch.equal(best["outer.weight"], last["outer.weight"])
     assert checkpoint.load(tmp_path / "line" / "checkpoint.pt")["best"] == 0.9
+
+
+def test_an_unknown_figure_ends_the_run_before_its_first_step(tmp_path):
+    with pytest.raises(SystemExit, match="--best rigth: the figures of the evaluation are right"):
+        line.train(tmp_path, samples=80, best="rigth", figures=lambda: {"right": 1.0})
+    assert not list(tmp_path.glob("losses-*"))
+
+
+def test_a_resumed_run_with_another_figure_compares_it_anew(tmp_path):
+    figures = lambda: {"loss": 2.0, "right": 0.5}  # noqa: E731
+    line.train(tmp_path, samples=80, best="loss", figures=figures, stop_at=10)
+    line.train(tmp_path, samples=80, best="right", figures=figures)
+    assert checkpoint.load(tmp_path / "line" / "checkpoint.pt")["best"] == 0.5
 
 
 def parser(tmp_path):
@@ -121,12 +161,64 @@ def parser(tmp_path):
 
 def test_a_configuration_gives_the_flags_of_a_run(tmp_path):
     path = tmp_path / "own.toml"
-    path.write_text('samples = 2_000\nlr = 1\ncompile = true\nfiles = ["a.smi", "b.smi"]\n')
+    path.write_bytes(b"\xef\xbb\xbf")  # a byte order mark, and line ends of Windows
+    with path.open("a", newline="\r\n") as file:
+        file.write('samples = 2_000\nlr = 1\ncompile = true\nfiles = ["a.smi", "b.smi"]\n')
     given, options = training.parse(parser(tmp_path), ["--config", str(path), "--batch", "8"])
     assert (options.samples, options.lr, options.compile, options.batch) == (2000, 1.0, True, 8)
     assert given.files == [Path("a.smi"), Path("b.smi")]
+    (options.folder / "checkpoint.pt").touch()
     given, again = training.parse(parser(tmp_path), ["--samples", "3000"])  # resumes by its name
     assert (again.samples, again.batch, given.files) == (3000, 8, [Path("a.smi"), Path("b.smi")])
+
+
+def test_a_run_that_has_not_begun_keeps_no_flags(tmp_path):
+    training.parse(parser(tmp_path), ["--samples", "9", "--seed", "5", "--files", "mising.smi"])
+    given, options = training.parse(parser(tmp_path), ["--samples", "9"])
+    assert (options.seed, given.files) == (1, None)
+
+
+def test_a_run_keeps_its_model(tmp_path, capsys):
+    _, options = training.parse(parser(tmp_path), ["--samples", "9"])
+    (options.folder / "checkpoint.pt").touch()
+    stored = (options.folder / "run.toml").read_text()
+    with pytest.raises(SystemExit):
+        training.parse(parser(tmp_path), ["--samples", "9", "--optimiser", "muon"])
+    assert '--optimiser: the run line has begun with "adamw", got "muon"' in capsys.readouterr().err
+    assert (options.folder / "run.toml").read_text() == stored
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["--name", "../other"], "--name ../other: a name of one folder"),
+        (["--name", ".."], "--name ..: a name of one folder"),
+        (["--name", ""], "--name"),
+        (["--conf", "cpu"], "unrecognized arguments: --conf"),
+        (["--config", "cpu"], "--config cpu: no such file"),
+        (["--finish", "-1"], "--finish must not be negative"),
+        (["--lr", "nan"], "--lr must not be negative or infinite, got nan"),
+        (["--decay", "2"], "--decay at most 1"),
+        (["--device", "gpu"], "--device must be auto, cpu or cuda, got gpu"),
+        (["--seed", str(2**40)], "--seed below"),
+    ],
+)
+def test_wrong_flags_are_named(tmp_path, capsys, arguments, message):
+    with pytest.raises(SystemExit):
+        training.parse(parser(tmp_path), ["--samples", "9", *arguments])
+    assert message in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_model_can_only_set_options_that_exist():
+    with pytest.raises(TypeError, match="eval_minutes"):
+        training.add_arguments(argparse.ArgumentParser(), eval_minutes=8)
+
+
+def test_a_text_in_a_configuration_may_have_any_character(tmp_path):
+    given = argparse.Namespace(best='a"\\\n\t\x7f\u2028é𝛼')
+    configuration.write(tmp_path / "run.toml", given)
+    assert configuration.load(tmp_path)["best"] == given.best
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,14 @@ import pytest
 import torch
 
 from scripts.lint import manifest
-from scripts.train import collection, configuration, molecules
+from scripts.train import collection, configuration, molecules, training
+from scripts.train.embedding import __main__ as embedding
 from scripts.train.embedding import corpora, examples
 from scripts.train.latent import __main__ as latent
 from scripts.train.latent import export as latent_export
 from scripts.train.latent import report as latent_report
 from scripts.train.masked import __main__ as masked
+from scripts.train.masked import data as masked_data
 from scripts.train.masked import export as masked_export
 from scripts.train.masked import report as masked_report
 
@@ -60,6 +62,28 @@ def test_stereoisomers_are_held_out_together():
         assert molecules.is_held_out(smiles, 0.5) == molecules.is_held_out("CC(N)C(=O)O", 0.5)
 
 
+def test_files_of_windows_are_read(tmp_path):
+    (tmp_path / "own.smi").write_bytes("\ufeffCCO\tÉthanol\r\n\r\n".encode() + b"CCN \xe9thylamine\r\n")
+    assert molecules.read_molecules(tmp_path / "own.smi") == ["CCO", "CCN"]
+
+
+def test_a_damaged_file_is_named(tmp_path, monkeypatch):
+    (tmp_path / "own.smi.gz").write_bytes(gzip.compress(b"CCO\n" * 99)[:-12])
+    (tmp_path / "own.jsonl.gz").write_bytes(gzip.compress(b"{}\n" * 99)[:-12])
+    (tmp_path / "latin.jsonl").write_bytes(b'{"text": "\xe9"}')
+    for program, name in ((molecules, "own.smi.gz"), (collection, "own.jsonl.gz"), (collection, "latin.jsonl")):
+        with pytest.raises(SystemExit, match=name):
+            call(monkeypatch, program.main, tmp_path / name, "--data", tmp_path)
+
+
+@pytest.mark.parametrize("name", ["../own", "a/b", ""])
+def test_a_name_is_no_folder(tmp_path, monkeypatch, capsys, name):
+    for program in (molecules, collection):
+        with pytest.raises(SystemExit):
+            call(monkeypatch, program.main, tmp_path / "own", "--data", tmp_path / "data", "--name", name)
+        assert f"--name {name}: " in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("text", ["", "nonsense\n", "CCO\n"])
 def test_too_few_molecules_are_refused(tmp_path, monkeypatch, text):
     (tmp_path / "own.smi").write_text(text)
@@ -102,9 +126,24 @@ def test_a_model_is_trained_on_own_molecules(name, model, report, export, valid,
         (latent, ["--molecules", "own_train.smi.gz=0"], "share must be a positive number"),
         (latent, ["--molecules", "own_train.smi.gz=half"], "share must be a positive number"),
         (masked, ["--size", "tiny", "--start", "somewhere"], "leave out --size"),
+        (
+            masked,
+            ["--molecules", "header.smi", "--valid", "own_valid.smi.gz"],
+            "header.smi: tokens: no token at character 2 of 'smiles'",
+        ),
+        (latent, ["--molecules", "own_train.smi.gz", "--valid", "empty.smi"], "empty.smi has no molecules"),
+        (latent, ["--molecules", "own_train.smi.gz", "--valid", "own_valid.smi.gz", "own_valid.b.smi"], "must differ"),
+        (
+            masked,
+            [*"--molecules own_train.smi.gz --valid own_valid.smi.gz --qed 0 --batch 5000".split()],
+            "fewer than one batch",
+        ),
     ],
 )
 def test_wrong_data_is_named(model, arguments, message, data, tmp_path, monkeypatch):
+    (data / "header.smi").write_text("smiles\nCCO\n")
+    (data / "empty.smi").touch()
+    (data / "own_valid.b.smi").write_text("CCO\n")
     run = ["--runs", str(tmp_path / "runs"), "--samples", "8", "--data", data, "--device", "cpu"]
     with pytest.raises(SystemExit, match=message):
         call(monkeypatch, model.main, *run, *arguments)
@@ -139,6 +178,8 @@ def test_a_collection_has_the_passages_of_pairs_triples_and_documents(tmp_path, 
     ("line", "message"),
     [
         ("{", "own.jsonl:2: Expecting"),
+        ('{"text": "\\ud800"}', "own.jsonl:2: 'utf-8'"),
+        ("[" * 100_000, "own.jsonl:2: "),
         ("[]", "own.jsonl:2: expected"),
         ('{"query": "q"}', "own.jsonl:2: expected"),
         ('{"query": "q", "passage": 3}', "own.jsonl:2: passage must be a text"),
@@ -152,6 +193,38 @@ def test_a_wrong_line_is_named(tmp_path, monkeypatch, line, message):
     with pytest.raises(SystemExit, match=message):
         call(monkeypatch, collection.main, tmp_path / "own.jsonl", "--data", tmp_path / "data")
     assert not (tmp_path / "data").exists()
+
+
+def test_two_files_of_one_stem_have_their_own_scores(tmp_path):
+    (tmp_path / "own.a.smi").write_text("CCO\n")
+    (tmp_path / "own.b.smi").write_text("c1ccccc1C(=O)NC\n")
+    options = training.Options(runs=str(tmp_path), data=str(tmp_path))
+    strings = masked_data.prepare_druglike(options, ["own.a.smi", "own.b.smi"], 0, 0.0, 10.0)
+    assert "".join(strings.vocabulary.tokens).count("c") > 0
+
+
+def test_a_public_name_is_refused(tmp_path, monkeypatch, capsys):
+    with pytest.raises(SystemExit):
+        call(monkeypatch, collection.main, tmp_path / "x", "--data", tmp_path, "--name", "medquad")
+    assert "--name medquad: " in capsys.readouterr().err
+
+
+def test_examples_of_a_changed_collection_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(examples.bert, "load_encoder", lambda _: torch.nn.Identity())
+    monkeypatch.setattr(examples.vectors, "load_tokenizer", lambda _: LetterTokenizer())
+    monkeypatch.setattr(examples.vectors, "torch_embed", lambda *_: embed_letters)
+    arguments = "--weights", tmp_path, "--sets", "own", "--data", tmp_path / "data", "--out", tmp_path / "out"
+    with pytest.raises(SystemExit, match="has no collection own"):
+        call(monkeypatch, examples.main, *arguments)
+    collect(monkeypatch, tmp_path, ROWS)
+    call(monkeypatch, examples.main, *arguments)
+    call(monkeypatch, examples.main, *arguments)  # not mined again
+    mined = examples.load_sets(tmp_path / "out")
+    with pytest.raises(SystemExit, match="no set has a batch of 500 queries"):
+        embedding.Sampler(mined, LetterTokenizer(), 500, 2, 64, 8, 32, 32, 1)
+    collect(monkeypatch, tmp_path, ROWS[1:])
+    with pytest.raises(SystemExit, match="own has changed since"):
+        call(monkeypatch, examples.main, *arguments)
 
 
 def test_examples_are_mined_from_an_own_collection(tmp_path, monkeypatch):

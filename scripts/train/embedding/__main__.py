@@ -43,6 +43,9 @@ class Sampler:
         self.queries = [token_ids(s.queries, twomode.QUERY_PREFIX, query_tokens) for s in sets]
         self.wrong_mode_queries = [token_ids(s.queries, twomode.PASSAGE_PREFIX, query_tokens) for s in sets]
         self.per_set = [len(s.queries) // batch for s in sets]
+        if not any(self.per_set):
+            most = max(len(s.queries) for s in sets)
+            raise SystemExit(f"training: no set has a batch of {batch} queries (--batch); the largest has {most}")
 
     def __call__(self, step: int) -> twomode.Batch:
         number, position = divmod(step, sum(self.per_set))

@@ -3,7 +3,7 @@
     python -m scripts.train.embedding.examples --data DIR --weights DIR --out runs/examples     # again to resume
     python -m scripts.train.embedding.examples --data DIR --weights DIR --out runs/own --sets own
 
---sets names collections (scripts.train.collection) in place of, or beside, those that the shipped models learnt from.
+--sets names the collections to mine: your own (scripts.train.collection), or those of the shipped models (the default).
 
 The examples mix kinds of questions, because a retriever trained on one style is worse on all others: original
 questions; their keywords; titles; sentences and conclusions, removed from the passage; captions of molecules;
@@ -15,6 +15,7 @@ Moreira et al. 2024, https://arxiv.org/abs/2407.15831).
 from __future__ import annotations
 
 import argparse
+import hashlib
 import random
 import re
 from dataclasses import dataclass
@@ -159,6 +160,15 @@ def training_collection(folder: Path, name: str, documents: int | None, seed: in
     return collection
 
 
+def source_digest(folder: Path, name: str) -> str:
+    """Returns the SHA-256 of the files of a collection. Exits if it has none."""
+    files = sorted({*folder.glob(f"{name}.*.jsonl.gz"), *folder.glob(f"{name}_captions.jsonl.gz")})
+    files += sorted(folder.glob(f"{name}.jsonl.gz"))
+    if not files:
+        raise SystemExit(f"examples: {folder} has no collection {name}; python -m scripts.train.collection makes one")
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="folder with the retrieval sets")
@@ -181,13 +191,16 @@ def main() -> None:
     tokenizer = vectors.load_tokenizer(args.weights / "tokenizer.json")
     for name in args.sets:
         file = args.out / f"{name}.pt"
+        digest = source_digest(args.data, name)
         if file.exists():
+            if checkpoint.load(file).get("source", digest) != digest:
+                raise SystemExit(f"examples: {name} has changed since {file} was made: remove it, or change --out")
             continue
         documents, queries = (None if args.whole else most.get(name) for most in (CPU_DOCUMENTS, CPU_QUERIES))
         collection = training_collection(args.data, name, documents, args.seed)
         mined = mine(collection, queries, embed, tokenizer, args.seed)
         tensors = {k: torch.from_numpy(getattr(mined, k)) for k in ("passage_vectors", "query_vectors")}
-        checkpoint.save(vars(mined) | tensors, file)
+        checkpoint.save(vars(mined) | tensors | {"source": digest}, file)
         print(
             f"{name}: {len(mined.queries)} queries, {len(mined.passages)} passages, "
             f"{np.mean([len(n) for n in mined.negatives]):.1f} negatives each",
@@ -206,7 +219,10 @@ def load_sets(folder: Path) -> list[Mined]:
     if forbidden := {s["name"] for s in stored} & {*corpora.UNCLEAR_SETS, *corpora.MEASURE_SETS}:
         names = ", ".join(sorted(forbidden))
         raise ValueError(f"examples: {names} must not be trained on (corpora.OPEN_SETS): remove it from {folder}")
-    return [Mined(**{k: v.numpy() if isinstance(v, torch.Tensor) else v for k, v in s.items()}) for s in stored]
+    return [
+        Mined(**{k: v.numpy() if isinstance(v, torch.Tensor) else v for k, v in s.items() if k != "source"})
+        for s in stored
+    ]
 
 
 if __name__ == "__main__":

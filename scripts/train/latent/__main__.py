@@ -164,11 +164,11 @@ def main() -> None:
     training.check_start(given)
     torch.manual_seed(options.seed)
     provenance.record(options, [*corpus.parse_shares(given.molecules, corpus.SHARES), *given.valid])
+    valid = evaluation.read_sets(Path(options.data), given.valid, given.evaluate)
     with processes.first_alone():
         model, vocabulary, rows = prepare(given, options)
     model.load_state_dict(checkpoint.load(options.folder / "initial.pt"))
     model.encoder.requires_grad_(not given.freeze_encoder)
-    valid = evaluation.read_sets(Path(options.data), given.valid, given.evaluate)
     data = Data(rows, options)
     generated = SelfGenerated(given.self_generated, options) if given.self_generated else None
     print(

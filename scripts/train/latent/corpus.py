@@ -66,11 +66,22 @@ def sources(folder: Path, shares: dict[str, float], seed: int) -> list[tuple[lis
 
 
 def read(folder: Path, shares: dict[str, float]) -> list[tuple[list[str], float]]:
-    """Returns the molecules and the share of each file. Exits if a file cannot be read."""
+    """Returns the molecules and the share of each file."""
+    return [(read_file(folder, name), share) for name, share in shares.items()]
+
+
+def read_file(folder: Path, name: str) -> list[str]:
+    """Returns the molecules of a file. Exits if it cannot be read, is empty, or has a line that is no SMILES."""
     try:
-        return [(read_molecules(folder / name), share) for name, share in shares.items()]
-    except (OSError, UnicodeDecodeError) as error:
-        raise SystemExit(f"training: {error}") from error
+        molecules = read_molecules(folder / name)
+        for smiles in molecules:
+            split(smiles)
+    except (OSError, ValueError) as error:
+        hint = "; python -m scripts.train.molecules prepares a file" if isinstance(error, ValueError) else ""
+        raise SystemExit(f"training: {name}: {error}{hint}") from error
+    if not molecules:
+        raise SystemExit(f"training: {name} has no molecules")
+    return molecules
 
 
 def weights(rows: list[list[str]], counts: Counter[str]) -> np.ndarray:

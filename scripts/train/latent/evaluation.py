@@ -16,10 +16,9 @@ import torch
 from rdkit import Chem, RDLogger
 
 from scripts.train import batches
-from scripts.train.latent import decoding
+from scripts.train.latent import corpus, decoding
 from scripts.train.latent.model import Model
 from scripts.train.latent.tokens import PAD, Vocabulary
-from scripts.train.molecules import read_molecules
 
 RDLogger.DisableLog("rdApp.*")
 
@@ -30,7 +29,12 @@ VALID = ["zinc250k_valid.smi.gz", "broad_valid.smi.gz", "everyday_valid.smi"]
 
 def read_sets(data: Path, files: list[str], count: int) -> dict[str, list[str]]:
     """Returns the first molecules of each file, by its name without _valid and suffix, the prefix of its figures."""
-    return {Path(name).name.split(".")[0].removesuffix("_valid"): read_molecules(data / name)[:count] for name in files}
+    sets = {
+        Path(name).name.split(".")[0].removesuffix("_valid"): corpus.read_file(data, name)[:count] for name in files
+    }
+    if len(sets) < len(files):
+        raise SystemExit(f"training: --valid {' '.join(files)}: the names must differ before the first dot")
+    return sets
 
 
 def canonical(smiles: str, stereo: bool = True) -> str | None:

@@ -107,12 +107,14 @@ class Vocabulary:
 
 
 def merge_pairs(rows: list[list[str]], simple: list[str], merges: int) -> list[str]:
-    """Merges the most frequent pair of adjacent tokens, `merges` times; returns the new tokens."""
+    """Merges the most frequent pair of adjacent tokens, at most `merges` times; returns the new tokens."""
     texts, ids = list(simple), {token: number for number, token in enumerate(simple)}
     stream = np.array([n for row in rows for n in (-1, *(ids[token] for token in row))], np.int64)
     for _ in range(merges):
         pairs = np.where((stream[:-1] >= 0) & (stream[1:] >= 0), stream[:-1] << 20 | stream[1:], -1)
         distinct, counts = np.unique(pairs[pairs >= 0], return_counts=True)
+        if not len(distinct):
+            break  # Each row is one token.
         pair = distinct[counts.argmax()]
         at = np.flatnonzero(pairs == pair)
         # Of overlapping pairs (the same token three times), merge the first, the third ...

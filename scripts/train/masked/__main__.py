@@ -70,6 +70,7 @@ def prepare(
     """Returns the model, its strings, their vocabulary and lengths, and a held-out batch; writes them or reads them."""
     shares = corpus.parse_shares(given.molecules, broad.SHARES if given.mix == "broad" else data.DRUGLIKE)
     provenance.record(options, [*shares, given.valid])
+    corpus.read_file(Path(options.data), given.valid)  # A wrong file ends the run before the strings are made.
     start_vocabulary = start.vocabulary(given.start) if given.start else None
     if given.mix == "broad":
         strings = data.prepare_broad(options, shares, given.merges, given.count, start_vocabulary)

@@ -16,7 +16,6 @@ from scripts.train import batches, training
 from scripts.train.latent import corpus
 from scripts.train.masked import broad, safe, vocabulary
 from scripts.train.masked.vocabulary import BOS, EOS, PAD, QUALITY, Vocabulary
-from scripts.train.molecules import read_molecules
 
 DRUGLIKE = {"zinc250k_train.smi.gz": 1.0}
 """Files of the drug-like mix."""
@@ -87,7 +86,7 @@ def drug_like(molecules: list[str], qed: float, sa: float, cache: Path) -> list[
         from tqdm import tqdm
 
         cache.parent.mkdir(parents=True, exist_ok=True)
-        partial = cache.with_suffix(".partial")
+        partial = cache.with_name(cache.name + ".partial")
         with partial.open("w") as file:
             for smiles in tqdm(molecules, disable=None, desc="scoring"):
                 molecule = Chem.MolFromSmiles(smiles)
@@ -135,7 +134,7 @@ def prepare_druglike(
     if not path.exists():
         chosen: list[str] = []
         for name, (molecules, _) in zip(files, corpus.read(Path(options.data), dict.fromkeys(files, 1.0))):
-            chosen += drug_like(molecules, qed, sa, options.folder / f"{Path(name).name.split('.')[0]}.scores")
+            chosen += drug_like(molecules, qed, sa, options.folder / f"{name.replace('/', '_')}.scores")
         if not chosen:
             raise SystemExit(f"training: no molecule of {', '.join(files)} has QED >= {qed} and SA <= {sa}")
         write(cut(chosen), path, merges, options.seed, start_vocabulary)
@@ -213,7 +212,7 @@ def held_out(file: Path, folder: Path, tokens: Vocabulary, count: int = 500) -> 
     """Returns a held-out batch: strings of a file's molecules with fixed masks, of those with quality if it has any."""
     path = folder / "held_out.npz"
     if not path.exists():
-        molecules = read_molecules(file)
+        molecules = corpus.read_file(file.parent, file.name)
         molecules = molecules[:: max(1, len(molecules) // 2400)]
         good = [
             m

@@ -127,7 +127,9 @@ def main() -> None:
 
     def evaluate(network, step):
         figures = [
-            list_loss(network, sampler.assemble(s, range(options.batch), np.random.default_rng(1)))[1]
+            list_loss(
+                network, sampler.assemble(s, range(min(options.batch, len(sets[s].queries))), np.random.default_rng(1))
+            )[1]
             for s in range(len(sets))
         ]
         return {f"fixed_{k}": float(torch.stack([f[k] for f in figures]).mean()) for k in figures[0]}

@@ -94,6 +94,10 @@ def query_set(mined: Mined, near: int = 40) -> QuerySet:
             for q in range(len(mined.queries))
             if mined.negatives[q] and (q % 4 == 0 or lead(mined, q, wrong[q]) < EASY)
         ]
+        if not chosen:
+            raise SystemExit(
+                f"training: no query of {mined.name} has a passage that nearly answers it: too few passages"
+            )
         return QuerySet(
             mined,
             [mined.queries[q] for q in chosen],

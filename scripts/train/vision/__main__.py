@@ -26,9 +26,7 @@ def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m scripts.train.vision", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    training.add_arguments(
-        parser, name="vision", batch=48, lr=2e-3, optimiser="muon", warmup=6_000, ema=0.998, eval_minutes=8
-    )
+    training.add_arguments(parser, name="vision", batch=48, lr=2e-3, optimiser="muon", warmup=6_000, ema=0.998)
     parser.add_argument("--size", choices=SIZES, default="small", help="model size (default: small)")
     parser.add_argument("--uses", type=int, default=4, help="times that a drawing is used (default: 4)")
     parser.add_argument(
@@ -60,6 +58,7 @@ def main() -> None:
     foreign = ForeignDrawings(given.drawings)
     held_out = evaluation.tuning_molecules(data)
     shape = Shape(**SIZES[given.size])
+    options.folder.mkdir(parents=True, exist_ok=True)  # The first process may not have made it yet.
     (options.folder / "shape.json").write_text(json.dumps(describe(shape), indent=1) + "\n")
     torch.manual_seed(options.seed)
     model = Model(shape)
