@@ -33,7 +33,8 @@ func readCall(text jsontext.Value, tools []Tool) (call Delta, ok bool) {
 // object of JSON, in which names are unique and texts are Unicode (RFC 7493).
 func newCall(name string, arguments jsontext.Value, tools []Tool) (call Delta, ok bool) {
 	isNamed := func(t Tool) bool { return t.Name == name }
-	if !slices.ContainsFunc(tools, isNamed) || arguments.Kind() != '{' || !arguments.IsValid() || arguments.Compact() != nil {
+	isObject := arguments.Kind() == '{' && arguments.IsValid()
+	if !isObject || !slices.ContainsFunc(tools, isNamed) || arguments.Compact() != nil {
 		return Delta{}, false
 	}
 	return Delta{Name: name, Arguments: string(arguments)}, true
