@@ -49,6 +49,8 @@ var weather = object{"name": "weather", "description": "The <end> of it", "param
 const twoCalls = "I look.\n<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"city\": \"Oslo\"}}\n</tool_call>" +
 	"<tool_call>{\"name\": \"weather\", \"arguments\": {}}</tool_call>"
 
+const oneCall = `<tool_call>{"name": "weather", "arguments": {}}</tool_call>`
+
 // says returns the text that makes a scripted model answer, character by character.
 func says(answer string) string {
 	script, _ := json.Marshal(object{"say": strings.Split(answer, "")}) // cannot fail
@@ -90,6 +92,42 @@ func TestCallsOfTheModel(t *testing.T) {
 	}
 }
 
+// TestTextsAroundCalls checks the one text of a completion that has text before and after calls, streamed and not.
+func TestTextsAroundCalls(t *testing.T) {
+	s := serveTools(t)
+	for answer, want := range map[string]string{
+		"I look.\n" + oneCall + "\n" + oneCall + "\nIt is warm.": "I look.\nIt is warm.",
+		oneCall + " It is warm.":                                 "It is warm.",
+		"I look." + oneCall + " ":                                "I look.",
+	} {
+		request := object{"model": "test/hermes", "messages": []any{object{"role": "user", "content": says(answer)}},
+			"tools": []any{object{"type": "function", "function": weather}}}
+		if got := *postOK[openai.Completion](s, completions, request).Choices[0].Message.Content; got != want {
+			t.Errorf("%q: %q, want %q", answer, got, want)
+		}
+		request["stream"] = true
+		_, stream := s.post(completions, request)
+		if got := streamedText(stream); got != want {
+			t.Errorf("%q in a stream: %q, want %q", answer, got, want)
+		}
+	}
+}
+
+// streamedText returns the text of the first choice of a stream.
+func streamedText(stream string) (text string) {
+	for line := range strings.Lines(stream) {
+		var chunk openai.Chunk
+		data, found := strings.CutPrefix(line, "data: ")
+		if !found || json.Unmarshal([]byte(data), &chunk) != nil || len(chunk.Choices) == 0 {
+			continue
+		}
+		if content := chunk.Choices[0].Delta.Content; content != nil {
+			text += *content
+		}
+	}
+	return text
+}
+
 // TestUnknownToolStaysText has a call of a tool that was not offered, which is text in a stream too.
 func TestUnknownToolStaysText(t *testing.T) {
 	s := serveTools(t)
@@ -102,15 +140,7 @@ func TestUnknownToolStaysText(t *testing.T) {
 	}
 	request["stream"] = true
 	_, stream := s.post(completions, request)
-	text := ""
-	for line := range strings.Lines(stream) {
-		var chunk openai.Chunk
-		data, found := strings.CutPrefix(line, "data: ")
-		if found && json.Unmarshal([]byte(data), &chunk) == nil && len(chunk.Choices) > 0 {
-			text += *chunk.Choices[0].Delta.Content
-		}
-	}
-	if text != answer {
+	if text := streamedText(stream); text != answer {
 		t.Errorf("stream: %q", text)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"retort/orchestrator/fault"
 )
 
 // Lines of any length are keys.
@@ -52,5 +54,26 @@ func TestKeysChangeWithReload(t *testing.T) {
 	write("# none\n")
 	if err := keys.Reload(); err == nil || !keys.has("new") {
 		t.Errorf("after a file without keys: new is %t, %v", keys.has("new"), err)
+	}
+}
+
+// The error of a gRPC call names the key of its metadata, not a header of HTTP.
+func TestKeyOfGRPC(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "keys")
+	if err := os.WriteFile(file, []byte("key"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	keys, err := ReadKeys(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for authorization, valid := range map[string]bool{
+		"Bearer key": true, "bearer  key": true, "": false, "key": false, "Basic key": false, "Bearer other": false, "Bearer ": false,
+	} {
+		f := keys.CheckHeader(authorization)
+		if valid != (f == nil) || f != nil && (f.Kind != fault.Unauthorized ||
+			!strings.Contains(f.Message, "authorization: Bearer <key>, in the metadata") || strings.Contains(f.Message, "X-Api-Key")) {
+			t.Errorf("%q: %v", authorization, f)
+		}
 	}
 }

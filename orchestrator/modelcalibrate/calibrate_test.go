@@ -56,6 +56,14 @@ q	p	0`+"\r\n"+`q	two words	true	c`))
 			t.Errorf("%.60q: %v, %v", text, pairs, err)
 		}
 	}
+	var many strings.Builder
+	for i := range maxCollections + 1 {
+		fmt.Fprintf(&many, "q\tp\t1\t%d\n", i)
+	}
+	_, err = ReadPairs(write(t, many.String()))
+	if err == nil || !strings.Contains(err.Error(), "line 101: collection: a file has at most 100 different ones") {
+		t.Error(err)
+	}
 	if _, err := ReadPairs(t.TempDir()); err == nil {
 		t.Error("a folder is a file of pairs")
 	}

@@ -27,12 +27,15 @@ const (
 	maxLine  = 1 << 20 // bytes
 	maxPairs = 500_000
 	maxTexts = 4_000
+	// maxCollections is small because each collection is left out of a fit of its own.
+	maxCollections = 100
 )
 
 // ReadPairs reads judged pairs: lines of JSON with query, passage, relevant (0 or 1) and optionally collection, or
 // lines with these columns separated by tabs. Errors name the line and the key.
 func ReadPairs(file string) ([]Pair, error) {
 	var pairs []Pair
+	collections := map[string]bool{}
 	for line, err := range lines(file) {
 		if err != nil {
 			return nil, err
@@ -42,6 +45,7 @@ func ReadPairs(file string) ([]Pair, error) {
 			parse = parseObject
 		}
 		pair, err := parse(line.text)
+		collections[pair.Collection] = true
 		switch {
 		case err != nil:
 			return nil, line.error("%v", err)
@@ -49,6 +53,8 @@ func ReadPairs(file string) ([]Pair, error) {
 			return nil, line.error("query: is empty")
 		case strings.TrimSpace(pair.Passage) == "":
 			return nil, line.error("passage: is empty")
+		case len(collections) > maxCollections:
+			return nil, line.error("collection: a file has at most %d different ones", maxCollections)
 		case len(pairs) == maxPairs:
 			return nil, line.error("a calibration reads at most %d pairs", maxPairs)
 		}

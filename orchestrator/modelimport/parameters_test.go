@@ -31,18 +31,18 @@ func ranker(t *testing.T, config string) (EntryEdit, string) {
 
 func TestParametersAreSetAndRemoved(t *testing.T) {
 	edit, file := ranker(t, rankerConfig)
-	edit.Set = []Parameter{{"relevance_slope", "0.5"}, {"quoted", `b " and \`}}
+	edit.Set = []Parameter{{"relevance_calibration", "0.5"}, {"quoted", `b " and \`}}
 	for range 2 { // the second time, they are replaced
 		if err := edit.Apply(); err != nil {
 			t.Fatal(err)
 		}
 	}
 	config, err := parseConfig(filepath.Dir(file))
-	if err != nil || len(config.Parameters) != 4 || config.Parameters["relevance_slope"] != "0.5" ||
+	if err != nil || len(config.Parameters) != 4 || config.Parameters["relevance_calibration"] != "0.5" ||
 		config.Parameters["quoted"] != `b " and \` {
 		t.Errorf("%v %v", config.Parameters, err)
 	}
-	edit.Set, edit.Remove = []Parameter{{"quoted", `a " and \`}}, []string{"relevance_slope", "absent"}
+	edit.Set, edit.Remove = []Parameter{{"quoted", `a " and \`}}, []string{"relevance_calibration", "absent"}
 	if err := edit.Apply(); err != nil {
 		t.Fatal(err)
 	}
@@ -63,12 +63,12 @@ func TestAnEntryStaysAsItWas(t *testing.T) {
 		config, want string
 		open         func(*triton.Model) error
 	}{
-		"list":    {`parameters [ { key: "relevance_slope" value { string_value: "1" } } ]`, "a line of its own", nil},
+		"list":    {`parameters [ { key: "relevance_calibration" value { string_value: "1" } } ]`, "a line of its own", nil},
 		"invalid": {"no config", "config.pbtxt", nil},
 		"refused": {rankerConfig, "cannot be opened", func(*triton.Model) error { return errors.New("cannot be opened") }},
 	} {
 		edit, file := ranker(t, c.config)
-		edit.Set, edit.Open = []Parameter{{"relevance_slope", "0.5"}}, c.open
+		edit.Set, edit.Open = []Parameter{{"relevance_calibration", "0.5"}}, c.open
 		err := edit.Apply()
 		text, _ := os.ReadFile(file)
 		if err == nil || !strings.Contains(err.Error(), c.want) || string(text) != c.config {

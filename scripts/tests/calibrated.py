@@ -1,4 +1,4 @@
-"""The relevance score of a logit, by the formula of beta calibration (Kull et al. 2017)."""
+"""Relevance scores and logits, by the formula of beta calibration (Kull et al. 2017)."""
 
 from __future__ import annotations
 
@@ -19,3 +19,15 @@ def relevance(logit: float, calibration: list[float]) -> float:
     low, high, offset = calibration
     odds = offset - low * math.log1p(math.exp(-logit)) + high * math.log1p(math.exp(logit))
     return 1 / (1 + math.exp(-odds))
+
+
+def logit(score: float, calibration: list[float]) -> float:
+    """Returns the logit with a relevance score, by bisection."""
+    low, high = -100.0, 100.0
+    while high - low > 1e-6:
+        middle = (low + high) / 2
+        if relevance(middle, calibration) < score:
+            low = middle
+        else:
+            high = middle
+    return low

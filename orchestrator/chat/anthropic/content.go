@@ -64,6 +64,9 @@ func readBlock(value jsontext.Value) (Block, *wire.Mismatch) {
 	switch block.Kind {
 	case "thinking", "redacted_thinking": // of an earlier answer; the models here read none
 	case "tool_use":
+		if members.Name == "" {
+			return block, missing("name")
+		}
 		if !tools.IsObject(members.Input) {
 			return block, wire.NotObject.At("input")
 		}

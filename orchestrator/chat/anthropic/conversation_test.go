@@ -14,15 +14,15 @@ func TestTheLastTurn(t *testing.T) {
 		messages  int
 		continues bool
 	}{
-		`{"role": "user", "content": "a"}`:                                                   {1, false},
-		`{"role": "assistant", "content": ""}`:                                               {1, true},
-		user + `{"role": "assistant", "content": "b"}`:                                       {2, true},
-		user + `{"role": "assistant", "content": ""}`:                                        {1, false},
-		user + `{"role": "assistant", "content": []}`:                                        {1, false},
-		user + `{"role": "assistant", "content": [{"type": "thinking"}]}`:                    {1, false},
-		user + `{"role": "assistant", "content": ""}, ` + user[:len(user)-2]:                 {3, false},
-		user + `{"role": "assistant", "content": [{"type": "tool_use", "input": {}}]}`:       {2, true},
-		user + `{"role": "assistant", "content": "b"}, {"role": "assistant", "content": ""}`: {2, true},
+		`{"role": "user", "content": "a"}`:                                                          {1, false},
+		`{"role": "assistant", "content": ""}`:                                                      {1, true},
+		user + `{"role": "assistant", "content": "b"}`:                                              {2, true},
+		user + `{"role": "assistant", "content": ""}`:                                               {1, false},
+		user + `{"role": "assistant", "content": []}`:                                               {1, false},
+		user + `{"role": "assistant", "content": [{"type": "thinking"}]}`:                           {1, false},
+		user + `{"role": "assistant", "content": ""}, ` + user[:len(user)-2]:                        {3, false},
+		user + `{"role": "assistant", "content": [{"type": "tool_use", "name": "n", "input": {}}]}`: {2, true},
+		user + `{"role": "assistant", "content": "b"}, {"role": "assistant", "content": ""}`:        {2, true},
 	} {
 		var in Input
 		if err := json.Unmarshal([]byte(`{"model": "m", "messages": [`+turns+`]}`), &in); err != nil {

@@ -78,13 +78,14 @@ type outcome struct {
 func collect(answer *chat.Answer) ([]outcome, error) {
 	outcomes := make([]outcome, answer.Choices)
 	texts := make([]strings.Builder, answer.Choices)
+	joiners := make([]textJoiner, answer.Choices)
 	for chunk, err := range answer.Chunks() {
 		if err != nil {
 			return nil, err
 		}
 		o := &outcomes[chunk.Choice]
 		for _, delta := range chunk.Deltas {
-			texts[chunk.Choice].WriteString(delta.Text)
+			texts[chunk.Choice].WriteString(joiners[chunk.Choice].next(delta))
 			if delta.Name != "" {
 				o.calls = append(o.calls, newToolCall(delta.Name))
 			}

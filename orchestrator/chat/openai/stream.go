@@ -26,6 +26,7 @@ func (s *Service) Stream(ctx context.Context, r ChatRequest, send func(event any
 		answer:  answer,
 		started: make([]bool, answer.Choices),
 		calls:   make([]int, answer.Choices),
+		joiners: make([]textJoiner, answer.Choices),
 	}
 	w.usageAtEnd, w.usageInEvery = r.StreamOptions.usage()
 	for chunk, err := range answer.Chunks() {
@@ -50,10 +51,11 @@ type streamWriter struct {
 	send         func(event any) error
 	chunk        Chunk // members that all events share
 	answer       *chat.Answer
-	usageAtEnd   bool   // send the usage in a last event without choices
-	usageInEvery bool   // send the usage so far in every event
-	started      []bool // by choice: its role has been sent
-	calls        []int  // by choice: number of its calls so far
+	usageAtEnd   bool         // send the usage in a last event without choices
+	usageInEvery bool         // send the usage so far in every event
+	started      []bool       // by choice: its role has been sent
+	calls        []int        // by choice: number of its calls so far
+	joiners      []textJoiner // by choice
 }
 
 func (w *streamWriter) write(c chat.Chunk) error {
@@ -88,8 +90,9 @@ func (w *streamWriter) write(c chat.Chunk) error {
 
 // delta returns a delta of a choice in OpenAI's form.
 func (w *streamWriter) delta(choice int, d tools.Delta) Delta {
+	text := w.joiners[choice].next(d)
 	if d.IsText() {
-		return Delta{Content: &d.Text}
+		return Delta{Content: &text}
 	}
 	call := CallDelta{Function: FunctionDelta{Name: d.Name, Arguments: d.Arguments}}
 	if d.Name != "" {

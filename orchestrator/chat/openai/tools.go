@@ -87,4 +87,26 @@ func newToolCall(name string) ToolCall {
 	return ToolCall{ID: newCallID(), Type: "function", Function: FunctionCall{Name: name}}
 }
 
+// textJoiner joins the texts of a choice before and after calls, because a chat completion has one text.
+type textJoiner struct {
+	hasText   bool
+	afterCall bool // and after text
+}
+
+// next returns the text of a delta, with a line break before text that follows a call.
+func (j *textJoiner) next(d tools.Delta) string {
+	switch {
+	case !d.IsText():
+		j.afterCall = j.hasText
+		return ""
+	case d.Text == "":
+		return ""
+	case j.afterCall:
+		d.Text = "\n" + d.Text
+	}
+	j.hasText = true
+	j.afterCall = false
+	return d.Text
+}
+
 func newCallID() string { return "call_" + randomHex() }

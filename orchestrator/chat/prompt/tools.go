@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"bytes"
+	"io"
 	"strconv"
 	"strings"
 
@@ -51,11 +52,15 @@ func (t *Template) escapeText(text string) string {
 const maxNesting = 100
 
 // value returns JSON as a value of templates, with its texts escaped and its members in their order. ok is false for
-// anything that is no JSON or nested too deeply.
+// anything that is no JSON, such as an object with text after it, or nested too deeply.
 func (t *Template) value(text []byte) (value any, ok bool) {
 	decoder := jsontext.NewDecoder(bytes.NewReader(text))
 	value, err := t.read(decoder)
-	return value, err == nil
+	if err != nil {
+		return nil, false
+	}
+	_, err = decoder.ReadToken()
+	return value, err == io.EOF
 }
 
 func (t *Template) read(decoder *jsontext.Decoder) (any, error) {

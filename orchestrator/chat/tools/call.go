@@ -29,11 +29,12 @@ func readCall(text jsontext.Value, tools []Tool) (call Delta, ok bool) {
 	return newCall(object.Name, arguments, tools)
 }
 
-// newCall returns a call of one of the tools. ok is false if there is no such tool, or if the arguments are not an
-// object.
+// newCall returns a call of one of the tools. ok is false if there is no such tool, or if the arguments are not a valid
+// object of JSON, in which names are unique and texts are Unicode (RFC 7493).
 func newCall(name string, arguments jsontext.Value, tools []Tool) (call Delta, ok bool) {
 	isNamed := func(t Tool) bool { return t.Name == name }
-	if !slices.ContainsFunc(tools, isNamed) || arguments.Kind() != '{' || arguments.Compact() != nil {
+	isObject := arguments.Kind() == '{' && arguments.IsValid()
+	if !isObject || !slices.ContainsFunc(tools, isNamed) || arguments.Compact() != nil {
 		return Delta{}, false
 	}
 	return Delta{Name: name, Arguments: string(arguments)}, true

@@ -106,43 +106,45 @@ func (p *parser) skipEnd(last bool) bool {
 			p.held = bytes.TrimLeft(rest, blanks)
 		}
 	}
-	isPartial := !p.ended && len(p.held) < len(p.end) && strings.HasPrefix(p.end, string(p.held))
+	isPartial := !p.ended && isStartOf(p.held, p.end)
 	return len(p.held) > 0 && (last || !isPartial)
 }
 
 // findMarker returns the first marker in held and its place, or -1. In Llama's format, an object begins a call at the
-// start of a line only.
+// start of a line only. It reads no further than the marker, because there may be as many markers as bytes.
 func (p *parser) findMarker() (at int, marker string) {
-	at = -1
-	for _, m := range p.markers {
-		i := p.indexMarker(m)
-		if i >= 0 && (at < 0 || i < at) {
-			at = i
-			marker = m
-		}
-	}
-	return at, marker
-}
-
-func (p *parser) indexMarker(marker string) int {
-	if marker != "{" {
-		return bytes.Index(p.held, []byte(marker))
-	}
 	lineStart := p.lineStart
 	for i, c := range p.held {
-		if c == '{' && lineStart {
-			return i
+		for _, m := range p.markers {
+			if c == m[0] && (m != "{" || lineStart) && hasPrefix(p.held[i:], m) {
+				return i, m
+			}
 		}
-		lineStart = c == '\n' || lineStart && strings.IndexByte(blanks, c) >= 0
+		lineStart = continuesLineStart(lineStart, c)
 	}
-	return -1
+	return -1, ""
+}
+
+// continuesLineStart reports whether only blanks precede the byte after c in its line.
+func continuesLineStart(lineStart bool, c byte) bool {
+	return c == '\n' || lineStart && strings.IndexByte(blanks, c) >= 0
+}
+
+// hasPrefix reports whether text begins with prefix. Unlike strings.HasPrefix(string(text), prefix), it copies nothing.
+func hasPrefix(text []byte, prefix string) bool {
+	return len(text) >= len(prefix) && string(text[:len(prefix)]) == prefix
+}
+
+// isStartOf reports whether text is a start of whole, but not all of it.
+func isStartOf(text []byte, whole string) bool {
+	return len(text) < len(whole) && string(text) == whole[:len(text)]
 }
 
 // partialMarker returns the length of the longest suffix of held with which a marker may begin.
 func (p *parser) partialMarker() (longest int) {
 	for _, marker := range p.markers {
 		for n := min(len(marker)-1, len(p.held)); n > longest; n-- {
-			if strings.HasPrefix(marker, string(p.held[len(p.held)-n:])) {
+			if isStartOf(p.held[len(p.held)-n:], marker) {
 				longest = n
 			}
 		}
@@ -150,20 +152,20 @@ func (p *parser) partialMarker() (longest int) {
 	return longest
 }
 
-// take moves n bytes of held to the text of the answer, but for the blanks at their end.
+// take moves n bytes of held to the text of the answer, but for the blanks at their end, which become the gap.
 func (p *parser) take(n int) {
 	for _, c := range p.held[:n] {
-		p.lineStart = c == '\n' || p.lineStart && strings.IndexByte(blanks, c) >= 0
+		p.lineStart = continuesLineStart(p.lineStart, c)
 	}
-	p.gap = append(p.gap, p.held[:n]...)
+	text := bytes.TrimRight(p.held[:n], blanks)
+	if len(text) > 0 {
+		p.text = append(p.text, p.gap...)
+		p.text = append(p.text, text...)
+		p.gap = nil
+		p.afterCall = false
+	}
+	p.gap = append(p.gap, p.held[len(text):n]...)
 	p.held = p.held[n:]
-	text := bytes.TrimRight(p.gap, blanks)
-	if len(text) == 0 {
-		return
-	}
-	p.text = append(p.text, text...)
-	p.gap = slices.Clone(p.gap[len(text):])
-	p.afterCall = false
 }
 
 // endText adds the text since the last call to the deltas.
@@ -266,7 +268,7 @@ func (c *candidate) findStart(text []byte, f Format) verdict {
 	if f == Mistral {
 		brackets = "{["
 	}
-	at := bytes.IndexAny(lead, brackets)
+	at := bytes.IndexAny(lead[:min(len(lead), maxLead+1)], brackets)
 	name := lead
 	if at >= 0 {
 		name = lead[:at]
@@ -281,8 +283,8 @@ func (c *candidate) findStart(text []byte, f Format) verdict {
 	if f == Mistral && len(name) > 0 && lead[at] == '[' {
 		rest := lead[at:]
 		switch {
-		case bytes.HasPrefix(rest, []byte(argumentsMarker)):
-		case strings.HasPrefix(argumentsMarker, string(rest)):
+		case hasPrefix(rest, argumentsMarker):
+		case isStartOf(rest, argumentsMarker):
 			return undecided
 		default:
 			return rejected
@@ -312,9 +314,9 @@ func checkFirstName(object []byte) verdict {
 	}
 	for _, name := range firstNames {
 		switch {
-		case bytes.HasPrefix(first, []byte(name)):
+		case hasPrefix(first, name):
 			return accepted
-		case strings.HasPrefix(name, string(first)):
+		case isStartOf(first, name):
 			return undecided
 		}
 	}

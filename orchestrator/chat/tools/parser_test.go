@@ -77,6 +77,9 @@ var parserTests = []struct {
 	{Mistral, `[TOOL_CALLS]other{"city": "Oslo"}`, nil},
 	{Mistral, `[TOOL_CALLS]weather[ARGS] [1]`, nil},
 	{Mistral, `[TOOL_CALLS]weather[ARG`, nil},
+	{Mistral, `[TOOL_CALLS]weather{"a": 1, "a": 2}`, nil},
+	{Mistral, `[TOOL_CALLS]weather{"a": "` + "\xff" + `"}`, nil},
+	{Mistral, `[TOOL_CALLS]weather{"a": "\ud800"}`, nil},
 	{Mistral, `[TOOL_CALLS]` + strings.Repeat(" ", 300) + `[{"name": "keep", "arguments": {}}]`, nil},
 	{Ignored, `<tool_call>{"name": "weather", "arguments": {}}</tool_call>`, nil},
 }
@@ -169,6 +172,41 @@ func FuzzParser(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestWorkIsLinear reads long answers of what may begin a call, in one piece and in small ones. If the rest of the
+// answer were searched or copied for each start, most cases would not end within the time limit of go test.
+func TestWorkIsLinear(t *testing.T) {
+	const bytes = 2 << 20
+	for _, test := range []struct {
+		format Format
+		unit   string
+	}{
+		{Hermes, "\n"},
+		{Hermes, "<tool_call>\n"},
+		{Hermes, "<tool_call>{}"},
+		{Llama, "{\n"},
+		{Llama, `{"name": 1}` + "\n"},
+		{Llama, "<|python_tag|>\n "},
+		{Mistral, "[TOOL_CALLS]a"},
+		{Mistral, "[TOOL_CALLS]a[ARGS] "},
+	} {
+		answer := strings.Repeat(test.unit, bytes/len(test.unit))
+		if got := readAll(test.format, false, answer); !slices.Equal(got, unchanged(answer)) {
+			t.Errorf("%s %q: %d deltas", test.format, test.unit, len(got))
+		}
+		r := Plan{Tools: offered, Optional: true}.NewReader(test.format)
+		read := 0
+		for from := 0; from < len(answer); from += 4 {
+			to := min(from+4, len(answer))
+			for _, d := range r.Read(answer[from:to], to == len(answer)) {
+				read += len(d.Text)
+			}
+		}
+		if read != len(answer) {
+			t.Errorf("%s %q in small pieces: %d bytes of %d", test.format, test.unit, read, len(answer))
+		}
+	}
 }
 
 // BenchmarkParser reads a long candidate token by token: the work grows with the length, not with its square.

@@ -3,8 +3,11 @@ package tei
 import (
 	"encoding/json"
 	"reflect"
+	"strings"
 	"testing"
 
+	"retort/orchestrator/dialect/teibase"
+	"retort/orchestrator/embedding"
 	"retort/orchestrator/fault"
 	"retort/orchestrator/gateway/bind"
 )
@@ -85,5 +88,16 @@ func TestRenamedPaths(t *testing.T) {
 		if got := fault.As(err).Field(); got != c.want {
 			t.Errorf("%v: %s, want %s", c.path, got, c.want)
 		}
+	}
+}
+
+// Similarity accepts one sentence fewer than there may be inputs, because the source sentence is one too.
+func TestSimilarityCountsTheSourceSentence(t *testing.T) {
+	s := New(embedding.New(embedding.Config{MaxInputs: 3}, nil), teibase.Limits{})
+	r := SimilarityRequest{}
+	r.Inputs.Sentences = []string{"a", "b", "c"}
+	_, err := s.Similarity(t.Context(), r)
+	if f := fault.As(err); f == nil || f.Field() != "inputs.sentences" || !strings.Contains(f.Message, "at most 2 items") {
+		t.Errorf("%v", err)
 	}
 }
