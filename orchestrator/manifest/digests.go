@@ -21,8 +21,8 @@ type Digests struct {
 // digestOfState is the digest of an entry in one state of its files: see describeFiles.
 type digestOfState struct{ state, digest string }
 
-// Of returns the digest of the entry in a folder. Callers share one computation, which goes on when ctx of a caller ends:
-// the files may have gigabytes, and the next caller needs the digest too.
+// Of returns the digest of the entry in a folder. Callers share one computation, which goes on when the ctx of a caller
+// ends: the files may have gigabytes, and the next caller needs the digest too.
 func (d *Digests) Of(ctx context.Context, folder string) (string, error) {
 	files := os.DirFS(folder)
 	state, err := describeFiles(files)
