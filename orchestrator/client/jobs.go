@@ -103,7 +103,9 @@ type JobError struct {
 	Reason string // JSON; "" if the gateway gives none
 }
 
-func (e *JobError) Error() string { return fmt.Sprintf("%s: status %s: %.300s", e.ID, e.Status, e.Reason) }
+func (e *JobError) Error() string {
+	return fmt.Sprintf("%s: status %s: %.300s", e.ID, e.Status, e.Reason)
+}
 
 // RunSearch submits a search as a job to a path such as /latent/generate/jobs, waits for its end and returns its
 // result. A job that fails is a [*JobError]. RunSearch retries like Post. The body, not OnAnswer, asks for a manifest.
