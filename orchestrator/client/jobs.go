@@ -96,8 +96,19 @@ func (s *Service) CancelJob(ctx context.Context, id string) (Job, error) {
 // pollInterval is the time between two looks at a job that is awaited.
 const pollInterval = 500 * time.Millisecond
 
+// JobError is the error of a job that ends without its whole result.
+type JobError struct {
+	ID     string
+	Status string // "failed" or "cancelled"
+	Reason string // JSON; "" if the gateway gives none
+}
+
+func (e *JobError) Error() string {
+	return fmt.Sprintf("%s: status %s: %.300s", e.ID, e.Status, e.Reason)
+}
+
 // RunSearch submits a search as a job to a path such as /latent/generate/jobs, waits for its end and returns its
-// result. It retries like Post. The body, not OnAnswer, asks for a manifest.
+// result. A job that fails is a [*JobError]. RunSearch retries like Post. The body, not OnAnswer, asks for a manifest.
 func (s *Service) RunSearch(ctx context.Context, path string, body any) (result json.RawMessage, err error) {
 	without := *s
 	without.OnAnswer = nil
@@ -116,7 +127,7 @@ func (s *Service) RunSearch(ctx context.Context, path string, body any) (result 
 		case "completed":
 			return result, s.Get(ctx, path+"/result", &result)
 		case "failed", "cancelled":
-			return nil, fmt.Errorf("%s has %s: %.300s", job.ID, job.Status, job.Error)
+			return nil, &JobError{ID: job.ID, Status: job.Status, Reason: string(job.Error)}
 		}
 		select {
 		case <-ctx.Done():

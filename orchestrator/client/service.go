@@ -115,6 +115,8 @@ func (s *Service) Stream(ctx context.Context, path string, body any, onEvent fun
 		return err
 	}
 	defer answer.Body.Close()
+	var last []byte
+	hasAnswer := false
 	for event, err := range sse.Read(answer.Body, &sse.ReadConfig{MaxEventSize: maxEvent}) {
 		if err != nil && ctx.Err() == nil {
 			return &UnreachableError{URL: s.URL, Err: fmt.Errorf("%w: %w", ErrIncomplete, err)}
@@ -127,7 +129,9 @@ func (s *Service) Stream(ctx context.Context, path string, body any, onEvent fun
 			const status = http.StatusInternalServerError
 			return &Refusal{Status: status, Message: failureMessage(status, data)}
 		}
+		last = data
 		if s.OnAnswer != nil && hasManifest(data) {
+			hasAnswer = true
 			if err := s.OnAnswer(data); err != nil {
 				return err
 			}
@@ -138,6 +142,9 @@ func (s *Service) Stream(ctx context.Context, path string, body any, onEvent fun
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
+	}
+	if s.OnAnswer != nil && !hasAnswer {
+		return s.OnAnswer(last) // which says that it has no manifest
 	}
 	return nil
 }

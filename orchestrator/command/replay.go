@@ -31,6 +31,9 @@ func (c *replayCommand) Run(p *Process, s *client.Service) error {
 			return err
 		}
 		defer opened.Close()
+		if isSameFile(opened, c.Manifest) {
+			return fmt.Errorf("%s: --manifest would append the new answers to the file that is replayed", c.File)
+		}
 		file = opened
 	}
 	if s.OnAnswer == nil {
@@ -56,8 +59,19 @@ func (c *replayCommand) Run(p *Process, s *client.Service) error {
 	return nil
 }
 
+// isSameFile reports whether an open file is the file of a name.
+func isSameFile(opened *os.File, name string) bool {
+	first, err := opened.Stat()
+	if err != nil || name == "" {
+		return false
+	}
+	second, err := os.Stat(name)
+	return err == nil && os.SameFile(first, second)
+}
+
 // replay sends the request of a document again, and prints whether the answer is equal to the recorded one and what
-// differs in how it was made. It returns an error only if the service cannot be called.
+// differs in how it was made. A request that is refused and a job that fails are not equal; an error means that the
+// service cannot be called.
 func replay(p *Process, s *client.Service, number int, recorded provenance.Document) (isEqual bool, err error) {
 	printLine := func(format string, values ...any) {
 		fmt.Fprintln(p.Stdout, printable(fmt.Sprintf(format, values...), ""))
@@ -65,8 +79,9 @@ func replay(p *Process, s *client.Service, number int, recorded provenance.Docum
 	name := fmt.Sprintf("%d: %s", number, recorded.Manifest.Path)
 	answer, err := resend(p.Context, s, recorded.Manifest)
 	var refusal *client.Refusal
-	if errors.As(err, &refusal) {
-		printLine("%s: refused: %v", name, refusal)
+	var ended *client.JobError
+	if errors.As(err, &refusal) || errors.As(err, &ended) {
+		printLine("%s: refused: %v", name, err)
 		return false, nil
 	}
 	if err != nil {

@@ -143,7 +143,7 @@ func Raw[Res any](use func(ctx context.Context, body []byte) (status int, res Re
 func receive[Req any](c *fiber.Ctx, bounds []bind.Bound) (req Req, err error) {
 	x := exchangeOf(c)
 	x.setRoute(c)
-	body, err := x.readBody(c)
+	body, err := x.readBody(c, bodyWeight(c, reflect.TypeFor[Req]()))
 	if err != nil {
 		return req, err
 	}
@@ -186,20 +186,17 @@ func receive[Req any](c *fiber.Ctx, bounds []bind.Bound) (req Req, err error) {
 func receiveRaw(c *fiber.Ctx) ([]byte, error) {
 	x := exchangeOf(c)
 	x.setRoute(c)
-	body, err := x.readBody(c)
+	body, err := x.readBody(c, memory.BodyWeight)
 	if err != nil {
 		return nil, err
 	}
 	return body, x.takePermit(c.UserContext(), false)
 }
 
-// readBody returns the request's body. Its memory is released when the exchange ends.
-func (x *exchange) readBody(c *fiber.Ctx) ([]byte, error) {
+// readBody returns the request's body. Its memory, weight bytes for each of its bytes, is released when the exchange
+// ends.
+func (x *exchange) readBody(c *fiber.Ctx, weight int) ([]byte, error) {
 	opts := x.gateway.opts
-	weight := memory.BodyWeight
-	if c.Get(ManifestHeader) != "" {
-		weight = manifestWeight
-	}
 	body, release, err := httpserver.ReadBody(c.UserContext(), c.Context(), opts.BodyLimit, weight, opts.Memory)
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"reflect"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -18,8 +19,16 @@ import (
 // too, if its request type has a member of this name.
 const ManifestHeader = "X-Retort-Manifest"
 
-// manifestWeight is memory.BodyWeight for a request with ManifestHeader, whose answer repeats the body.
+// manifestWeight is memory.BodyWeight for a request whose answer may have a manifest, which repeats the body.
 const manifestWeight = 2 * memory.BodyWeight
+
+// bodyWeight returns the memory that a byte of a body takes, given the type of the request that it will be decoded to.
+func bodyWeight(c *fiber.Ctx, request reflect.Type) int {
+	if c.Get(ManifestHeader) == "true" || provenance.CanAsk(request) {
+		return manifestWeight
+	}
+	return memory.BodyWeight
+}
 
 // startManifest starts the manifest of the answer if the request asks for one. It draws the request's seed. request is
 // a pointer to the struct that body was decoded into.
@@ -37,7 +46,10 @@ func (x *exchange) startManifest(c *fiber.Ctx, body []byte, request any) (err er
 	if x.gateway.opts.Identify == nil || x.call.isValidateOnly() {
 		return nil
 	}
-	m := &provenance.Manifest{Format: provenance.Format, API: x.request.API, Path: x.path}
+	m := &provenance.Manifest{Format: provenance.Format, API: x.request.API, Path: x.route}
+	if strings.ContainsAny(x.route, "+*:") { // a pattern
+		m.Path = x.path
+	}
 	if x.call != nil && x.call.ManifestPath != "" {
 		m.Path = x.call.ManifestPath
 	}

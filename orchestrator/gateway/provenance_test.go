@@ -3,14 +3,18 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gofiber/fiber/v2"
 
 	"retort/orchestrator/gateway/httpserver"
+	"retort/orchestrator/memory"
 	"retort/orchestrator/provenance"
 	"retort/orchestrator/telemetry"
 )
@@ -73,6 +77,39 @@ func postWithHeader(t *testing.T, url, value, body string) (status int, text str
 	return answer.StatusCode, string(content)
 }
 
+// The memory budget counts the copies of a body in its manifest, whether the header or the body asks for it.
+func TestMemoryOfManifests(t *testing.T) {
+	const size = 1 << 20
+	for _, c := range []struct {
+		api    API
+		header string
+		want   int64
+	}{
+		{&kitchen{}, "", memory.BodyWeight * size},
+		{&kitchen{}, "false", memory.BodyWeight * size},
+		{&kitchen{}, "true", manifestWeight * size},
+		{counter{&kitchen{}}, "", manifestWeight * size}, // the body is not read yet, and may ask
+	} {
+		budget := memory.NewBudget(64*size, time.Second)
+		url, _ := openAPI(t, c.api, func(o *Options) {
+			o.Identify = identifyPot
+			o.BodyLimit = size
+			o.Memory = budget
+		}, httpserver.Config{})
+		conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		fmt.Fprintf(conn, "POST /cook HTTP/1.1\r\nHost: x\r\n%s: %s\r\nContent-Length: %d\r\n\r\n%s",
+			ManifestHeader, c.header, size, strings.Repeat(" ", size-1))
+		waitUntil(t, "the body holds memory", func() bool { return budget.Held() > 0 })
+		if held := budget.Held(); held != c.want {
+			t.Errorf("%T, header %q: %d bytes, want %d", c.api, c.header, held, c.want)
+		}
+	}
+}
+
 func TestManifests(t *testing.T) {
 	identify := func(o *Options) { o.Identify = identifyPot }
 	url, _ := openAPI(t, counter{&kitchen{}}, identify, httpserver.Config{})
@@ -117,6 +154,12 @@ func TestManifests(t *testing.T) {
 	}
 	if _, text := postWithHeader(t, url+"/cook", "false", `{"seed":5}`); text != `{"spoons":5}` {
 		t.Errorf("not asked for: %s", text)
+	}
+	for _, path := range []string{"/cook/", "/Cook", "/cook?spice=1"} { // other spellings that Fiber routes
+		status, text := postWithHeader(t, url+path, "true", `{}`)
+		if status != 200 || !strings.Contains(text, `"path":"/kitchen/cook"`) {
+			t.Errorf("%s: %d %s", path, status, text)
+		}
 	}
 	// The streams of the kitchen do not end with the answer.
 	url, _ = open(t, &kitchen{}, identify)

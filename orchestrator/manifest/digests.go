@@ -1,53 +1,59 @@
 package manifest
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
 	"os"
 	"strings"
 	"sync"
+
+	"golang.org/x/sync/singleflight"
 )
 
 // Digests computes digests of entries, and again only when their files change. It may be used by several goroutines.
 type Digests struct {
-	mu      sync.Mutex
-	entries map[string]*digestEntry // by folder
+	computing singleflight.Group // by folder and state
+	mu        sync.Mutex
+	latest    map[string]digestOfState // by folder
 }
 
-// digestEntry is the latest digest of one entry. Its lock is held while the digest is computed.
-type digestEntry struct {
-	mu     sync.Mutex
-	state  string // names, sizes and times of the files
-	digest string
-}
+// digestOfState is the digest of an entry in one state of its files: see describeFiles.
+type digestOfState struct{ state, digest string }
 
-// Of returns the digest of the entry in a folder.
-func (d *Digests) Of(folder string) (string, error) {
-	d.mu.Lock()
-	entry := d.entries[folder]
-	if entry == nil {
-		if d.entries == nil {
-			d.entries = map[string]*digestEntry{}
-		}
-		entry = &digestEntry{}
-		d.entries[folder] = entry
-	}
-	d.mu.Unlock()
-	entry.mu.Lock()
-	defer entry.mu.Unlock()
+// Of returns the digest of the entry in a folder. Callers share one computation, which goes on when the ctx of a caller
+// ends: the files may have gigabytes, and the next caller needs the digest too.
+func (d *Digests) Of(ctx context.Context, folder string) (string, error) {
 	files := os.DirFS(folder)
 	state, err := describeFiles(files)
 	if err != nil {
 		return "", err
 	}
-	if state != entry.state {
-		if entry.digest, err = computeDigest(files); err != nil {
-			entry.state = ""
+	d.mu.Lock()
+	known := d.latest[folder]
+	d.mu.Unlock()
+	if known.state == state {
+		return known.digest, nil
+	}
+	result := d.computing.DoChan(folder+"\n"+state, func() (any, error) {
+		digest, err := computeDigest(files)
+		if err != nil {
 			return "", err
 		}
-		entry.state = state
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if d.latest == nil {
+			d.latest = map[string]digestOfState{}
+		}
+		d.latest[folder] = digestOfState{state, digest}
+		return digest, nil
+	})
+	select {
+	case r := <-result:
+		return r.Val.(string), r.Err
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
 	}
-	return entry.digest, nil
 }
 
 // describeFiles returns a text that changes when a file of an entry changes.

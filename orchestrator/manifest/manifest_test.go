@@ -1,10 +1,13 @@
 package manifest_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 
 	"retort/orchestrator/manifest"
@@ -84,17 +87,43 @@ func TestDigests(t *testing.T) {
 	repository := t.TempDir()
 	folder := filepath.Join(repository, "one")
 	var digests manifest.Digests
-	if _, err := digests.Of(folder); err == nil {
+	if _, err := digests.Of(t.Context(), folder); err == nil {
 		t.Error("no error without the folder")
 	}
 	write(t, repository, "one/config.pbtxt", "")
 	for _, weights := range []string{"a", "bc", "def"} {
 		write(t, repository, "one/1/model.onnx", weights)
 		for range 2 {
-			if digest, err := digests.Of(folder); err != nil || digest != read(t, repository)[0].SHA256 {
+			if digest, err := digests.Of(t.Context(), folder); err != nil || digest != read(t, repository)[0].SHA256 {
 				t.Errorf("weights %s: digest %s, %v", weights, digest, err)
 			}
 		}
+	}
+}
+
+// A caller that leaves does not wait for the digest of large files, and does not stop the others' computation.
+func TestDigestsOfLargeFiles(t *testing.T) {
+	repository := t.TempDir()
+	write(t, repository, "one/config.pbtxt", "")
+	write(t, repository, "one/1/model.onnx", "")
+	folder := filepath.Join(repository, "one")
+	if err := os.Truncate(filepath.Join(folder, "1", "model.onnx"), 256<<20); err != nil {
+		t.Fatal(err)
+	}
+	var digests manifest.Digests
+	left, leave := context.WithCancel(t.Context())
+	leave()
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			if digest, err := digests.Of(left, folder); !errors.Is(err, context.Canceled) {
+				t.Errorf("%q, %v", digest, err)
+			}
+		})
+	}
+	group.Wait()
+	if digest, err := digests.Of(t.Context(), folder); err != nil || digest != read(t, repository)[0].SHA256 {
+		t.Errorf("digest %q, %v", digest, err)
 	}
 }
 

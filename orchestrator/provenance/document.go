@@ -95,7 +95,7 @@ func parseDocument(text jsontext.Value) (document Document, err error) {
 var (
 	// replayable are the paths of endpoints whose answers have manifests. Requests to them change nothing, except that
 	// some are stored as jobs or as responses of their caller.
-	replayable = regexp.MustCompile(`^(/latent|/masked|/embedding|/ranking|/chat)?(/v1|/v2|/alpha|/experimental/ls)?/` +
+	replayable = regexp.MustCompile(`^(/latent|/masked|/embedding|/ranking|/chat)?(/v1|/v2|/v1/openai/v1|/alpha|/experimental/ls)?/` +
 		`(generate|generate/jobs|sampling|embedding|hidden|decode|embeddings|ranking|reranking|rerank|` +
 		`retrieval(/[\w-][\w.-]*)+/reranking|completions|chat/completions|responses|messages|messages/count_tokens|` +
 		`tokenize|detokenize|inference/chat_completion|inference/chat-completion)$`)

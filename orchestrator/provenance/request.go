@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -15,16 +16,32 @@ const seedMember = "seed"
 // maxSeed is the upper bound of drawn seeds, which every API accepts.
 const maxSeed = 1 << 31
 
+// askingFields has the index of the field that asks for a manifest, or nil, by type of request.
+var askingFields sync.Map
+
+// askingField returns the index of the bool with the JSON member manifest, or nil if a type of requests has none.
+func askingField(request reflect.Type) []int {
+	if known, ok := askingFields.Load(request); ok {
+		return known.([]int)
+	}
+	var index []int
+	for _, f := range reflect.VisibleFields(request) {
+		if memberOf(f) == Member && f.Type.Kind() == reflect.Bool {
+			index = f.Index
+		}
+	}
+	askingFields.Store(request, index)
+	return index
+}
+
+// CanAsk reports whether requests of a type, a struct, can ask for a manifest with a member of their body.
+func CanAsk(request reflect.Type) bool { return askingField(request) != nil }
+
 // IsWanted reports whether a request, a pointer to a struct, asks for a manifest with a member of its body.
 func IsWanted(request any) bool {
 	value := reflect.ValueOf(request).Elem()
-	for _, f := range reflect.VisibleFields(value.Type()) {
-		if memberOf(f) == Member {
-			wanted := value.FieldByIndex(f.Index)
-			return wanted.Kind() == reflect.Bool && wanted.Bool()
-		}
-	}
-	return false
+	index := askingField(value.Type())
+	return index != nil && value.FieldByIndex(index).Bool()
 }
 
 // Complete returns the effective request, given a body and the struct that it was decoded into, after the defaults had

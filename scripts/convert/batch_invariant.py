@@ -14,8 +14,8 @@ from the outermost graph. Four other forms do not, and are replaced by equivalen
 - A product of two computed matrices adds up to 128 numbers in one order, and more of them in blocks whose size depends
   on the width of the result (MlasSgemmOperation, ibid.). It becomes a sum of products of at most 128.
 - A logarithm has one kernel for whole vectors and another for the numbers left over. It becomes the logarithm of a sum
-  of one number, which is computed number by number.
-  This rule also applies inside Loop, If and Scan.
+  of one number, which is computed number by number. Its input must not be empty: ONNX Runtime then keeps the axis that
+  is summed. This rule also applies inside Loop, If and Scan.
 
 Inputs, outputs and weights are unchanged, and results are equal up to rounding in fp32.
 """
@@ -27,6 +27,9 @@ import argparse
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
+
+OLDEST = 13
+"""The first opset whose Unsqueeze and Split take axes and sizes as inputs."""
 
 BLOCK = 128
 """The largest inner dimension that ONNX Runtime's product of two fp32 matrices adds in one block for any width."""
@@ -41,6 +44,8 @@ TOKENS = 1
 
 def batch_invariant(model: onnx.ModelProto) -> onnx.ModelProto:
     """Returns a copy of the model with the replacements. A model without those forms is returned unchanged."""
+    if opset(model) < OLDEST:
+        raise ValueError(f"the model has opset {opset(model)}, and the replacements need {OLDEST} or later")
     result = onnx.ModelProto()
     result.CopyFrom(model)
     _Rewriter(result).run()
@@ -242,7 +247,9 @@ def constants(graph: onnx.GraphProto) -> dict[str, np.ndarray]:
     known = {t.name: numpy_helper.to_array(t) if np.prod(t.dims) < 64 else np.empty(0) for t in graph.initializer}
     for node in graph.node:
         if node.op_type == "Constant":
-            known[node.output[0]] = numpy_helper.to_array(node.attribute[0].t)
+            value = helper.get_attribute_value(node.attribute[0])  # a tensor, or numbers without one
+            is_tensor = isinstance(value, onnx.TensorProto)
+            known[node.output[0]] = numpy_helper.to_array(value) if is_tensor else np.asarray(value)
         elif node.input and all(name in known for name in node.input if name):
             known |= {name: np.empty(0) for name in node.output}
     return known

@@ -77,8 +77,8 @@ func (o *object) secure(paths object) {
 	}
 }
 
-// addManifests adds the shared components, and the header that asks for a manifest to every operation that answers a
-// POST with an object.
+// addManifests adds the shared components, and the header that asks for a manifest to every POST with a body that is
+// answered with an object: without a body there is no request to record.
 func (o *object) addManifests(paths, shared object) {
 	components := o.section("components")
 	for _, kind := range shared {
@@ -92,7 +92,7 @@ func (o *object) addManifests(paths, shared object) {
 	for i := range paths {
 		methods := readObject(paths[i].value)
 		post := methods.section("post")
-		if !o.answersObject(post) {
+		if post.get("requestBody") == nil || !o.answersObject(post) {
 			continue
 		}
 		var parameters []jsontext.Value

@@ -31,13 +31,18 @@ func TestDescription(t *testing.T) {
 	}
 }
 
-// Operations that answer a POST with an object can be asked for manifests.
+// Operations that answer a POST of a body with an object can be asked for manifests.
 func TestManifestsInDescription(t *testing.T) {
 	const openAPI = `
 paths:
   /cook:
-    post: { parameters: [{ name: salt }], responses: { '200': { $ref: '#/components/responses/Dish' } } }
-  /list: { post: { responses: { '200': { content: { application/json: { schema: { type: array } } } } } } }
+    post:
+      parameters: [{ name: salt }]
+      requestBody: {}
+      responses: { '200': &dish { $ref: '#/components/responses/Dish' } }
+  /cancel: { post: { responses: { '200': *dish } } }
+  /list:
+    post: { requestBody: {}, responses: { '200': { content: { application/json: { schema: { type: array } } } } } }
 components:
   schemas: { Dish: { type: object } }
   responses: { Dish: { content: { application/json: { schema: { $ref: '#/components/schemas/Dish' } } } } }

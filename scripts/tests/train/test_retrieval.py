@@ -525,6 +525,31 @@ def test_a_logarithm_does_not_depend_on_its_place(version: int):
     assert changed(plain) and not changed(batch_invariant(plain))
 
 
+def test_models_of_other_exporters_are_rewritten_or_refused():
+    """A constant may be a number in place of a tensor; axes as attributes, of old opsets, are refused."""
+    from onnx import TensorProto, helper
+
+    from scripts.convert.batch_invariant import batch_invariant
+
+    def doubled_logarithm(version: int):
+        nodes = [
+            helper.make_node("Constant", [], ["two"], value_float=2.0),
+            helper.make_node("Log", ["in"], ["logarithm"]),
+            helper.make_node("Mul", ["logarithm", "two"], ["out"]),
+        ]
+        ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["rows", 3]) for name in ("in", "out")]
+        opsets = [helper.make_opsetid("", version)]
+        return helper.make_model(
+            helper.make_graph(nodes, "graph", ends[:1], ends[1:]), opset_imports=opsets, ir_version=8
+        )
+
+    session = onnxruntime.InferenceSession(batch_invariant(doubled_logarithm(13)).SerializeToString())
+    numbers = np.array([[0.5, 1, 4]], np.float32)
+    np.testing.assert_allclose(session.run(None, {"in": numbers})[0], 2 * np.log(numbers), rtol=1e-6)
+    with pytest.raises(ValueError, match="opset 12"):
+        batch_invariant(doubled_logarithm(12))
+
+
 def test_a_graph_without_hidden_states_is_refused():
     from onnx import TensorProto, helper
 
