@@ -27,8 +27,6 @@ var counts = []struct {
 	{"rotatable_bonds", chem.RotatableBonds},
 	{"rings", chem.RingCount},
 	{"heavy_atoms", chem.HeavyAtomCount},
-	{"pains", chem.PAINSAlerts},
-	{"brenk", chem.BrenkAlerts},
 }
 
 func (c *describeCommand) Run(p *Process) error {

@@ -7,7 +7,6 @@ import io
 
 from PIL import Image
 from rdkit import Chem
-from rdkit.Chem.Draw import rdMolDraw2D
 
 SIZE = (300, 220)
 """Width and height in pixels."""
@@ -15,8 +14,12 @@ GREY_LEVELS = 4
 """Few levels keep the file near 1 kB: an answer has at most 4,096 tokens."""
 
 
-def picture_of(molecule: Chem.Mol) -> str:
-    """Returns a PNG file of a molecule, black on white, as a data URL."""
+def picture_of(molecule: Chem.Mol) -> str | None:
+    """Returns a PNG file of a molecule, black on white, as a data URL, or None if this machine cannot draw."""
+    try:
+        from rdkit.Chem.Draw import rdMolDraw2D
+    except ImportError:  # It links to libXrender and libXext, which the wheel does not bring.
+        return None
     drawer = rdMolDraw2D.MolDraw2DCairo(*SIZE)
     drawer.drawOptions().includeMetadata = False
     drawer.drawOptions().useBWAtomPalette()
