@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -23,25 +21,14 @@ type Options struct {
 	Progress func(done, total int)
 }
 
-// readyTimeout is how long an entry may take to appear: an entry that was just added is loaded within seconds.
-const readyTimeout = 15 * time.Second
-
 // inFlight is the number of queries, or of parts of a list of texts, that are sent at once.
 const inFlight = 4
 
 // API returns the API of the entry, from its config.pbtxt.
 func API(repository, entry string) (string, error) {
-	if !filepath.IsLocal(entry) || strings.ContainsRune(entry, filepath.Separator) {
-		return "", fmt.Errorf("%q is not the name of a folder in %s", entry, repository)
-	}
-	file := filepath.Join(repository, entry, "config.pbtxt")
-	text, err := os.ReadFile(file)
+	config, err := discovery.ReadConfig(repository, entry)
 	if err != nil {
 		return "", err
-	}
-	config, err := triton.ParseConfig(text)
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", file, err)
 	}
 	return (&triton.Model{Config: config}).API(), nil
 }
@@ -58,8 +45,15 @@ func withModel[M any](ctx context.Context, o Options, open opener[M], use func(M
 	defer client.Close()
 	registry := discovery.NewRegistry(client, discovery.Config{Every: time.Second / 4, Repository: o.Repository})
 	defer registry.Close()
-	entry, err := await(ctx, registry, o)
-	if err != nil {
+	var entry *triton.Model
+	err = registry.Await(ctx, func(snapshot *discovery.Snapshot) (ok bool) {
+		entry, ok = snapshot.Model(o.Entry)
+		return ok
+	})
+	switch {
+	case errors.Is(err, discovery.ErrNotLoaded):
+		return fmt.Errorf("no Triton at %s has loaded %s; its log says why", strings.Join(o.Triton.URLs, ", "), o.Entry)
+	case err != nil:
 		return err
 	}
 	model, err := open(client, batching.Options{Concurrency: inFlight})(entry)
@@ -67,27 +61,6 @@ func withModel[M any](ctx context.Context, o Options, open opener[M], use func(M
 		return fmt.Errorf("%s: %w", o.Entry, err)
 	}
 	return use(model)
-}
-
-// await returns the entry once Triton has loaded it.
-func await(ctx context.Context, registry *discovery.Registry, o Options) (*triton.Model, error) {
-	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
-	defer cancel()
-	for {
-		err := registry.Refresh(ctx)
-		if entry, ok := registry.Snapshot().Model(o.Entry); ok && err == nil {
-			return entry, nil
-		}
-		select {
-		case <-ctx.Done():
-			if err != nil && !errors.Is(err, context.DeadlineExceeded) {
-				return nil, err
-			}
-			return nil, fmt.Errorf("no Triton at %s has loaded %s; its log says why",
-				strings.Join(o.Triton.URLs, ", "), o.Entry)
-		case <-time.After(time.Second / 4):
-		}
-	}
 }
 
 func (o Options) progress(done, total int) {

@@ -5,8 +5,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -36,15 +34,12 @@ var defaultMolecules string
 // DefaultMolecules are common small molecules, mostly drugs and their building blocks.
 func DefaultMolecules() []string { return strings.Fields(defaultMolecules) }
 
-// readyTimeout is how long an entry may take to appear: an entry that was just added is loaded within seconds.
-const readyTimeout = 15 * time.Second
-
 // options let all rows of a call share one batch.
 var options = batching.Options{MaxTokens: 1 << 20, Concurrency: 1}
 
 // Run checks an entry. An error means that there is no report: the entry or Triton cannot be reached.
 func Run(ctx context.Context, o Options) (*Report, error) {
-	config, err := readConfig(o)
+	config, err := discovery.ReadConfig(o.Repository, o.Entry)
 	if err != nil {
 		return nil, err
 	}
@@ -64,23 +59,6 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	c.run(ctx, registry, described)
 	c.end()
 	return c.Report, ctx.Err()
-}
-
-// readConfig reads the entry's config.pbtxt.
-func readConfig(o Options) (*triton.ModelConfig, error) {
-	if !filepath.IsLocal(o.Entry) || strings.ContainsRune(o.Entry, filepath.Separator) {
-		return nil, fmt.Errorf("%q is not the name of a folder in %s", o.Entry, o.Repository)
-	}
-	file := filepath.Join(o.Repository, o.Entry, "config.pbtxt")
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	config, err := triton.ParseConfig(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
-	return config, nil
 }
 
 // check is a check in progress.
@@ -153,33 +131,24 @@ func errorOr(err error, text string) any {
 func (c *check) find(
 	ctx context.Context, registry *discovery.Registry, described *triton.Model,
 ) (entries []*triton.Model, err error) {
-	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
-	defer cancel()
-	for {
-		err := registry.Refresh(ctx)
-		snapshot := registry.Snapshot()
-		if entry, ok := snapshot.Model(c.Options.Entry); ok && err == nil {
-			entries = []*triton.Model{entry}
-			for _, other := range snapshot.Of(described.API()) {
-				if other != entry && other.PublicID() == entry.PublicID() {
-					entries = append(entries, other)
-				}
-			}
-			if c.API != "latent" || len(entries) > 1 {
-				return entries, nil
+	err = registry.Await(ctx, func(snapshot *discovery.Snapshot) bool {
+		entry, ok := snapshot.Model(c.Options.Entry)
+		if !ok {
+			return false
+		}
+		entries = []*triton.Model{entry}
+		for _, other := range snapshot.Of(described.API()) {
+			if other != entry && other.PublicID() == entry.PublicID() {
+				entries = append(entries, other)
 			}
 		}
-		select {
-		case <-ctx.Done():
-			switch {
-			case err != nil && !errors.Is(err, context.DeadlineExceeded):
-				return nil, err
-			case len(entries) > 0:
-				return entries, nil
-			}
-			return nil, fmt.Errorf("no Triton at %s has loaded it; its log says why",
-				strings.Join(c.Triton.URLs, ", "))
-		case <-time.After(time.Second / 4):
-		}
+		return c.API != "latent" || len(entries) > 1
+	})
+	switch {
+	case errors.Is(err, discovery.ErrNotLoaded) && len(entries) > 0:
+		return entries, nil
+	case errors.Is(err, discovery.ErrNotLoaded):
+		return nil, fmt.Errorf("no Triton at %s has loaded it; its log says why", strings.Join(c.Triton.URLs, ", "))
 	}
+	return entries, err
 }

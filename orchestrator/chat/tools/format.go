@@ -1,5 +1,7 @@
 package tools
 
+import "slices"
+
 // Format is how a model treats tools that it may call.
 type Format string
 
@@ -34,21 +36,9 @@ func DetectFormat(prompt string, tools []Tool, calls ...Delta) Format {
 				found = append(found, delta)
 			}
 		}
-		if equal(found, calls) {
+		if slices.Equal(found, calls) {
 			return format
 		}
 	}
 	return Refused
-}
-
-func equal(a, b []Delta) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
 }
