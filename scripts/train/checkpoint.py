@@ -10,6 +10,8 @@ import safetensors.torch as safetensors
 import torch
 from torch import nn
 
+from scripts.train import files
+
 WEIGHTS = "weights.safetensors"
 BEST = "best.safetensors"
 
@@ -38,11 +40,8 @@ def blend(fresh: nn.Module, trained: dict[str, torch.Tensor], alpha: float) -> n
 
 
 def save_weights(weights: dict[str, torch.Tensor], path: Path) -> None:
-    """Writes weights in fp32, as safetensors, in the way of save."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(path.name + ".partial")
-    partial.write_bytes(safetensors.save({k: v.detach().cpu().contiguous() for k, v in weights.items()}))
-    os.replace(partial, path)
+    """Writes weights in fp32, as safetensors."""
+    files.replace(path, safetensors.save({k: v.detach().cpu().contiguous() for k, v in weights.items()}))
 
 
 def weights(run: Path) -> dict[str, torch.Tensor]:

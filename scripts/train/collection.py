@@ -17,15 +17,14 @@ from __future__ import annotations
 
 import argparse
 import gzip
-import hashlib
 import json
-import os
 import sys
 import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from scripts.train import files
 from scripts.train.embedding import corpora
 
 FORMS = ({"query", "passage"}, {"query", "passage", "negative"}, {"text"})
@@ -65,12 +64,8 @@ def cut(text: str) -> tuple[str, str]:
     sentences = corpora.sentences_of(text)
     if len(sentences) < 3:
         return "", text
-    query = min(sentences, key=digest)
+    query = min(sentences, key=files.digest)
     return query, text.replace(query, "", 1).strip()
-
-
-def digest(text: str) -> int:
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
 
 
 def read(path: Path, texts: Texts) -> None:
@@ -98,11 +93,8 @@ def check(row: Any) -> dict[str, str]:
 
 def write(path: Path, rows: list[dict[str, Any]]) -> None:
     """Writes gzipped JSON lines, with the same bytes for the same rows."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(path.name + ".partial")
     text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    partial.write_bytes(gzip.compress(text.encode(), mtime=0))
-    os.replace(partial, path)
+    files.replace(path, gzip.compress(text.encode(), mtime=0))
 
 
 def main() -> None:
@@ -130,7 +122,7 @@ def main() -> None:
             "qid": f"q{number}",
             "query": query,
             "pos": [f"p{passage}" for passage in passages],
-            "split": "test" if digest(query) < HELD_OUT * 2**64 else "train",
+            "split": "test" if files.is_held_out(query, HELD_OUT) else "train",
         }
         for number, (query, passages) in enumerate(texts.queries.items())
     ]

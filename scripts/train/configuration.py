@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 import tomllib
 from pathlib import Path
 from typing import Any
+
+from scripts.train import files
 
 PRESETS = Path(__file__).parent / "presets"
 NAME = "run.toml"
@@ -133,10 +134,7 @@ def write(path: Path, given: argparse.Namespace) -> None:
     for key, value in sorted(vars(given).items()):
         if key not in NOT_STORED and value is not None:
             lines.append(f"{key} = {toml(value)}\n")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(path.name + ".partial")
-    partial.write_text("".join(lines), encoding="utf-8")
-    os.replace(partial, path)
+    files.replace(path, "".join(lines).encode())
 
 
 def toml(value: Any) -> str:

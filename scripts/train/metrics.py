@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from pathlib import Path
 
 from torch.utils.tensorboard import SummaryWriter
 
-from scripts.train import processes
+from scripts.train import files, processes
 
 
 class Metrics:
@@ -23,11 +22,8 @@ class Metrics:
         self.writes = processes.is_first()
         if not self.writes:
             return
-        folder.mkdir(parents=True, exist_ok=True)
         kept = [line for line in read(folder) if line["step"] <= step]
-        partial = self.path.with_name(self.path.name + ".partial")
-        partial.write_text("".join(json.dumps(line) + "\n" for line in kept))
-        os.replace(partial, self.path)
+        files.replace(self.path, "".join(json.dumps(line) + "\n" for line in kept).encode())
         self.board = SummaryWriter(str(folder / "tensorboard"), purge_step=samples + 1)
 
     def __enter__(self) -> Metrics:

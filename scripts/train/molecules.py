@@ -14,8 +14,6 @@ from __future__ import annotations
 
 import argparse
 import gzip
-import hashlib
-import os
 import sys
 import zlib
 from collections import Counter
@@ -24,6 +22,8 @@ from pathlib import Path
 
 import numpy as np
 from rdkit import Chem, RDLogger
+
+from scripts.train import files
 
 
 def read_molecules(path: Path) -> list[str]:
@@ -62,16 +62,12 @@ def clean(texts: Iterable[str], heaviest: int, mixtures: bool, left_out: Counter
 
 def is_held_out(smiles: str, share: float) -> bool:
     """Reports whether a molecule is held out; stereoisomers are held out together."""
-    flat = Chem.MolToSmiles(Chem.MolFromSmiles(smiles), isomericSmiles=False)
-    return int.from_bytes(hashlib.sha256(flat.encode()).digest()[:8], "big") < share * 2**64
+    return files.is_held_out(Chem.MolToSmiles(Chem.MolFromSmiles(smiles), isomericSmiles=False), share)
 
 
 def write(path: Path, molecules: list[str]) -> None:
     """Writes a .smi.gz file, with the same bytes for the same molecules."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(path.name + ".partial")
-    partial.write_bytes(gzip.compress("".join(f"{smiles}\n" for smiles in molecules).encode(), mtime=0))
-    os.replace(partial, path)
+    files.replace(path, gzip.compress("".join(f"{smiles}\n" for smiles in molecules).encode(), mtime=0))
 
 
 def main() -> None:
@@ -100,8 +96,10 @@ def main() -> None:
     molecules = list(clean(lines, given.heaviest, given.mixtures, left_out))
     order = np.random.default_rng(1).permutation(len(molecules))
     shuffled = [molecules[i] for i in order]
-    held_out = [smiles for smiles in shuffled if is_held_out(smiles, given.held_out)]
-    training = [smiles for smiles in shuffled if not is_held_out(smiles, given.held_out)]
+    training: list[str] = []
+    held_out: list[str] = []
+    for smiles in shuffled:
+        (held_out if is_held_out(smiles, given.held_out) else training).append(smiles)
     details = ", ".join(f"{count} {reason}" for reason, count in sorted(left_out.items())) or "none"
     if not held_out or not training:
         sys.exit(
