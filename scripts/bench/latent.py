@@ -34,7 +34,7 @@ import torch
 
 from scripts.bench.arithmetic import arithmetic
 from scripts.bench.busy import Busy, verdict
-from scripts.train.latent import decoding, start
+from scripts.train.latent import decoding, weights
 
 ROOT = Path(__file__).resolve().parents[2]
 GRAPH = ROOT / "model_repository" / "latent_decoder" / "1" / "model.onnx"
@@ -85,7 +85,7 @@ def decode(api: API, rows: int, rounds: int) -> None:
         states.repeat(rows // len(STARTS), 1)
         + torch.randn(rows, states.shape[1], generator=torch.Generator().manual_seed(1)) * 1.5
     )
-    model, _ = start.load_model(ROOT / "model_repository")
+    model, _ = weights.load(ROOT / "model_repository" / "latent_encoder")
     body = {"hiddens": states[:, None].tolist(), "mask": [[True]] * rows}
     variants = {
         "/decode": lambda: api.post("/decode", body),

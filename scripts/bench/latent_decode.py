@@ -25,8 +25,8 @@ from scripts.train import quantise
 from scripts.train.graph import Ranges
 from scripts.train.latent import decoder_graph, decoding
 from scripts.train.latent.model import Model, Shape
-from scripts.train.latent.report import load
 from scripts.train.latent.tokens import BOS
+from scripts.train.latent.weights import load
 
 
 def model_and_states(run: Path, rows: int) -> tuple[Model, torch.Tensor]:

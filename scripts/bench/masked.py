@@ -30,8 +30,7 @@ import onnxruntime
 
 from scripts.bench.arithmetic import arithmetic
 from scripts.bench.busy import Busy, verdict
-from scripts.train.masked import evaluation, sampler, start, structure
-from scripts.train.masked.vocabulary import Vocabulary
+from scripts.train.masked import evaluation, sampler, structure, weights
 
 COUNT, CLIENTS = 100, 10
 SETTINGS = {"temperature": 0.5, "noise": 0.5, "attempts": 1, "min_add_len": 40}
@@ -102,8 +101,8 @@ def rows_of(lengths: np.ndarray, seeds: np.ndarray) -> sampler.Rows:
 
 def pytorch(entry: Path) -> Callable[[], object]:
     """Returns a function that unmasks the templates with a loop in PyTorch, in fp32."""
-    model, rows = start.load_onnx(entry).eval(), templates(entry)
-    barred = structure.balance_table(Vocabulary.read(entry / "vocab.txt").tokens)
+    (model, vocabulary), rows = weights.load(entry), templates(entry)
+    barred = structure.balance_table(vocabulary.tokens)
     return lambda: sampler.unmask(model, rows, barred)
 
 

@@ -70,12 +70,12 @@ class Entry:
         return "\n".join(lines) + "\n"
 
     def write(self, repository: Path, files: dict[str, str]) -> Path:
-        """Writes config.pbtxt and the text files. Returns the path for the graph."""
+        """Writes config.pbtxt and the text files. Returns the folder of the entry."""
         folder = repository / self.name
         (folder / "1").mkdir(parents=True, exist_ok=True)
         for name, text in {"config.pbtxt": self.config(), **files}.items():
             (folder / name).write_text(text)
-        return folder / "1" / "model.onnx"
+        return folder
 
 
 def quote(text: str) -> str:

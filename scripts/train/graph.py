@@ -21,14 +21,12 @@ from torch import nn
 from scripts.convert.batch_invariant import batch_invariant
 from scripts.train import quantise
 from scripts.train.layers import Layer, Relative
+from scripts.train.stored import STEP
 
 OPSET, IR = 20, 9
 """Supported by ONNX Runtime 1.17 and later."""
 
 PRIME = 2**31 - 1
-
-STEP = ".step"
-"""Suffix of the name of an integer weight's step sizes, one for each output."""
 
 Ranges = dict[nn.Module, tuple[float, float]]
 """Minimum and maximum input of the linear maps to compute in integers. See quantise.observe."""
@@ -48,7 +46,7 @@ class Graph:
         self.names: dict[torch.Tensor, str] = parent.names if parent else {}
 
     def name_weights(self, model: nn.Module) -> None:
-        """Stores the weights under the names of the model's parameters, for stored_tensors."""
+        """Names the weights as the model names its parameters."""
         self.names.update({parameter: name for name, parameter in model.named_parameters()})
 
     def name(self, hint: str) -> str:
@@ -206,20 +204,6 @@ class Graph:
             self.op("Add", self.op("Cast", self.op("Div", key, 2**8), to=TensorProto.FLOAT), 0.5),
             float(2.0**-23),
         )
-
-
-def stored_tensors(path: Path) -> dict[str, np.ndarray]:
-    """Reads the named tensors, as stored, of a file that Graph.save wrote, including those of nested graphs."""
-    tensors: dict[str, np.ndarray] = {}
-
-    def collect(graph: onnx.GraphProto) -> None:
-        tensors.update({tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer})
-        for attribute in (a for node in graph.node for a in node.attribute):
-            if attribute.HasField("g"):
-                collect(attribute.g)
-
-    collect(onnx.load(path).graph)
-    return tensors
 
 
 def key(*parts: np.ndarray) -> np.ndarray:

@@ -44,7 +44,10 @@ def activation_scale(low: float, high: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def round_weight(matrix: torch.Tensor) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the step size of each output, float32 [out], and the rounded weights, int8 [out, in]."""
-    values = matrix.detach().cpu().float().numpy()
+    """Returns the step size of each output, float64 [out], and the rounded weights, int8 [out, in].
+
+    In double precision, so that rounded weights round to the same integers and, in fp32, to the same steps.
+    """
+    values = matrix.detach().cpu().double().numpy()
     step = np.maximum(np.abs(values).max(1), 1e-8) / LARGEST
-    return step.astype(np.float32), np.rint(values / step[:, None]).astype(np.int8)
+    return step, np.rint(values / step[:, None]).astype(np.int8)

@@ -3,26 +3,28 @@
 ENTRY/model.safetensors   the parameters under their names in PyTorch
 ENTRY/config.json         what else the export needs: the sizes of the network, the ranges of integer layers
 
-A weight that is served in int8 is stored in int8: NAME, and NAME.step, fp32, with which it is multiplied and whose
-shape broadcasts to it. The others are stored in the type in which they are served.
+A weight that is served in int8 is stored in int8: NAME, and NAME.step, with which it is multiplied and whose shape
+broadcasts to it. The others are stored in the type in which they are served. Steps are fp32 or fp64.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import safetensors
 import safetensors.torch
 import torch
+from torch import nn
 
 from scripts.train import files
 
 WEIGHTS = "model.safetensors"
 CONFIG = "config.json"
 STEP = ".step"
-"""Suffix of the name of an int8 weight's step sizes."""
+"""Suffix of the name of a weight's step sizes."""
 
 
 def write(entry: Path, tensors: dict[str, torch.Tensor], config: dict[str, Any]) -> None:
@@ -32,10 +34,10 @@ def write(entry: Path, tensors: dict[str, torch.Tensor], config: dict[str, Any])
     files.replace(entry / CONFIG, (json.dumps(config, indent=1, ensure_ascii=False) + "\n").encode())
 
 
-def read(entry: Path) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
-    """Returns the weights in fp32, and the configuration.
+def read(entry: Path, kind: torch.dtype = torch.float32) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
+    """Returns the weights in the given type, and the configuration.
 
-    ValueError, which names the file: it is missing or damaged, or a step has no weight.
+    ValueError, which names the file: it is missing or damaged, or a step does not fit its weight.
     """
     try:
         stored = safetensors.torch.load_file(entry / WEIGHTS)
@@ -43,10 +45,33 @@ def read(entry: Path) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
         raise ValueError(f"{entry / WEIGHTS}: {error}") from error
     try:
         config = json.loads((entry / CONFIG).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ValueError(f"{entry / CONFIG}: {error}") from error
-    steps = {name.removesuffix(STEP): value for name, value in stored.items() if name.endswith(STEP)}
-    if missing := steps.keys() - stored.keys():
-        raise ValueError(f"{entry / WEIGHTS}: {', '.join(sorted(missing))}: step sizes without a weight")
-    weights = {name: value.float() for name, value in stored.items() if not name.endswith(STEP)}
-    return weights | {name: weights[name] * step for name, step in steps.items()}, config
+    weights = {name: value.to(kind) for name, value in stored.items() if not name.endswith(STEP)}
+    for key in stored.keys() - weights.keys():
+        name = key.removesuffix(STEP)
+        try:
+            value = stored[name].double() * stored[key].double()
+        except (KeyError, RuntimeError) as error:
+            raise ValueError(f"{entry / WEIGHTS}: {key}: step sizes without a weight of their shape") from error
+        weights[name] = value.to(kind)
+    return weights, config
+
+
+def load(
+    entry: Path, build: Callable[[dict[str, Any]], nn.Module], kind: torch.dtype = torch.float32
+) -> tuple[nn.Module, dict[str, Any]]:
+    """Returns the network that `build` makes of the configuration, with the weights, and the configuration.
+
+    ValueError, which names the file: see read, or the network cannot be built or has other weights.
+    """
+    weights, config = read(entry, kind)
+    try:
+        network = build(config)
+    except (KeyError, TypeError, ValueError, RuntimeError, ZeroDivisionError) as error:
+        raise ValueError(f"{entry / CONFIG}: {type(error).__name__}: {error}") from error
+    try:
+        network.to(kind).load_state_dict(weights)
+    except RuntimeError as error:
+        raise ValueError(f"{entry / WEIGHTS}: {' '.join(str(error).split())[:400]}") from error
+    return network.eval(), config

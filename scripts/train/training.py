@@ -36,7 +36,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import nn
@@ -44,6 +44,7 @@ from torch import nn
 from scripts.train import checkpoint, configuration, metrics, processes
 from scripts.train.batches import Prefetcher, send
 
+Start = TypeVar("Start")
 Batch = Any
 Batches = Callable[[int], Batch]
 """Returns the rows of a part (from 0, counted over all steps) on any device; a pure function, see batches.Buckets."""
@@ -171,6 +172,14 @@ def check_start(given: argparse.Namespace) -> None:
     """Exits if --size and --start are both given: the size is that of the model to start from."""
     if given.start and given.size:
         raise SystemExit("training: --start has the size of its model; leave out --size")
+
+
+def load_start(load: Callable[[Path], Start], folder: Path) -> Start:
+    """Returns load(folder), or exits if a file of the folder is missing or wrong."""
+    try:
+        return load(folder)
+    except (OSError, ValueError) as error:
+        raise SystemExit(f"training: --start: {error}") from error
 
 
 def rate(options: Options, samples: int) -> float:

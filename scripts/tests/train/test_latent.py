@@ -9,7 +9,16 @@ import pytest
 import torch
 
 from scripts.train import batches, checkpoint, graph, quantise, training
-from scripts.train.latent import decoder_graph, decoding, encoder_graph, evaluation, rejection, similarity, start
+from scripts.train.latent import (
+    decoder_graph,
+    decoding,
+    encoder_graph,
+    evaluation,
+    extension,
+    rejection,
+    similarity,
+    weights,
+)
 from scripts.train.latent.__main__ import Data, SelfGenerated, loss_on
 from scripts.train.latent.corpus import Corpus
 from scripts.train.latent.model import SIZES, Model, Shape, Similarity
@@ -120,16 +129,14 @@ def test_encoder_and_decoder_use_the_same_unit_of_hidden_states(model, vocabular
     np.testing.assert_array_equal(*beams)
 
 
-def test_training_starts_from_the_entries(model, vocabulary, tmp_path):
-    encoder_graph.write(model.encoder, tmp_path / "latent_encoder" / "1" / "model.onnx")
-    vocabulary.write(tmp_path / "latent_encoder" / "vocab.txt")
-    path = tmp_path / "latent_decoder" / "1" / "model.onnx"
+def test_training_starts_from_an_entry(model, vocabulary, tmp_path):
+    vocabulary.write(tmp_path / "vocab.txt")
     ids = torch.from_numpy(batches.pad([vocabulary.encode(s) for s in MOLECULES], PAD))
     z = torch.randn(4, 64)
     ranges = quantise.observe(decoder_graph.integer_layers(model.decoder), lambda: model.decoder(ids, z))
     for given, tolerance in (({}, 0.02), (ranges, 0.2)):
-        decoder_graph.write(model.decoder, path, given)
-        again, words = start.load_model(tmp_path)
+        weights.write(tmp_path, model, Similarity(32, 64), given, 2.5)
+        again, words = weights.load(tmp_path)
         assert again.shape == model.shape and words.tokens == vocabulary.tokens
         with torch.no_grad():
             for want, got in (
@@ -144,7 +151,7 @@ def test_an_extended_vocabulary_does_not_change_the_results(model, vocabulary):
     words = vocabulary.extended(molecules, 3)
     assert words.tokens[: len(vocabulary)] == vocabulary.tokens and len(words) == len(vocabulary) + 4 + 3
     assert all(UNK not in words.encode(smiles) for smiles in molecules)
-    bigger = start.with_vocabulary(model, vocabulary, words)
+    bigger = extension.with_vocabulary(model, vocabulary, words)
     ids, z = torch.from_numpy(batches.pad([vocabulary.encode(s) for s in MOLECULES], PAD)), torch.randn(4, 64)
     with torch.no_grad():
         torch.testing.assert_close(bigger.encoder(ids, (ids != PAD).long()), model.encoder(ids, (ids != PAD).long()))
@@ -156,7 +163,7 @@ def test_an_extended_vocabulary_does_not_change_the_results(model, vocabulary):
 
 
 def test_new_slots_do_not_change_short_texts_and_are_trained(model, vocabulary):
-    wider = start.with_slots(model, 7)
+    wider = extension.with_slots(model, 7)
     assert wider.shape.slots == 7 and model.shape.slots == 4
     ids, z = torch.tensor([[5, 6, 4, 5]]), torch.randn(1, 64)
     with torch.no_grad():
@@ -315,7 +322,7 @@ def test_a_frozen_encoder_does_not_change(model, vocabulary, tmp_path):
 def test_the_similarity_head_learns_and_its_graph_equals_torch(model, vocabulary, tmp_path):
     molecules = ["C" * n + end for n in range(2, 12) for end in ("O", "N", "Cl", "C(=O)O")]
     words = vocabulary.extended(molecules, 0)
-    bigger = start.with_vocabulary(model, vocabulary, words)
+    bigger = extension.with_vocabulary(model, vocabulary, words)
     held, prints = similarity.token_states(bigger.encoder, words, molecules), similarity.fingerprints(molecules)
     untrained = similarity.loss(similarity.vectors(Similarity(32, 64), held), prints)
     head = similarity.train(held, prints, 64, 60)

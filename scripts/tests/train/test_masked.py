@@ -7,7 +7,18 @@ import torch
 from rdkit import Chem
 
 from scripts.train import quantise, training
-from scripts.train.masked import broad, data, evaluation, safe, sampler, start, structure, unmask_graph, vocabulary
+from scripts.train.masked import (
+    broad,
+    data,
+    evaluation,
+    extension,
+    safe,
+    sampler,
+    structure,
+    unmask_graph,
+    vocabulary,
+    weights,
+)
 from scripts.train.masked import model as masked
 from scripts.train.masked.vocabulary import BOS, EOS, MASK, PAD, QUALITY, Vocabulary
 
@@ -213,7 +224,7 @@ def test_a_vocabulary_is_extended_for_other_molecules(strings, network):
         words.tokens
     )
     assert all(vocabulary.UNK not in words.encode_piece(text) for text in pieces)
-    bigger = start.with_vocabulary(network, strings.vocabulary, words)
+    bigger = extension.with_vocabulary(network, strings.vocabulary, words)
     text = safe.encode(MOLECULES[0])
     before, after = (torch.tensor([[BOS, *tokens.encode(text), EOS]]) for tokens in (strings.vocabulary, words))
     assert [words.tokens[i] for i in after[0]] == [strings.vocabulary.tokens[i] for i in before[0]]
@@ -272,15 +283,16 @@ def test_the_loss_falls(strings, network):
 
 def test_training_starts_from_the_weights_of_an_entry(network, strings, tmp_path):
     (tmp_path / "vocab.txt").write_text("".join(token + "\n" for token in strings.vocabulary.tokens))
-    unmask_graph.write(network, tmp_path / "1" / "model.onnx")
-    again = start.load_onnx(tmp_path)
+    weights.write(tmp_path, network, {})
+    again, words = weights.load(tmp_path)
+    assert words.tokens == strings.vocabulary.tokens
     assert again.shape == network.shape
     for name, weight in network.state_dict().items():
         torch.testing.assert_close(again.state_dict()[name], weight, rtol=2e-3, atol=1e-6)
     ids = torch.from_numpy(strings.string(0))[None]
     ranges = quantise.observe(unmask_graph.integer_layers(network), lambda: network(ids))
-    unmask_graph.write(network, tmp_path / "1" / "model.onnx", ranges)
-    torch.testing.assert_close(start.load_onnx(tmp_path)(ids), network(ids), rtol=0.1, atol=0.05)
+    weights.write(tmp_path, network, ranges)
+    torch.testing.assert_close(weights.load(tmp_path)[0](ids), network(ids), rtol=0.1, atol=0.05)
 
 
 def rows(gamma):

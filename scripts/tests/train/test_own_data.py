@@ -117,6 +117,11 @@ def test_a_model_is_trained_on_own_molecules(name, model, report, export, valid,
     assert all(e["id"] == "own/v1" for e in entries.values()) and all(n.startswith("own") for n in entries)
     page = next(repository.glob("*/CARD.md")).read_text()
     assert "`own_train.smi.gz`" in page and "zinc250k" not in page
+    for number, start in enumerate((tmp_path / "runs/own", next(repository.glob("*/model.safetensors")).parent)):
+        more = ["--name", f"more{number}", "--runs", tmp_path / "runs", "--data", data, "--start", start, *TINY[2:]]
+        call(monkeypatch, model.main, *more, "--molecules", "own_train.smi.gz", "--merges", 0, *valid)
+    shapes = [(tmp_path / "runs" / name / "shape.json").read_text() for name in ("own", "more0", "more1")]
+    assert len(set(shapes)) == 1
 
 
 @pytest.mark.parametrize(
@@ -126,6 +131,16 @@ def test_a_model_is_trained_on_own_molecules(name, model, report, export, valid,
         (latent, ["--molecules", "own_train.smi.gz=0"], "share must be a positive number"),
         (latent, ["--molecules", "own_train.smi.gz=half"], "share must be a positive number"),
         (masked, ["--size", "tiny", "--start", "somewhere"], "leave out --size"),
+        (
+            masked,
+            ["--molecules", "own_train.smi.gz", "--valid", "own_valid.smi.gz", "--start", "nowhere"],
+            "--start: nowhere/model.safetensors: ",
+        ),
+        (
+            latent,
+            ["--molecules", "own_train.smi.gz", "--valid", "own_valid.smi.gz", "--start", "nowhere"],
+            "--start: nowhere/model.safetensors: ",
+        ),
         (
             masked,
             ["--molecules", "header.smi", "--valid", "own_valid.smi.gz"],

@@ -1,12 +1,13 @@
 """Trains the latent model on SMILES. One command, resumable:
 
-    python -m scripts.train.latent --data DATA --start model_repository --config cpu
+    python -m scripts.train.latent --data DATA --start model_repository/latent_encoder --config cpu
 
 The run mixes the molecules of DATA (scripts.train.latent.corpus) and writes runs/latent/. Resume it, or train longer,
 with the same command and a larger budget. End early with --finish 100000, which decays the learning rate.
 
---start takes the weights of a model repository's entries, or of another run (--start runs/latent), and extends the
-vocabulary for the molecules; --merges 0 adds no merged tokens. Without --start the weights are random.
+--start takes the weights of an encoder's entry, which has those of the decoder, or of another run (--start
+runs/latent), and extends the vocabulary for the molecules; --merges 0 adds no merged tokens. Without --start the
+weights are random.
 
 The latent noise may change between calls. Little noise (--lowest -2 --highest 1.2) trains fastest; more noise at the
 end makes the space around a molecule smooth.
@@ -23,7 +24,7 @@ import numpy as np
 import torch
 
 from scripts.train import batches, checkpoint, processes, provenance, training
-from scripts.train.latent import corpus, evaluation, start
+from scripts.train.latent import corpus, evaluation, extension, weights
 from scripts.train.latent.corpus import Corpus
 from scripts.train.latent.model import NOISE, SIZES, Model, Shape
 from scripts.train.latent.tokens import BOS, EOS, PAD, Vocabulary
@@ -99,7 +100,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument(
         "--start",
         type=Path,
-        help="model repository or folder of a run to start from (default: random weights)",
+        help="entry of an encoder, or folder of a run, to start from (default: random weights)",
     )
     parser.add_argument(
         "--freeze-encoder",
@@ -127,10 +128,10 @@ def initial_model(given: argparse.Namespace, molecules: list[str]) -> tuple[Mode
     if not given.start:
         vocabulary = Vocabulary.build(molecules, given.merges)
         return Model(Shape(vocabulary=len(vocabulary), **SIZES[given.size or "small"])), vocabulary
-    model, old_vocabulary = start.load_model(given.start)
+    model, old_vocabulary = training.load_start(weights.load, given.start)
     vocabulary = old_vocabulary.extended(molecules, given.merges)
-    model = start.with_vocabulary(model, old_vocabulary, vocabulary)
-    return start.with_slots(model, given.slots) if given.slots > model.shape.slots else model, vocabulary
+    model = extension.with_vocabulary(model, old_vocabulary, vocabulary)
+    return extension.with_slots(model, given.slots) if given.slots > model.shape.slots else model, vocabulary
 
 
 def prepare(given: argparse.Namespace, options: training.Options) -> tuple[Model, Vocabulary, Corpus]:

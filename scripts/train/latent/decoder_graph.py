@@ -336,7 +336,7 @@ def integer_layers(decoder: Decoder) -> list[torch.nn.Module]:
     return [
         m
         for layer in decoder.layers
-        for m in (layer.attention.q, layer.attention.o, layer.cross.q, layer.cross.o, layer.feed[0], layer.feed[2])
+        for m in (*layer.attention.children(), layer.cross.q, layer.cross.o, layer.feed[0], layer.feed[2])
     ]
 
 

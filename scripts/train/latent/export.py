@@ -9,11 +9,12 @@ latent_decoder       hiddens float [B, 1, 512], temperature float [B, 1], seed i
 latent_decoder_beam  hiddens float [B, 1, 512], beam_size int64 [B, 1]
                      -> token_ids int64 [B, K, T], score float [B, K]
 
-Each decoder graph contains the complete loop with its key/value cache and ends when all rows have finished. The
-linear maps inside the loop are computed in integers (scripts.train.quantise), with ranges observed on training
-molecules; --float keeps them in fp32. hiddens are the numbers inside the model divided by the report's --unit. The
-sections of scripts.train.card and scripts.lint.cards go into the CARD.md of the encoder, which is the card of all
-three.
+The weights and config.json are written first, into the entry of the encoder, and the graphs are made of them
+(scripts.train.latent.weights). Each decoder graph contains the complete loop with its key/value cache and ends when all
+rows have finished. The linear maps inside the loop are computed in integers (scripts.train.quantise), with ranges
+observed on training molecules; --float keeps them in fp32. hiddens are the numbers inside the model divided by the
+report's --unit. The sections of scripts.train.card and scripts.lint.cards go into the CARD.md of the encoder, which is
+the card of all three.
 """
 
 from __future__ import annotations
@@ -28,10 +29,10 @@ from scripts.lint import cards
 from scripts.train import card, checkpoint, entry, quantise
 from scripts.train.entry import Entry, Tensor
 from scripts.train.graph import Ranges
-from scripts.train.latent import decoder_graph, decoding, encoder_graph, evaluation
+from scripts.train.latent import decoder_graph, decoding, evaluation, weights
 from scripts.train.latent.corpus import Corpus
 from scripts.train.latent.model import Model, Shape, Similarity
-from scripts.train.latent.report import load, training_molecules
+from scripts.train.latent.report import training_molecules
 from scripts.train.latent.tokens import BOS, SPECIALS, Vocabulary, split
 
 MODEL = """{parameters:.1f} M parameters: encoder {encoder_layers} layers, decoder {decoder_layers} layers, width
@@ -181,7 +182,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--float", action="store_true", help="keep linear maps in fp32")
     given = parser.parse_args(arguments)
     entry.check_new(given.id, given.repository)
-    model, words = load(given.run)
+    model, words = weights.load(given.run)
     figures = json.loads((given.run / "figures.json").read_text())
     unit = figures["unit"]
     ranges = {} if given.float else observe_ranges(model, words, training_molecules(given.run, words, 1000))
@@ -202,9 +203,11 @@ def main(arguments: list[str] | None = None) -> None:
         figures_section,
     )
     space = {**vocabulary, "latent.json": (given.run / "latent.json").read_text()}
-    encoder_graph.write(model.encoder, encoder.write(given.repository, space), unit, head)
-    decoder_graph.write(model.decoder, decoder.write(given.repository, vocabulary), ranges, unit)
-    decoder_graph.write_beam(model.decoder, beam.write(given.repository, vocabulary), ranges, unit)
+    folders = [
+        e.write(given.repository, files) for e, files in ((encoder, space), (decoder, vocabulary), (beam, vocabulary))
+    ]
+    weights.write(folders[0], model, head, ranges, unit)
+    weights.write_graphs(*folders)
     cards.write(given.repository, [encoder.name, decoder.name, beam.name])
 
 

@@ -10,7 +10,7 @@ numbers of z, and from there to memory vector i, which tokens near position i pr
 change in training. Without it, most of the training goes into any flow of information through z.
 
 A memory vector learns to hold about one token: with 16 of them, 99 % of the texts of up to 16 tokens round-trip, and
-one in seven of those with 20. Shape.slots should be the typical length of texts; start.with_slots adds slots to a
+one in seven of those with 20. Shape.slots should be the typical length of texts; extension.with_slots adds slots to a
 trained model.
 
 Queries and memory vectors are internal; the only interface of the two halves is one vector (K = 1). z lies on the

@@ -20,8 +20,9 @@ import torch
 from scripts.train import checkpoint
 from scripts.train.latent import decoding, evaluation
 from scripts.train.latent.model import Model
-from scripts.train.latent.report import load, training_molecules
+from scripts.train.latent.report import training_molecules
 from scripts.train.latent.tokens import EOS, PAD, Vocabulary
+from scripts.train.latent.weights import load
 
 TEMPERATURES = (0.0, 0.4, 0.6, 0.8, 1.0, 1.0)
 """Temperatures of the samples at a point, until one is valid."""

@@ -22,17 +22,11 @@ import torch
 from scripts.train import checkpoint, configuration
 from scripts.train.latent import decoding, evaluation
 from scripts.train.latent.corpus import Corpus
-from scripts.train.latent.model import Model, Shape
+from scripts.train.latent.model import Model
 from scripts.train.latent.tokens import Vocabulary
+from scripts.train.latent.weights import load
 
 RADII = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0)
-
-
-def load(run: Path) -> tuple[Model, Vocabulary]:
-    """Returns the model of a run (averaged weights, eval mode) and its vocabulary."""
-    model = Model(Shape(**json.loads((run / "shape.json").read_text())))
-    model.load_state_dict(checkpoint.weights(run))
-    return model.eval(), Vocabulary.read(run / "vocab.txt")
 
 
 def whitening(model: Model, vocabulary: Vocabulary, molecules: list[str], unit: float) -> dict[str, list[float]]:

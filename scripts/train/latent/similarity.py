@@ -21,8 +21,9 @@ from torch.nn import functional
 
 from scripts.train import batches, checkpoint
 from scripts.train.latent.model import Encoder, Similarity
-from scripts.train.latent.report import load, training_molecules
+from scripts.train.latent.report import training_molecules
 from scripts.train.latent.tokens import PAD, Vocabulary
+from scripts.train.latent.weights import load
 
 MAX_TOKENS = 24
 """Longer molecules are skipped: they are few, and pad the complete batch to their length."""

@@ -6,8 +6,9 @@ The first call converts the drug-like molecules of DATA/zinc250k_train.smi.gz, o
 takes about half an hour, and caches them in runs/masked/strings.npz. The run is written to runs/masked/. Resume it, or
 train longer, with the same command and a larger budget.
 
---start ENTRY starts from the weights and tokens of a model repository entry. --mix broad trains on molecules of every
-kind, with stereochemistry and with tokens for length and quality (see broad.py), and adds the tokens that they need.
+--start starts from the weights and tokens of a model repository entry, or of another run. --mix broad trains on
+molecules of every kind, with stereochemistry and with tokens for length and quality (see broad.py), and adds the tokens
+that they need.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import torch
 
 from scripts.train import processes, provenance, training
 from scripts.train.latent import corpus
-from scripts.train.masked import broad, data, evaluation, start
+from scripts.train.masked import broad, data, evaluation, extension, weights
 from scripts.train.masked.data import Strings
 from scripts.train.masked.model import SIZES, Model, Shape, loss
 from scripts.train.masked.vocabulary import Vocabulary
@@ -35,7 +36,7 @@ def arguments() -> argparse.ArgumentParser:
     training.add_arguments(parser, name="masked", batch=256, lr=2e-3, optimiser="muon", warmup=20_000, ema=0.998)
     parser.add_argument("--size", choices=SIZES, help="model size (default: that of --start, or small)")
     parser.add_argument(
-        "--start", type=Path, help="model repository entry to start from, such as model_repository/masked"
+        "--start", type=Path, help="entry, such as model_repository/masked, or folder of a run, to start from"
     )
     parser.add_argument(
         "--mix",
@@ -71,7 +72,7 @@ def prepare(
     shares = corpus.parse_shares(given.molecules, broad.SHARES if given.mix == "broad" else data.DRUGLIKE)
     provenance.record(options, [*shares, given.valid])
     corpus.read_file(Path(options.data), given.valid)  # A wrong file ends the run before the strings are made.
-    start_vocabulary = start.vocabulary(given.start) if given.start else None
+    start, start_vocabulary = training.load_start(weights.load, given.start) if given.start else (None, None)
     if given.mix == "broad":
         strings = data.prepare_broad(options, shares, given.merges, given.count, start_vocabulary)
     else:
@@ -86,8 +87,8 @@ def prepare(
     shape = Shape(vocabulary=len(vocabulary), reserved=vocabulary.reserved, **SIZES[given.size or "small"])
     torch.manual_seed(options.seed)
     model = Model(shape)
-    if start_vocabulary:
-        model = start.with_vocabulary(start.load_onnx(given.start), start_vocabulary, vocabulary)
+    if start and start_vocabulary:
+        model = extension.with_vocabulary(start, start_vocabulary, vocabulary)
         shape = model.shape
     (options.folder / "shape.json").write_text(json.dumps(dataclasses.asdict(shape), indent=1) + "\n")
     held_out = data.held_out(Path(options.data) / given.valid, options.folder, vocabulary)

@@ -5,10 +5,11 @@
 masked   input_ids int64 [B, L]; temperature, noise, gamma float [B, 1]; step_size, seed int64 [B, 1]
          -> token_ids int64 [B, L]
 
-The graph contains the complete unmasking loop. The entry also has vocab.txt and lengths.txt, from which lengths of
-new molecules are drawn (the columns of data.count_lengths). Linear maps are computed in integers
-(scripts.train.quantise) with ranges observed on the strings of the run; --float keeps them in fp32. The sections of
-scripts.train.card and scripts.lint.cards go into CARD.md.
+The weights and config.json are written first, and the graph is made of them (scripts.train.masked.weights). It contains
+the complete unmasking loop. The entry also has vocab.txt and lengths.txt, from which lengths of new molecules are drawn
+(the columns of data.count_lengths). Linear maps are computed in integers (scripts.train.quantise) with ranges observed
+on the strings of the run; --float keeps them in fp32. The sections of scripts.train.card and scripts.lint.cards go into
+CARD.md.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import numpy as np
 from scripts.lint import cards
 from scripts.train import card, entry
 from scripts.train.entry import Entry, Tensor
-from scripts.train.masked import broad, structure, unmask_graph
+from scripts.train.masked import broad, unmask_graph, weights
 from scripts.train.masked.data import read
 from scripts.train.masked.model import Shape
 from scripts.train.masked.report import load, observe_ranges
@@ -114,9 +115,9 @@ def main(arguments: list[str] | None = None) -> None:
     training = json.loads((given.run / "figures.json").read_text())["training"]
     page = given.repository / masked_entry.name / "CARD.md"
     card.write(page, "fill-mask", model_section, given.run, training, figures_section)
-    unmask_graph.write(
-        model, masked_entry.write(given.repository, files), ranges, structure.balance_table(vocabulary.tokens)
-    )
+    folder = masked_entry.write(given.repository, files)
+    weights.write(folder, model, ranges)
+    weights.write_graph(folder)
     cards.write(given.repository, [masked_entry.name])
 
 

@@ -20,9 +20,9 @@ import torch
 
 from scripts.train import checkpoint, configuration, quantise, training
 from scripts.train.graph import Ranges
-from scripts.train.masked import data, evaluation, structure, unmask_graph
+from scripts.train.masked import data, evaluation, structure, unmask_graph, weights
 from scripts.train.masked.data import Batches, read
-from scripts.train.masked.model import Model, Shape
+from scripts.train.masked.model import Model
 from scripts.train.masked.vocabulary import MASK, Vocabulary
 from scripts.train.molecules import read_molecules
 
@@ -31,12 +31,8 @@ SETTINGS = ((1.0, 0.5, True), (1.0, 0.5, False), (0.8, 0.5, True))
 
 
 def load(run: Path) -> tuple[Model, Vocabulary, np.ndarray]:
-    """Returns the model of a run (averaged weights, eval mode), its vocabulary and data.count_lengths of its
-    strings."""
-    model = Model(Shape(**json.loads((run / "shape.json").read_text())))
-    model.load_state_dict(checkpoint.weights(run))
-    length_counts = np.loadtxt(run / "lengths.txt", dtype=np.int64)
-    return model.eval(), Vocabulary.read(run / "vocab.txt"), length_counts
+    """Returns the model of a run, its vocabulary and data.count_lengths of its strings."""
+    return *weights.load(run), np.loadtxt(run / "lengths.txt", dtype=np.int64)
 
 
 def observe_ranges(model: Model, run: Path) -> Ranges:
