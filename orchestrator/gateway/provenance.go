@@ -15,16 +15,12 @@ import (
 	"retort/orchestrator/provenance"
 )
 
-// ManifestHeader asks for a manifest of the answer, as its member manifest: "true" or "false". A body can ask for one
-// too, if its request type has a member of this name.
-const ManifestHeader = "X-Retort-Manifest"
-
 // manifestWeight is memory.BodyWeight for a request whose answer may have a manifest, which repeats the body.
 const manifestWeight = 2 * memory.BodyWeight
 
 // bodyWeight returns the memory that a byte of a body takes, given the type of the request that it will be decoded to.
 func bodyWeight(c *fiber.Ctx, request reflect.Type) int {
-	if c.Get(ManifestHeader) == "true" || provenance.CanAsk(request) {
+	if c.Get(provenance.Header) == "true" || provenance.CanAsk(request) {
 		return manifestWeight
 	}
 	return memory.BodyWeight
@@ -33,15 +29,15 @@ func bodyWeight(c *fiber.Ctx, request reflect.Type) int {
 // startManifest starts the manifest of the answer if the request asks for one. It draws the request's seed. request is
 // a pointer to the struct that body was decoded into.
 func (x *exchange) startManifest(c *fiber.Ctx, body []byte, request any) (err error) {
-	switch value := c.Get(ManifestHeader); value {
+	switch value := c.Get(provenance.Header); value {
 	case "true":
 	case "", "false":
 		if !provenance.IsWanted(request) {
 			return nil
 		}
 	default:
-		return fault.Field("value_error", utils.CopyString(value), []any{ManifestHeader},
-			"Value error, %s should be true or false", ManifestHeader)
+		return fault.Field("value_error", utils.CopyString(value), []any{provenance.Header},
+			"Value error, %s should be true or false", provenance.Header)
 	}
 	if x.gateway.opts.Identify == nil || x.call.isValidateOnly() {
 		return nil
@@ -79,5 +75,5 @@ func (x *exchange) encodeWithManifest(ctx context.Context, answer any) ([]byte, 
 }
 
 func refuseManifest(why string) *fault.Error {
-	return fault.Field("value_error", true, []any{ManifestHeader}, "Value error, %s %s", ManifestHeader, why)
+	return fault.Field("value_error", true, []any{provenance.Header}, "Value error, %s %s", provenance.Header, why)
 }

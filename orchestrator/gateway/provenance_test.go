@@ -56,14 +56,14 @@ func identifyPot(_ context.Context, rows map[string]int64) ([]provenance.Model, 
 	return []provenance.Model{{ID: "retort/pot-v1", Entry: "pot", Rows: rows["pot"]}}, map[string]string{"retort": "test"}
 }
 
-// postWithHeader posts a body with ManifestHeader.
+// postWithHeader posts a body with provenance.Header.
 func postWithHeader(t *testing.T, url, value, body string) (status int, text string) {
 	t.Helper()
 	request, err := http.NewRequest(http.MethodPost, url, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
-	request.Header.Set(ManifestHeader, value)
+	request.Header.Set(provenance.Header, value)
 	request.Header.Set("Authorization", "Bearer secret")
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
@@ -102,7 +102,7 @@ func TestMemoryOfManifests(t *testing.T) {
 		}
 		defer conn.Close()
 		fmt.Fprintf(conn, "POST /cook HTTP/1.1\r\nHost: x\r\n%s: %s\r\nContent-Length: %d\r\n\r\n%s",
-			ManifestHeader, c.header, size, strings.Repeat(" ", size-1))
+			provenance.Header, c.header, size, strings.Repeat(" ", size-1))
 		waitUntil(t, "the body holds memory", func() bool { return budget.Held() > 0 })
 		if held := budget.Held(); held != c.want {
 			t.Errorf("%T, header %q: %d bytes, want %d", c.api, c.header, held, c.want)

@@ -23,6 +23,10 @@ import (
 // Member is the member of an answer that has its manifest.
 const Member = "manifest"
 
+// Header asks for a manifest of the answer, as its member manifest: "true" or "false". A body can ask for one too, if its
+// request type has a member of this name.
+const Header = "X-Retort-Manifest"
+
 // Format is the version of the form of manifests.
 const Format = 1
 
