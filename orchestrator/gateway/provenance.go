@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"runtime"
 	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/gofiber/fiber/v2"
 	"github.com/gofiber/fiber/v2/utils"
+	"golang.org/x/sync/semaphore"
 
 	"retort/orchestrator/fault"
 	"retort/orchestrator/memory"
@@ -17,6 +19,10 @@ import (
 
 // manifestWeight is memory.BodyWeight for a request whose answer may have a manifest, which repeats the body.
 const manifestWeight = 2 * memory.BodyWeight
+
+// digests bounds the large answers whose digests are computed at once. A digest takes one core, and a few times the
+// memory of its answer, which is not in the memory budget.
+var digests = semaphore.NewWeighted(int64(runtime.GOMAXPROCS(0)))
 
 // bodyWeight returns the memory that a byte of a body takes, given the type of the request that it will be decoded to.
 func bodyWeight(c *fiber.Ctx, request reflect.Type) int {
@@ -67,6 +73,12 @@ func (x *exchange) encodeWithManifest(ctx context.Context, answer any) ([]byte, 
 	m.Unfinished = string(x.unfinished)
 	m.Evaluations = x.request.Evaluations()
 	m.Models, m.Software = x.gateway.opts.Identify(ctx, x.request.ModelRows())
+	if len(text) > memory.SmallBody {
+		if err := digests.Acquire(ctx, 1); err != nil {
+			return nil, err
+		}
+		defer digests.Release(1)
+	}
 	text, err = m.Attach(text)
 	if errors.Is(err, provenance.ErrNoObject) {
 		return nil, refuseManifest("is not for this endpoint, whose answer is no object")

@@ -3,10 +3,12 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -107,6 +109,31 @@ func TestMemoryOfManifests(t *testing.T) {
 		if held := budget.Held(); held != c.want {
 			t.Errorf("%T, header %q: %d bytes, want %d", c.api, c.header, held, c.want)
 		}
+	}
+}
+
+// Large answers wait for a free core before their digest is computed; small ones do not.
+func TestDigestsAreBounded(t *testing.T) {
+	large := `{"text":"` + strings.Repeat("x", memory.SmallBody) + `"}`
+	x := &exchange{
+		request: &telemetry.Request{API: "kitchen"}, gateway: &Gateway{opts: Options{Identify: identifyPot}},
+		manifest: &provenance.Manifest{},
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	all := int64(runtime.GOMAXPROCS(0))
+	if err := digests.Acquire(t.Context(), all); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := x.encodeWithManifest(ctx, json.RawMessage(large)); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("without a free core: %v", err)
+	}
+	if _, err := x.encodeWithManifest(ctx, json.RawMessage(`{}`)); err != nil {
+		t.Errorf("a small answer: %v", err)
+	}
+	digests.Release(all)
+	if text, err := x.encodeWithManifest(t.Context(), json.RawMessage(large)); err != nil || len(text) < len(large) {
+		t.Errorf("with a free core: %v", err)
 	}
 }
 

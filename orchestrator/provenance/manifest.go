@@ -107,6 +107,7 @@ func Digest(answer []byte) (string, error) {
 // volatile members.
 func canonicalize(answer []byte) (jsontext.Value, error) {
 	var stable bytes.Buffer
+	stable.Grow(len(answer) + 1) // for the line break at its end
 	from := jsontext.NewDecoder(bytes.NewReader(answer))
 	to := jsontext.NewEncoder(&stable)
 	for {
