@@ -108,8 +108,8 @@ func (e *JobError) Error() string {
 }
 
 // RunSearch submits a search as a job to a path such as /latent/generate/jobs, waits for its end and returns its
-// result. A job that fails is a [*JobError]. RunSearch retries like Post. The body, not OnAnswer, asks for a manifest. If
-// ctx ends, it cancels the job.
+// result. A job that fails is a [*JobError]. RunSearch retries like Post. The body, not OnAnswer, asks for a manifest.
+// If ctx ends, it cancels the job.
 func (s *Service) RunSearch(ctx context.Context, path string, body any) (result json.RawMessage, err error) {
 	without := *s
 	without.OnAnswer = nil

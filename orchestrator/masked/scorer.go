@@ -63,8 +63,8 @@ func (s *Service) scorer(ctx context.Context, r Request, seen *chem.Sample) (*sc
 	return &opened, err
 }
 
-// filtered returns the candidates that pass the filter. It filters each molecule once. If an oracle of the filter fails,
-// whether its molecules pass stays unknown.
+// filtered returns the candidates that pass the filter. It filters each molecule once. After an error, it filters the
+// same molecules again the next time.
 func (s *scorer) filtered(ctx context.Context, candidates []*candidate) ([]*candidate, error) {
 	if s.filter == nil {
 		return candidates, nil

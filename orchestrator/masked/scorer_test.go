@@ -84,7 +84,8 @@ func TestScoreAfterFailure(t *testing.T) {
 // Molecules that were not filtered because the oracle failed are filtered on the next call, and count once.
 func TestFilterAfterFailure(t *testing.T) {
 	var filters objective.Filters
-	if err := json.Unmarshal([]byte(`[{"name": "halfway", "max": 1}, {"name": "MW", "max": 40}]`), &filters); err != nil {
+	const bounds = `[{"name": "halfway", "max": 1}, {"name": "MW", "max": 40}]`
+	if err := json.Unmarshal([]byte(bounds), &filters); err != nil {
 		t.Fatal(err)
 	}
 	filter, err := filters.Open([]objective.Oracle{&halfway{}}, nil)

@@ -20,8 +20,8 @@ type record struct {
 	// request.
 	Status      Status `json:"status,omitempty"`
 	RequestSize int64  `json:"request_size,omitempty"`
-	// End is a part of the name of the file with the content of a background response that has ended, different for each
-	// worker: two may end a response at once, because a worker without a heartbeat may still run. "" for others.
+	// End is a part of the name of the file with the content of a background response that has ended, different for
+	// each worker: two may end a response at once, because a worker without a heartbeat may still run. "" for others.
 	End string `json:"end,omitempty"`
 }
 
