@@ -104,7 +104,8 @@ func TestFilterAfterFailure(t *testing.T) {
 		t.Fatalf("the error does not name the oracle: %v", err)
 	}
 	passed, err := s.filtered(t.Context(), candidates())
-	if left := filter.LeftOut(); err != nil || len(passed) != 3 || left.Molecules != 1 || left.Filters[0].Molecules != 0 {
+	left := filter.LeftOut()
+	if err != nil || len(passed) != 3 || left.Molecules != 1 || left.Filters[0].Molecules != 0 {
 		t.Errorf("%d of 4 pass, left out %+v, %v", len(passed), left, err)
 	}
 }
