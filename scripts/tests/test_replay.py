@@ -67,11 +67,11 @@ def test_answers_are_equal(gateway_url: str, answers: dict[str, dict], tmp_path:
 @pytest.mark.parametrize("headers, members", [(HEADER, {"stream": True}), ({}, {"stream": True, "manifest": True})])
 def test_streams_of_chat_refuse_manifests(gateway_url: str, path: str, headers: dict, members: dict) -> None:
     """A client that asks for one, in the header or in the body, learns why it gets none."""
-    messages = REQUESTS["/chat/v1/chat/completions"]["messages"]
-    asked = {"input": "Which molecule is this?"} if path == "/v1/responses" else {"messages": messages}
-    if path == "/v1/messages":
-        asked["max_tokens"] = 16
-    body = {"model": "retort/molecule-reader-v4", **asked, **members}
+    body = REQUESTS["/chat/v1/chat/completions"] | members
+    if path == "/v1/responses":
+        body["input"] = body.pop("messages")
+    elif path == "/v1/messages":
+        body["max_tokens"] = 16
     answer = requests.post(gateway_url + path, json=body, headers=headers, timeout=PATIENCE)
     assert answer.status_code == 400 and "anifest" in json.dumps(answer.json()["error"]), answer.text
 
