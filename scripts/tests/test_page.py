@@ -157,6 +157,7 @@ def test_filters(page: Page):
         for text in values:
             weight, effort = re.fullmatch(r"MW ([\d.]+) · SA ([\d.]+)", text).groups()
             assert float(weight) <= 320 and float(effort) <= 3.5
+        expect(page).to_have_url(re.compile("filters=.*found="))  # written a moment after the last change
         page.goto("about:blank")
         page.go_back()
         expect(form.get_by_label("Bound").nth(0)).to_have_value("320")
