@@ -68,7 +68,7 @@ var arrows = map[string][]string{
 		"orchestrator/memory"},
 	"orchestrator/jobs/optimization": {"orchestrator/fault", "orchestrator/gateway", "orchestrator/jobs",
 		"orchestrator/jobs/queue", "orchestrator/unfinished", "orchestrator/wire"},
-	"orchestrator/client": {},
+	"orchestrator/client": {"orchestrator/provenance"},
 	"orchestrator/command": {"chem", "orchestrator/calibration", "orchestrator/client", "orchestrator/embedding",
 		"orchestrator/modelcalibrate", "orchestrator/modelcheck", "orchestrator/modelimport", "orchestrator/provenance",
 		"orchestrator/ranking", "orchestrator/triton"},

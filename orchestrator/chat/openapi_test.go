@@ -81,7 +81,7 @@ func TestOpenAPI(t *testing.T) {
 // TestExamples checks the examples of the description: requests are answered, their images can be loaded, and answers
 // have the members that the service writes.
 func TestExamples(t *testing.T) {
-	s := serveTokenizer(t)
+	s := serveWith(t, withTokenizer+`parameters { key: "tools" value { string_value: "true" } }`)
 	_, text := s.get("/openapi.json")
 	var description struct {
 		Paths map[string]map[string]struct {

@@ -53,8 +53,8 @@ func (s *Service) countByEngine(ctx context.Context, m *Model, c Conversation) (
 // Tokens are the tokens of a prompt.
 type Tokens struct {
 	IDs       []int32
-	Names     []string // as the vocabulary writes them
-	MaxLength int      // maximum tokens of prompt and answer together
+	MaxLength int // maximum tokens of prompt and answer together
+	tokenizer *tokenizers.Tokenizer
 }
 
 // Tokenize returns the tokens that the tokenizer of a model reads in a prompt. An image is the marker of its template.
@@ -81,11 +81,16 @@ func (s *Service) Tokenize(c Conversation, special bool) (Tokens, error) {
 	if err != nil {
 		return Tokens{}, fault.Wrap(fault.Internal, err, "model %s", m.id)
 	}
-	tokens := Tokens{IDs: e.IDs, MaxLength: m.maxLength, Names: make([]string, len(e.IDs))}
-	for i, id := range e.IDs {
-		tokens.Names[i], _ = tokenizer.Token(id)
+	return Tokens{IDs: e.IDs, MaxLength: m.maxLength, tokenizer: tokenizer}, nil
+}
+
+// Names returns the tokens as the vocabulary writes them.
+func (t Tokens) Names() []string {
+	names := make([]string, len(t.IDs))
+	for i, id := range t.IDs {
+		names[i], _ = t.tokenizer.Token(id)
 	}
-	return tokens, nil
+	return names
 }
 
 // Detokenize returns the text of token ids, special tokens included.

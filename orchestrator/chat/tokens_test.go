@@ -22,9 +22,11 @@ const llama2 = "../../tokenizers/testdata/bpe-llama2/tokenizer.json.gz"
 // serveTokenizer starts the API with the scripted models. The first has a tokenizer that counts its tokens.
 func serveTokenizer(t *testing.T) *testServer {
 	t.Helper()
-	return serveWith(t, `parameters { key: "tokenizer" value { string_value: "tokenizer.json" } }`+"\n"+
-		`parameters { key: "image_tokens" value { string_value: "100" } }`)
+	return serveWith(t, withTokenizer)
 }
+
+const withTokenizer = `parameters { key: "tokenizer" value { string_value: "tokenizer.json" } }` + "\n" +
+	`parameters { key: "image_tokens" value { string_value: "100" } }` + "\n"
 
 // serveWith starts the API with the scripted models. The entry of the first has a tokenizer.json, and parameters are
 // added to it. That of the second has one that is not supported.

@@ -109,6 +109,7 @@ func (e *JobError) Error() string {
 
 // RunSearch submits a search as a job to a path such as /latent/generate/jobs, waits for its end and returns its
 // result. A job that fails is a [*JobError]. RunSearch retries like Post. The body, not OnAnswer, asks for a manifest.
+// If ctx ends, it cancels the job.
 func (s *Service) RunSearch(ctx context.Context, path string, body any) (result json.RawMessage, err error) {
 	without := *s
 	without.OnAnswer = nil
@@ -131,13 +132,29 @@ func (s *Service) RunSearch(ctx context.Context, path string, body any) (result 
 		}
 		select {
 		case <-ctx.Done():
-			return nil, context.Cause(ctx)
 		case <-time.After(pollInterval):
+			err = s.Get(ctx, path, &job)
 		}
-		if err := s.Get(ctx, path, &job); err != nil {
+		if ctx.Err() != nil {
+			return nil, errors.Join(context.Cause(ctx), s.abandon(ctx, job.ID))
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
+}
+
+// abandonTimeout bounds the call that cancels a job nobody waits for any more.
+const abandonTimeout = 5 * time.Second
+
+// abandon cancels a job after ctx has ended. The error says that the job may go on.
+func (s *Service) abandon(ctx context.Context, id string) error {
+	ctx, end := context.WithTimeout(context.WithoutCancel(ctx), abandonTimeout)
+	defer end()
+	if _, err := s.CancelJob(ctx, id); err != nil {
+		return fmt.Errorf("%s was not cancelled: %w", id, err)
+	}
+	return nil
 }
 
 // findJob sends a request to the path of a job with a suffix, in each kind that the id may belong to.

@@ -1,10 +1,13 @@
 package client_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"retort/orchestrator/client"
@@ -90,5 +93,37 @@ func TestJobByID(t *testing.T) {
 	service.Key = "other"
 	if _, err := service.Jobs(t.Context(), 5); err == nil || !strings.Contains(err.Error(), "401") {
 		t.Errorf("another key: %v", err)
+	}
+}
+
+// A search that nobody waits for any more is cancelled, and the error says if it cannot be.
+func TestRunSearchCancelsItsJob(t *testing.T) {
+	for _, status := range []int{http.StatusOK, http.StatusInternalServerError} {
+		ctx, interrupt := context.WithCancel(t.Context())
+		var cancelled atomic.Int32
+		mux := http.NewServeMux()
+		mux.HandleFunc("POST /latent/generate/jobs", func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusAccepted)
+			fmt.Fprint(w, `{"id":"job_7","status":"queued"}`)
+		})
+		mux.HandleFunc("GET /latent/generate/jobs/job_7", func(w http.ResponseWriter, _ *http.Request) {
+			interrupt()
+			fmt.Fprint(w, `{"id":"job_7","status":"in_progress"}`)
+		})
+		mux.HandleFunc("POST /latent/generate/jobs/job_7/cancel", func(w http.ResponseWriter, _ *http.Request) {
+			cancelled.Add(1)
+			w.WriteHeader(status)
+			fmt.Fprint(w, `{"id":"job_7","status":"cancelling"}`)
+		})
+		server := httptest.NewServer(mux)
+		t.Cleanup(server.Close)
+		service := &client.Service{URL: server.URL, HTTP: server.Client(), Attempts: 1}
+		_, err := service.RunSearch(ctx, "/latent/generate/jobs", map[string]string{"smi": "CC"})
+		if !errors.Is(err, context.Canceled) || cancelled.Load() != 1 {
+			t.Errorf("%v after %d calls", err, cancelled.Load())
+		}
+		if isNamed := strings.Contains(err.Error(), "job_7 was not cancelled"); isNamed != (status != http.StatusOK) {
+			t.Errorf("%d: %v", status, err)
+		}
 	}
 }

@@ -15,6 +15,8 @@ import (
 
 	"github.com/cenkalti/backoff/v5"
 	"github.com/tmaxmax/go-sse"
+
+	"retort/orchestrator/provenance"
 )
 
 // Service calls a gateway. It may be used by several goroutines.
@@ -32,9 +34,6 @@ type Service struct {
 	// fails the request.
 	OnAnswer func(answer []byte) error
 }
-
-// manifestHeader asks for a manifest in the answer.
-const manifestHeader = "X-Retort-Manifest"
 
 const (
 	maxAnswer  = 64 << 20 // bytes of an answer
@@ -219,7 +218,7 @@ func (s *Service) send(ctx context.Context, method, path string, body []byte) (*
 		request.Header.Set("Content-Type", "application/json")
 	}
 	if s.OnAnswer != nil && method == http.MethodPost {
-		request.Header.Set(manifestHeader, "true")
+		request.Header.Set(provenance.Header, "true")
 	}
 	if s.Key != "" {
 		request.Header.Set("Authorization", "Bearer "+s.Key)

@@ -3,10 +3,12 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -56,14 +58,14 @@ func identifyPot(_ context.Context, rows map[string]int64) ([]provenance.Model, 
 	return []provenance.Model{{ID: "retort/pot-v1", Entry: "pot", Rows: rows["pot"]}}, map[string]string{"retort": "test"}
 }
 
-// postWithHeader posts a body with ManifestHeader.
+// postWithHeader posts a body with provenance.Header.
 func postWithHeader(t *testing.T, url, value, body string) (status int, text string) {
 	t.Helper()
 	request, err := http.NewRequest(http.MethodPost, url, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
-	request.Header.Set(ManifestHeader, value)
+	request.Header.Set(provenance.Header, value)
 	request.Header.Set("Authorization", "Bearer secret")
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
@@ -102,11 +104,36 @@ func TestMemoryOfManifests(t *testing.T) {
 		}
 		defer conn.Close()
 		fmt.Fprintf(conn, "POST /cook HTTP/1.1\r\nHost: x\r\n%s: %s\r\nContent-Length: %d\r\n\r\n%s",
-			ManifestHeader, c.header, size, strings.Repeat(" ", size-1))
+			provenance.Header, c.header, size, strings.Repeat(" ", size-1))
 		waitUntil(t, "the body holds memory", func() bool { return budget.Held() > 0 })
 		if held := budget.Held(); held != c.want {
 			t.Errorf("%T, header %q: %d bytes, want %d", c.api, c.header, held, c.want)
 		}
+	}
+}
+
+// Large answers wait for a free core before their digest is computed; small ones do not.
+func TestDigestsAreBounded(t *testing.T) {
+	large := `{"text":"` + strings.Repeat("x", memory.SmallBody) + `"}`
+	x := &exchange{
+		request: &telemetry.Request{API: "kitchen"}, gateway: &Gateway{opts: Options{Identify: identifyPot}},
+		manifest: &provenance.Manifest{},
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	all := int64(runtime.GOMAXPROCS(0))
+	if err := digests.Acquire(t.Context(), all); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := x.encodeWithManifest(ctx, json.RawMessage(large)); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("without a free core: %v", err)
+	}
+	if _, err := x.encodeWithManifest(ctx, json.RawMessage(`{}`)); err != nil {
+		t.Errorf("a small answer: %v", err)
+	}
+	digests.Release(all)
+	if text, err := x.encodeWithManifest(t.Context(), json.RawMessage(large)); err != nil || len(text) < len(large) {
+		t.Errorf("with a free core: %v", err)
 	}
 }
 

@@ -136,6 +136,21 @@ func TestAnOracleFailsDuringASearch(t *testing.T) {
 	}
 }
 
+func TestAnOracleOfAFilterFailsDuringASearch(t *testing.T) {
+	const body = long + `, "filters": [{"name": "bit_count", "min": 0}]}`
+	r := start(t, standard, append(toyModels(t, 0), tritontest.After(4, oracleModel(t), fail))...)
+	status, reason, answer, text := r.generate(body)
+	if status != 200 || reason != "oracle" || len(answer.Generated.([]any)) == 0 || answer.LeftOut.Molecules != 0 ||
+		!strings.Contains(answer.Unfinished.Message, "the oracle bit_count failed") {
+		t.Errorf("%d %q %s", status, reason, text)
+	}
+	first := start(t, standard, append(toyModels(t, 0), tritontest.After(1, oracleModel(t), fail))...)
+	status, reason, _, text = first.generate(body)
+	if status != 503 || reason != "" || !strings.Contains(text, "the oracle bit_count failed") {
+		t.Errorf("without results: %d %q %s", status, reason, text)
+	}
+}
+
 // With a list of seeds, the answer names the seeds whose searches were cut short.
 func TestUnfinishedSeedsAreNamed(t *testing.T) {
 	started := make(chan struct{}, 1)

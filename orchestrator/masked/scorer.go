@@ -63,7 +63,8 @@ func (s *Service) scorer(ctx context.Context, r Request, seen *chem.Sample) (*sc
 	return &opened, err
 }
 
-// filtered returns the candidates that pass the filter. It filters each molecule once.
+// filtered returns the candidates that pass the filter. It filters each molecule once. After an error, it filters the
+// same molecules again the next time.
 func (s *scorer) filtered(ctx context.Context, candidates []*candidate) ([]*candidate, error) {
 	if s.filter == nil {
 		return candidates, nil
@@ -71,9 +72,11 @@ func (s *scorer) filtered(ctx context.Context, candidates []*candidate) ([]*cand
 	s.mu.Lock() // over the filtering too, so that no other part of a stream counts a molecule again
 	defer s.mu.Unlock()
 	var unknown []*chem.Molecule
+	listed := map[string]bool{}
 	for _, c := range candidates {
-		if _, ok := s.passes[c.molecule.SMILES()]; !ok {
-			s.passes[c.molecule.SMILES()] = false
+		smiles := c.molecule.SMILES()
+		if _, ok := s.passes[smiles]; !ok && !listed[smiles] {
+			listed[smiles] = true
 			unknown = append(unknown, c.molecule)
 		}
 	}

@@ -2,6 +2,7 @@ package masked
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"math"
 	"testing"
@@ -47,6 +48,18 @@ func (h *halfway) Score(_ context.Context, molecules []*chem.Molecule) ([][]floa
 	return rows, nil
 }
 
+func parse(t *testing.T, smiles ...string) (molecules []*chem.Molecule) {
+	t.Helper()
+	for _, text := range smiles {
+		m, err := chem.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		molecules = append(molecules, m)
+	}
+	return molecules
+}
+
 // Molecules that were not scored because the oracle failed are scored on the next call.
 func TestScoreAfterFailure(t *testing.T) {
 	oracle := &halfway{scored: 1}
@@ -56,14 +69,7 @@ func TestScoreAfterFailure(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := &scorer{Objective: opened, scores: map[string]float64{}}
-	var molecules []*chem.Molecule
-	for _, smiles := range []string{"C", "CC", "CCC"} {
-		m, err := chem.Parse(smiles)
-		if err != nil {
-			t.Fatal(err)
-		}
-		molecules = append(molecules, m)
-	}
+	molecules := parse(t, "C", "CC", "CCC")
 	scores, err := s.score(t.Context(), molecules)
 	isPartial := scores[0] == 1 && math.IsNaN(scores[1]) && math.IsNaN(scores[2])
 	if err == nil || !isPartial {
@@ -72,5 +78,34 @@ func TestScoreAfterFailure(t *testing.T) {
 	scores, err = s.score(t.Context(), molecules)
 	if err != nil || scores[1] != 1 || scores[2] != 1 {
 		t.Errorf("%v, %v", scores, err)
+	}
+}
+
+// Molecules that were not filtered because the oracle failed are filtered on the next call, and count once.
+func TestFilterAfterFailure(t *testing.T) {
+	var filters objective.Filters
+	const bounds = `[{"name": "halfway", "max": 1}, {"name": "MW", "max": 40}]`
+	if err := json.Unmarshal([]byte(bounds), &filters); err != nil {
+		t.Fatal(err)
+	}
+	filter, err := filters.Open([]objective.Oracle{&halfway{}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &scorer{filter: filter, passes: map[string]bool{}}
+	candidates := func() (all []*candidate) {
+		for _, m := range parse(t, "C", "CC", "CCC", "C") {
+			all = append(all, &candidate{molecule: m})
+		}
+		return all
+	}
+	var failure *objective.Failure
+	if _, err := s.filtered(t.Context(), candidates()); !errors.As(err, &failure) || failure.Oracle() != "halfway" {
+		t.Fatalf("the error does not name the oracle: %v", err)
+	}
+	passed, err := s.filtered(t.Context(), candidates())
+	left := filter.LeftOut()
+	if err != nil || len(passed) != 3 || left.Molecules != 1 || left.Filters[0].Molecules != 0 {
+		t.Errorf("%d of 4 pass, left out %+v, %v", len(passed), left, err)
 	}
 }

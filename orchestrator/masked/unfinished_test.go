@@ -112,6 +112,22 @@ func TestOracleFailsMidway(t *testing.T) {
 	}
 }
 
+// If the oracle of a filter fails, the answer has the molecules that passed before, and names the oracle.
+func TestOracleOfFilterFailsMidway(t *testing.T) {
+	const body = `{"num_molecules": 5, "rounds": 50, "attempts": 1, "seed": 4, "filters": [{"name": "bytes", "min": 0}]}`
+	h := startWith(t, toy(t), tritontest.After(9, byteOracle(t), fail)) // the first call is the probe
+	status, reason, answer, text := h.unfinishedAnswer(body)
+	if status != 200 || reason != "oracle" || len(answer.Molecules) == 0 || answer.LeftOut.Molecules != 0 ||
+		!strings.Contains(answer.Unfinished.Message, "the oracle bytes failed") {
+		t.Errorf("%d %q %s", status, reason, text)
+	}
+	h = startWith(t, toy(t), tritontest.After(1, byteOracle(t), fail))
+	status, reason, _, text = h.unfinishedAnswer(body)
+	if status != 503 || reason != "" || !strings.Contains(text, "the oracle bytes failed") {
+		t.Errorf("without molecules: %d %q %s", status, reason, text)
+	}
+}
+
 func TestShutdownAnswersMoleculesSoFar(t *testing.T) {
 	for _, stream := range []bool{false, true} {
 		blocked := make(chan struct{}, 1)

@@ -23,6 +23,10 @@ import (
 // Member is the member of an answer that has its manifest.
 const Member = "manifest"
 
+// Header asks for a manifest of the answer, as its member manifest: "true" or "false". A body can ask for one too, if its
+// request type has a member of this name.
+const Header = "X-Retort-Manifest"
+
 // Format is the version of the form of manifests.
 const Format = 1
 
@@ -103,6 +107,7 @@ func Digest(answer []byte) (string, error) {
 // volatile members.
 func canonicalize(answer []byte) (jsontext.Value, error) {
 	var stable bytes.Buffer
+	stable.Grow(len(answer) + 1) // for the line break at its end
 	from := jsontext.NewDecoder(bytes.NewReader(answer))
 	to := jsontext.NewEncoder(&stable)
 	for {

@@ -136,6 +136,35 @@ def test_the_editor_and_several_terms(page: Page):
     done(page, "molecules")
 
 
+def test_filters(page: Page):
+    """Results of both molecule APIs are within the bounds, and the status says how many molecules were left out."""
+    for view, start in (("molecules", "Start"), ("templates", "Generate")):
+        started(page, view)
+        form = page.locator(f"#{view}")
+        form.get_by_role("button", name="Add a filter").click()
+        form.get_by_label("Filtered property").select_option("MW")
+        form.get_by_label("Bound").fill("320")
+        form.get_by_role("button", name="Add a filter").click()
+        assert form.get_by_label("Filtered property").nth(1).input_value() == "SA"
+        form.get_by_label("Bound").nth(1).fill("3.5")
+        if view == "molecules":
+            form.get_by_label("Molecules to try").fill("150")
+        form.get_by_role("button", name=start, exact=True).click()
+        done(page, view)
+        expect(form.locator(".status")).to_contain_text(re.compile(r"Left out: [\d,]+ \(MW [\d,]+, SA [\d,]+\)\."))
+        values = form.locator(".card .values").all_text_contents()
+        assert values
+        for text in values:
+            weight, effort = re.fullmatch(r"MW ([\d.]+) · SA ([\d.]+)", text).groups()
+            assert float(weight) <= 320 and float(effort) <= 3.5
+        expect(page).to_have_url(re.compile("filters=.*found="))  # written a moment after the last change
+        page.goto("about:blank")
+        page.go_back()
+        expect(form.get_by_label("Bound").nth(0)).to_have_value("320")
+        form.get_by_role("button", name="Remove this filter").first.click()
+        assert form.get_by_label("Filtered property").input_value() == "SA"
+
+
 def test_an_error_is_shown_beside_its_field(page: Page):
     started(page, "molecules")
     page.locator("#m-smi").fill("C1CC(<b>x</b>")

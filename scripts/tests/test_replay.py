@@ -63,6 +63,19 @@ def test_answers_are_equal(gateway_url: str, answers: dict[str, dict], tmp_path:
     assert replay(gateway_url, file) == [f"{i}: {path}: equal" for i, path in enumerate([*answers, *answers], start=1)]
 
 
+@pytest.mark.parametrize("path", ["/chat/v1/chat/completions", "/v1/responses", "/v1/messages"])
+@pytest.mark.parametrize("headers, members", [(HEADER, {"stream": True}), ({}, {"stream": True, "manifest": True})])
+def test_streams_of_chat_refuse_manifests(gateway_url: str, path: str, headers: dict, members: dict) -> None:
+    """A client that asks for one, in the header or in the body, learns why it gets none."""
+    body = REQUESTS["/chat/v1/chat/completions"] | members
+    if path == "/v1/responses":
+        body["input"] = body.pop("messages")
+    elif path == "/v1/messages":
+        body["max_tokens"] = 16
+    answer = requests.post(gateway_url + path, json=body, headers=headers, timeout=PATIENCE)
+    assert answer.status_code == 400 and "anifest" in json.dumps(answer.json()["error"]), answer.text
+
+
 def test_manifests(gateway_url: str, answers: dict[str, dict], tmp_path: Path) -> None:
     """A manifest has the drawn seed, the defaults, and the digests that `retort version` prints, but no path."""
     command = [str(ROOT / "bin/retort"), "version", "--json", "--model-repository", str(ROOT / "model_repository")]

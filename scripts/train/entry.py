@@ -16,6 +16,9 @@ from scripts.train import checkpoint
 
 KINDS = {"INT64", "INT32", "FP32"}
 
+CALIBRATE = {"embedding": "--texts TEXTS", "ranking": "--pairs PAIRS"}
+"""Options of `retort model calibrate` by API. A calibration holds for the weights that it was fitted to."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Tensor:
@@ -70,11 +73,16 @@ class Entry:
         return "\n".join(lines) + "\n"
 
     def write(self, repository: Path, files: dict[str, str]) -> Path:
-        """Writes config.pbtxt and the text files. Returns the folder of the entry."""
+        """Writes config.pbtxt and the text files. Returns the folder of the entry.
+
+        An entry of the same name loses its calibration, and the command that makes a new one is printed.
+        """
         folder = repository / self.name
         (folder / "1").mkdir(parents=True, exist_ok=True)
         for name, text in {"config.pbtxt": self.config(), **files}.items():
             (folder / name).write_text(text)
+        if options := CALIBRATE.get(self.parameters.get("retort_api", "")):
+            print(f"{folder} has no calibration: retort model calibrate {self.name} {options}")
         return folder
 
 

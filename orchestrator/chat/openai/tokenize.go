@@ -91,7 +91,8 @@ func (s *Service) Tokenize(_ context.Context, r TokenizeRequest) (Tokenized, err
 	}
 	answer := Tokenized{Count: len(tokens.IDs), MaxModelLen: tokens.MaxLength, Tokens: tokens.IDs}
 	if isTrue(r.ReturnTokenStrs) {
-		answer.TokenStrs = &tokens.Names
+		names := tokens.Names() // which take four times the memory of the ids
+		answer.TokenStrs = &names
 	}
 	return answer, nil
 }

@@ -3,6 +3,7 @@ package responses
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -140,14 +141,16 @@ func (s *Service) end(ctx context.Context, st *stores, r record, status int, rep
 	}
 	ended := r
 	ended.Status = Ended
+	ended.End = rand.Text()
 	if _, err := st.files.Write(ctx, queue.Outcome, ended.contentName(), bytes.NewReader(content)); err != nil {
 		return err
 	}
-	_, err = st.records.Change(ctx, r.key(), func(r *record) error {
+	stored, err := st.records.Change(ctx, r.key(), func(r *record) error {
 		if r.Status == Ended {
 			return queue.ErrUnchanged
 		}
 		r.Status = Ended
+		r.End = ended.End
 		r.ChainBytes += int64(len(content)) - r.Size
 		r.Size = int64(len(content))
 		r.RequestSize = 0
@@ -158,6 +161,9 @@ func (s *Service) end(ctx context.Context, st *stores, r record, status int, rep
 	}
 	if err != nil {
 		return err
+	}
+	if stored.End != ended.End { // another worker was first
+		return st.files.Delete(ctx, ended.contentName())
 	}
 	return errors.Join(st.files.Delete(ctx, r.contentName()), st.files.Delete(ctx, r.requestName()))
 }

@@ -20,6 +20,9 @@ type record struct {
 	// request.
 	Status      Status `json:"status,omitempty"`
 	RequestSize int64  `json:"request_size,omitempty"`
+	// End is a part of the name of the file with the content of a background response that has ended, different for
+	// each worker: two may end a response at once, because a worker without a heartbeat may still run. "" for others.
+	End string `json:"end,omitempty"`
 }
 
 // Status is the state of a background response that has not ended; "" for one that has.
@@ -42,6 +45,9 @@ func (r record) isExpired() bool { return r.ExpiresAt <= now() }
 // contentName returns the name of the file with the content. The content at the end of a background response has
 // another name than the one at its start, because a file must not be written again.
 func (r record) contentName() string {
+	if r.Status == Ended && r.End != "" {
+		return r.key() + ".end." + r.End
+	}
 	if r.Status == Ended {
 		return r.key() + ".end"
 	}

@@ -124,6 +124,25 @@ func TestChainsAreBounded(t *testing.T) {
 	}
 }
 
+// Responses that have not ended are not deleted: one more is refused, and may be sent later.
+func TestUnfinishedResponsesFillTheQuota(t *testing.T) {
+	for most, limit := range map[int]int64{2: 1000, 100: 30} {
+		config := defaults
+		config.Most = most
+		s, _ := setUp(t, config, limit)
+		start(t, s)
+		start(t, s)
+		var refusal *fault.Error
+		err := s.Start(t.Context(), "a", s.NewID(), "", []byte("start"), []byte("request"))
+		if !errors.As(err, &refusal) || refusal.Kind != fault.TooMany || refusal.RetryAfter <= 0 {
+			t.Errorf("at most %d responses of %d bytes: %v", most, limit, err)
+		}
+		if err := s.Start(t.Context(), "b", s.NewID(), "", []byte("start"), []byte("request")); err != nil {
+			t.Errorf("another key: %v", err)
+		}
+	}
+}
+
 // The oldest responses of an owner are deleted to make room for a new one, and nobody else's.
 func TestTheOldestMakeRoom(t *testing.T) {
 	config := defaults
@@ -258,7 +277,7 @@ func TestABackgroundResponseIsSentForItsCaller(t *testing.T) {
 		}
 	}
 	names, err := st.files.Names(t.Context())
-	if err != nil || !slices.Equal(names, []string{"a." + id + ".end"}) {
+	if err != nil || len(names) != 1 || !strings.HasPrefix(names[0], "a."+id+".end.") {
 		t.Errorf("files %v, %v", names, err)
 	}
 	status = 503
@@ -292,6 +311,44 @@ func TestABackgroundResponseIsCancelled(t *testing.T) {
 	}
 	if err := <-done; err != nil || end(t, s, id) != "start 0 |" {
 		t.Errorf("%v, %s", err, end(t, s, id))
+	}
+}
+
+// Two workers send a response, because the first had no heartbeat. The content of the one that ends it first stays.
+func TestTwoWorkersEndAResponse(t *testing.T) {
+	s, st := setUp(t, defaults, 0)
+	sent := make(chan chan string)
+	s.Connect(func(context.Context, string, []byte) (int, []byte) {
+		reply := make(chan string)
+		sent <- reply
+		return 200, []byte(<-reply)
+	}, finish)
+	id := start(t, s)
+	done := make(chan error)
+	run := func() { done <- s.work(t.Context(), st, queue.Task{ID: "a." + id, Attempt: 1}) }
+	go run()
+	first := <-sent
+	go run()
+	second := <-sent
+	begun, err := st.find(t.Context(), "a", id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second <- "short"
+	if err := <-done; err != nil || end(t, s, id) != "start 200 short|" {
+		t.Fatalf("%v, %s", err, end(t, s, id))
+	}
+	first <- "a longer reply"
+	if err := <-done; err != nil || end(t, s, id) != "start 200 short|" {
+		t.Errorf("%v, %s", err, end(t, s, id))
+	}
+	// The second worker had read the start before the first deleted it.
+	content := strings.NewReader("start")
+	if _, err := st.files.Write(t.Context(), queue.Input, begun.contentName(), content); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.end(t.Context(), st, begun, 200, []byte("a longer reply")); err != nil || end(t, s, id) != "start 200 short|" {
+		t.Errorf("late: %v, %s", err, end(t, s, id))
 	}
 }
 

@@ -197,7 +197,10 @@ func (s *Service) makeRoom(ctx context.Context, st *stores, added record) error 
 		size -= r.storedBytes()
 	}
 	if count > s.config.Most || size > limit {
-		return queue.ErrFull
+		return &fault.Error{
+			Kind: fault.TooMany, RetryAfter: sweepInterval,
+			Message: "The background responses of this key that have not ended leave no room for another response.",
+		}
 	}
 	return nil
 }

@@ -165,6 +165,9 @@ export class Grid {
       m.score === undefined || m.score === null
         ? `QED ${number(m.row?.qed)}`
         : `${m.label ?? "Score"} ${number(m.score, 3)}`;
+    card.querySelector(".values").textContent = Object.entries(m.scores ?? {})
+      .map(([name, value]) => `${name} ${number(value)}`)
+      .join(" · ");
     return card;
   }
 
@@ -192,6 +195,7 @@ export class Grid {
         className: "facts",
         textContent: m.row?.formula ? summary(m.row) : "",
       }),
+      element("p", { className: "facts values" }),
       element("code", { className: "smiles", textContent: m.smiles, title: m.smiles }),
       actions,
     );

@@ -3,6 +3,7 @@
 import { post, stream } from "./api.js";
 import { Chart } from "./chart.js";
 import { number } from "./dom.js";
+import { Filters, leftOutText } from "./filters.js";
 import { Grid } from "./grid.js";
 import { MoleculeField } from "./molecule_field.js";
 import { Run } from "./run.js";
@@ -19,6 +20,7 @@ export function molecules(view) {
   const seed = new MoleculeField(form.querySelector('[data-field="smi"]'));
   const target = new MoleculeField(form.querySelector('[data-field="to"]'), { properties: false });
   const terms = new Terms(form.querySelector(".terms"), () => state?.changed());
+  const filters = new Filters(form.querySelector('[data-field="filters"]'), () => state?.changed());
   const grid = new Grid(view.querySelector(".grid-home"), {
     name: "molecules",
     onStart: (smiles) => {
@@ -34,6 +36,7 @@ export function molecules(view) {
   state = new State("molecules", form, {
     read: () => ({
       terms: JSON.stringify(terms.read()) === initialTerms ? undefined : JSON.stringify(terms.read()),
+      filters: filters.read().length === 0 ? undefined : JSON.stringify(filters.read()),
       found:
         results.length > 0
           ? JSON.stringify([
@@ -46,6 +49,7 @@ export function molecules(view) {
     }),
     write: (given) => {
       if (given.has("terms")) terms.set(parseArray(given.get("terms"), [{ name: "QED" }]));
+      if (given.has("filters")) filters.set(parseArray(given.get("filters"), []));
       if (given.get("found") === state.extra.read().found) return;
       const [start, ...stored] = parseArray(given.get("found"), [""]);
       if (stored.length > 0)
@@ -99,6 +103,7 @@ export function molecules(view) {
       smi,
       algorithm: "CMA-ES",
       ...terms.requestMembers(),
+      ...filters.requestMembers(),
       min_similarity: Number(form.elements.min_similarity.value),
       particles,
       iterations,
@@ -118,7 +123,7 @@ export function molecules(view) {
         say(
           event.unfinished
             ? event.unfinished.message
-            : `Done: ${event.generated.length} molecules of ${number(line.tried)} tried.`,
+            : `Done: ${event.generated.length} molecules of ${number(line.tried)} tried.${leftOutText(event.left_out)}`,
         );
         return;
       }
@@ -144,6 +149,7 @@ export function molecules(view) {
       algorithm: "none",
       num_molecules: Number(form.elements.samples.value),
       scaled_radius: Number(form.elements.radius.value),
+      ...filters.requestMembers(),
       include_scores: true,
     };
     snippets.show({ path: "/latent/generate", body });
@@ -152,7 +158,7 @@ export function molecules(view) {
     const { generated } = answer;
     snippets.answered(answer);
     await showResults(generated, smi);
-    say(`Done: ${generated.length} molecules.`);
+    say(`Done: ${generated.length} molecules.${leftOutText(answer.left_out)}`);
   }
 
   // interpolate decodes points on the line between the hidden states of two molecules.

@@ -2,6 +2,7 @@
 
 import { stream } from "./api.js";
 import { button, element, number } from "./dom.js";
+import { Filters, leftOutText } from "./filters.js";
 import { Grid } from "./grid.js";
 import { MoleculeField } from "./molecule_field.js";
 import { Run } from "./run.js";
@@ -15,6 +16,7 @@ export function templates(view) {
   const fragments = form.querySelector(".fragments");
   const masks = form.querySelector(".masks");
   const templateField = form.querySelector("#t-template");
+  const filters = new Filters(form.querySelector('[data-field="filters"]'), () => state?.changed());
   const grid = new Grid(view.querySelector(".grid-home"), { name: "templates" });
   const snippets = new Snippets(view.querySelector(".snippet-home"));
   let state = null; // created last, from all fields
@@ -107,6 +109,7 @@ export function templates(view) {
   state = new State("templates", form, {
     read: () => ({
       parts: templateField.value === initialTemplate ? undefined : JSON.stringify([texts(), lengths()]),
+      filters: filters.read().length === 0 ? undefined : JSON.stringify(filters.read()),
       found:
         results.length > 0
           ? JSON.stringify([resultTemplate, ...results.slice(0, maxLinkResults).map((m) => [m.smiles, m.score])])
@@ -115,6 +118,7 @@ export function templates(view) {
     write: (given) => {
       try {
         if (given.has("parts")) setParts(...JSON.parse(given.get("parts")));
+        if (given.has("filters")) filters.set(JSON.parse(given.get("filters")));
         if (given.get("found") === state.extra.read().found) return;
         const [template, ...stored] = JSON.parse(given.get("found") ?? '[""]');
         if (stored.length > 0)
@@ -144,6 +148,7 @@ export function templates(view) {
       num_molecules: Number(form.elements.count.value),
       scoring: form.elements.scoring.value,
       rounds: Number(form.elements.rounds.value),
+      ...filters.requestMembers(),
       unique: true,
       stream: true,
       checkpoints: true,
@@ -155,10 +160,14 @@ export function templates(view) {
       if (event.molecules) {
         snippets.answered(event);
         rendered = showResults(
-          event.molecules.map(({ smiles, score }) => ({ smiles, score, label: body.scoring })),
+          event.molecules.map((m) => ({ ...m, label: body.scoring })),
           template,
         );
-        say(event.unfinished ? event.unfinished.message : `Done: ${event.molecules.length} molecules.`);
+        say(
+          event.unfinished
+            ? event.unfinished.message
+            : `Done: ${event.molecules.length} molecules.${leftOutText(event.left_out)}`,
+        );
         return;
       }
       const best = event.best === null ? "" : `, best ${body.scoring} ${number(event.best, 3)}`;

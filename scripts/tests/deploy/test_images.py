@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import subprocess
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -120,12 +121,45 @@ def test_requirements_have_wheels_for_their_pythons(path: str, tmp_path: Path) -
         assert done.returncode == 0, f"Python {python}: {done.stderr}"
 
 
+PRESENT = "libc libm libdl librt libpthread libutil ld-linux-x86-64 libgcc_s libstdc++ libz".split()
+"""Libraries of glibc, GCC and zlib, which every image with Python and Triton has."""
+
+
+def missing_libraries(wheels: Path, packages: list[str]) -> dict[str, str]:
+    """By name of a shared library that is in no wheel of a folder and in none of the packages: a file that links it.
+
+    A package is named after its library (Debian policy, 8.1): libX11.so.6 is in libx11-6, libXext.so.6 in libxext6.
+    """
+    brought: set[str] = set()
+    linked: dict[str, str] = {}
+    for wheel in wheels.glob("*.whl"):
+        with zipfile.ZipFile(wheel) as content:
+            for name in content.namelist():
+                if re.search(r"\.so(\.|$)", name):
+                    file = content.extract(name, wheels / "unpacked")
+                    brought.add(Path(name).name)
+                    header = run("readelf", "--dynamic", file).stdout
+                    linked |= dict.fromkeys(re.findall(r"\(NEEDED\).*\[(.*)\]", header), name)
+    missing = {}
+    for library, user in linked.items():
+        stem, _, version = library.lower().partition(".so.")
+        package = f"{stem}-{version}" if stem[-1].isdigit() else stem + version
+        if library not in brought and stem not in PRESENT and package not in packages:
+            missing[library] = user
+    return missing
+
+
 def test_the_image_can_install_its_packages(tmp_path: Path) -> None:
-    """pip finds a wheel with the locked hash for each pin of retort-triton; on ARM the metadata list one."""
+    """pip finds a wheel with the locked hash for each pin of retort-triton; on ARM the metadata list one. The
+    shared libraries that the wheels need are in packages that the image installs."""
     file = DEPLOY / "triton-requirements.txt"
     done = download(file, TRITON_PYTHON, TRITON_GLIBC, tmp_path)
     assert done.returncode == 0, done.stderr
     assert len(list(tmp_path.glob("*.whl"))) == len(re.findall("^[a-z].*==", file.read_text(), re.MULTILINE))
+    stage = re.search(r"^FROM \S+ AS triton\n(.*?)^FROM", DOCKERFILE, re.MULTILINE | re.DOTALL).group(1)
+    packages = [package for command in apt_packages(stage) for package in command]
+    assert missing_libraries(tmp_path, packages) == {}
+    assert missing_libraries(tmp_path, []).keys() >= {"libXrender.so.1", "libXext.so.6"}
     done = resolve(file, TRITON_PYTHON, TRITON_GLIBC, tmp_path / "target", "aarch64")
     assert done.returncode == 0, done.stderr
 
@@ -162,15 +196,21 @@ def test_the_dockerfile_installs_only_what_is_locked() -> None:
     )
 
 
+def apt_packages(text: str) -> list[list[str]]:
+    """The packages of each apt-get install of a Dockerfile."""
+    found = re.findall(r"apt-get install -y --no-install-recommends (.*?) \\\n", text)
+    return [packages.split() for packages in found]
+
+
 def test_debian_has_the_packages_that_the_images_install() -> None:
-    """On Debian 12, the base of the gateway's images, apt finds every package."""
+    """On Debian 12, the base of the gateway's images, apt finds every package, also those of Triton's image."""
     assert "ARG DEBIAN=bookworm" in DOCKERFILE
     if "VERSION_CODENAME=bookworm" not in Path("/etc/os-release").read_text():
         pytest.skip("this is not Debian 12")
-    commands = re.findall(r"apt-get install -y --no-install-recommends (.*?) \\\n", DOCKERFILE)
-    assert len(commands) == 2
+    commands = apt_packages(DOCKERFILE)
+    assert len(commands) == 3
     for packages in commands:
-        done = run("apt-get", "install", "--simulate", "--no-install-recommends", *packages.split())
+        done = run("apt-get", "install", "--simulate", "--no-install-recommends", *packages)
         assert done.returncode == 0, done.stderr
 
 
