@@ -13,8 +13,8 @@ best.safetensors     averaged weights of the best evaluation, if the run has a f
 metrics.jsonl        figures; tensorboard/ has the same
 
 The same command resumes a run. A call that ends before the budget is used (--call-minutes, Ctrl-C, SIGTERM) exits with
-the code UNFINISHED, so that make does not export its weights. All random numbers of a step derive from (seed, step), so a resumed run sees the same
-batches, masks and noise as an uninterrupted one.
+the code UNFINISHED, so that make does not export its weights. All random numbers of a step derive from (seed, step), so
+a resumed run sees the same batches, masks and noise as an uninterrupted one.
 
 A step has --parts parts of --batch rows each; it adds their gradients. One process computes them one after another,
 several processes share them: torchrun --nproc-per-node 2 -m scripts.train.masked --parts 4 gives each process 2. The
@@ -56,6 +56,8 @@ Loss = Callable[[nn.Module, Batch], tuple[torch.Tensor, dict[str, torch.Tensor]]
 """Returns the scalar loss and figures to report. torch's global generator is seeded from (seed, part) first."""
 Evaluate = Callable[[nn.Module, int], dict[str, float]]
 """Returns figures of a model (averaged weights, eval mode) after the given number of steps."""
+UNFINISHED = 75
+"""Exit code of a call that ended before its budget was used: EX_TEMPFAIL of sysexits.h, "try again later"."""
 
 
 @dataclasses.dataclass
