@@ -176,8 +176,8 @@ func generate(ctx context.Context, s *client.Service, model string, count, seed 
 	return response.Molecules, nil
 }
 
-// judge returns the values of the figures maskedNames. valid, as written and quality have a value for each sample, unique one
-// for each valid sample, and the others one for each distinct molecule.
+// judge returns the values of the figures maskedNames. valid, as written and quality have a value for each sample,
+// unique one for each valid sample, and the others one for each distinct molecule.
 func judge(rows int, generated [][]generatedMolecule, known []chem.Fingerprint) ([][]float64, error) {
 	values := make([][]float64, len(maskedNames))
 	seen := map[string]bool{}

@@ -21,8 +21,8 @@ type seeds struct {
 	problems fault.Problems // of the rows that cannot be read
 }
 
-// readSequences reads the SMILES of /embedding, /hidden and /sampling for the model with the given public id. A row that cannot be read is left out if skip is
-// set, else it is an error.
+// readSequences reads the SMILES of /embedding, /hidden and /sampling for the model with the given public id. A row that
+// cannot be read is left out if skip is set, else it is an error.
 func (s *Service) readSequences(ctx context.Context, id string, smiles []string, skip bool) (seeds, error) {
 	model, err := s.model(id)
 	if err != nil {
