@@ -21,7 +21,7 @@ type seeds struct {
 	problems fault.Problems // of the rows that cannot be read
 }
 
-// readSequences reads the SMILES of /embedding, /hidden and /sampling for the model with the given public id. A row that
+// readSequences reads the SMILES of /embedding, /hidden and /sampling for the model with a public id. A row that
 // cannot be read is left out if skip is set, else it is an error.
 func (s *Service) readSequences(ctx context.Context, id string, smiles []string, skip bool) (seeds, error) {
 	model, err := s.model(id)
