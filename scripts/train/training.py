@@ -46,9 +46,6 @@ from scripts.train import checkpoint, configuration, metrics, processes
 from scripts.train.batches import Prefetcher, send
 
 Start = TypeVar("Start")
-UNFINISHED = 75
-"""Exit code of a call that ended before its budget was used: EX_TEMPFAIL of sysexits.h, "try again later"."""
-
 Batch = Any
 Batches = Callable[[int], Batch]
 """Returns the rows of a part (from 0, counted over all steps) on any device; a pure function, see batches.Buckets."""
