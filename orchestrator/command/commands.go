@@ -30,6 +30,7 @@ type Commands struct {
 	Rank      rankCommand      `cmd:"" group:"Texts and images" help:"Rank passages by relevance to a query."`
 	Chat      chatCommand      `cmd:"" group:"Texts and images" help:"Ask questions, also about images."`
 	Replay    replayCommand    `cmd:"" group:"Answers" help:"Send recorded requests again and compare the answers."`
+	Compare   compareCommand   `cmd:"" group:"Answers" help:"Compare two models on data of your own."`
 }
 
 // settingsCommands are the commands that use the gateway's settings. Only their --help lists these hundred flags.

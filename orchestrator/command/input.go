@@ -3,6 +3,7 @@ package command
 import (
 	"bufio"
 	"bytes"
+	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -98,7 +99,29 @@ var formatByExtension = map[string]string{
 	".txt": "",
 }
 
-func extension(name string) string { return strings.ToLower(filepath.Ext(name)) }
+// extension returns the extension of a file name in lower case, without .gz.
+func extension(name string) string {
+	return filepath.Ext(strings.TrimSuffix(strings.ToLower(name), gzipExtension))
+}
+
+const gzipExtension = ".gz"
+
+// openInput opens a file, which is decompressed if its name ends in .gz.
+func openInput(name string) (io.ReadCloser, error) {
+	file, err := os.Open(name)
+	if err != nil || !strings.HasSuffix(strings.ToLower(name), gzipExtension) {
+		return file, err
+	}
+	unzipped, err := gzip.NewReader(file)
+	if err != nil {
+		file.Close()
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{unzipped, file}, nil
+}
 
 var errNoInput = errors.New(
 	"no input: give molecules or texts as arguments, a file with --input, or pipe them in")
@@ -188,7 +211,7 @@ func (s *source) read(yield func(inputRow) bool) error {
 	if s.file == "-" {
 		return s.readFrom(s.stdin, yield)
 	}
-	file, err := os.Open(s.file)
+	file, err := openInput(s.file)
 	if err != nil {
 		return err
 	}

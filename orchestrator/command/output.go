@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 )
 
 // outputFlags are the flags of the output.
@@ -74,7 +76,7 @@ func (o outputFlags) format(p *Process) string {
 	if o.Format != "auto" && o.Format != "" {
 		return o.Format
 	}
-	switch extension(o.File) {
+	switch strings.ToLower(filepath.Ext(o.File)) {
 	case ".csv":
 		return "csv"
 	case ".sdf", ".sd":

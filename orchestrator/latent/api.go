@@ -21,6 +21,8 @@ type Sequences struct {
 	Sequences []string `json:"sequences" bind:"required"` // SMILES
 	// SkipInvalid answers null for an unreadable sequence instead of refusing all. Beyond the published API.
 	SkipInvalid bool `json:"skip_invalid"`
+	// Model is the public id of a model; "" for the default one. Beyond the published API.
+	Model string `json:"model"`
 }
 
 // Embeddings is the answer of POST /embedding: one vector per sequence.
@@ -43,6 +45,9 @@ func (r Row[T]) MarshalJSONTo(to *jsontext.Encoder) error {
 type Hidden struct {
 	Hiddens []Row[[]float32] `json:"hiddens" bind:"required,sparse"` // [N][K][D]
 	Mask    []Row[bool]      `json:"mask" bind:"required,sparse"`    // [N][K]
+	// Model is the public id of the model that encodes and decodes, if the request of /hidden names one, so that its
+	// answer remains a body of /decode. Beyond the published API.
+	Model string `json:"model,omitempty"`
 }
 
 // Decoded is the answer of POST /decode: one SMILES per hidden state, null for a null row.
@@ -60,6 +65,8 @@ type Sampling struct {
 	SkipInvalid bool `json:"skip_invalid"`
 	// Seed is the seed of the random numbers and makes the answer repeatable. Beyond the published API.
 	Seed *int64 `json:"seed"`
+	// Model is the public id of a model; "" for the default one. Beyond the published API.
+	Model string `json:"model"`
 }
 
 // SetDefaults is called before the body is decoded.
@@ -110,6 +117,8 @@ type Generate struct {
 	SkipInvalid bool `json:"skip_invalid"`
 	// Seed is the seed of the random numbers and makes the answer repeatable.
 	Seed *int64 `json:"seed"`
+	// Model is the public id of a model; "" for the default one. Beyond the published API.
+	Model string `json:"model"`
 	// Generated is the form of the answer: "strings", or "objects" with smiles and score. The default is the query
 	// parameter of this name, else the header X-Retort-Generated, else the setting.
 	Generated string `json:"generated" oneof:"strings objects"`

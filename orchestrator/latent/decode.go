@@ -16,7 +16,7 @@ import (
 // molecule, the hidden state is decoded again: see rescue. A hidden state on the line between two molecules gives a
 // molecule between the two: see [search.Interpolate].
 func (s *Service) Decode(ctx context.Context, r Hidden) (Decoded, error) {
-	model, err := s.model()
+	model, err := s.model(r.Model)
 	if err != nil {
 		return Decoded{}, err
 	}

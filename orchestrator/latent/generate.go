@@ -44,7 +44,7 @@ func (s *Service) generate(ctx context.Context, r Generate, send func(Progress) 
 // prepare reads the objective and the seeds of a request. Before anything is computed, it checks that the oracles
 // answer and may score as many molecules as the request may evaluate.
 func (s *Service) prepare(ctx context.Context, r Generate, send func(Progress) error) (*searches, error) {
-	model, err := s.model()
+	model, err := s.model(r.Model)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func (s *Service) prepare(ctx context.Context, r Generate, send func(Progress) e
 	if err != nil {
 		return nil, err
 	}
-	seeds, err := s.readSeeds(ctx, r.Smi.Smiles, r.Smi.path)
+	seeds, err := readSeeds(ctx, model, r.Smi.Smiles, r.Smi.path)
 	if err == nil && !r.skips(len(seeds.list)) {
 		err = seeds.problems.Err()
 	}

@@ -21,23 +21,23 @@ type seeds struct {
 	problems fault.Problems // of the rows that cannot be read
 }
 
-// readSequences reads the SMILES of /embedding, /hidden and /sampling. A row that cannot be read is left out if skip is
-// set, else it is an error.
-func (s *Service) readSequences(ctx context.Context, smiles []string, skip bool) (seeds, error) {
-	seeds, err := s.readSeeds(ctx, smiles, sequencePath)
-	if err == nil && !skip {
-		err = seeds.problems.Err()
+// readSequences reads the SMILES of /embedding, /hidden and /sampling for the model with a public id. A row that
+// cannot be read is left out if skip is set, else it is an error.
+func (s *Service) readSequences(ctx context.Context, id string, smiles []string, skip bool) (seeds, error) {
+	model, err := s.model(id)
+	if err != nil {
+		return seeds{}, err
 	}
-	return seeds, err
+	found, err := readSeeds(ctx, model, smiles, sequencePath)
+	if err == nil && !skip {
+		err = found.problems.Err()
+	}
+	return found, err
 }
 
 // readSeeds reads the SMILES of a request. Rows that the model cannot read are left out and noted among the problems,
 // with their path in the body.
-func (s *Service) readSeeds(ctx context.Context, smiles []string, path func(i int) []any) (seeds, error) {
-	model, err := s.model()
-	if err != nil {
-		return seeds{}, err
-	}
+func readSeeds(ctx context.Context, model Model, smiles []string, path func(i int) []any) (seeds, error) {
 	results, err := chem.Evaluate(ctx, smiles, chem.FactFingerprint)
 	if err != nil {
 		return seeds{}, err

@@ -3,7 +3,9 @@ package latent
 import (
 	"context"
 	"slices"
+	"strings"
 
+	"retort/orchestrator/fault"
 	"retort/orchestrator/latent/search"
 	"retort/orchestrator/oracle"
 	"retort/orchestrator/triton/discovery"
@@ -23,7 +25,7 @@ func New(config Config, models *discovery.Catalog[Model], oracles *oracle.Oracle
 
 // Ready returns nil if the model to serve is loaded.
 func (s *Service) Ready() error {
-	_, err := s.model()
+	_, err := s.model("")
 	return err
 }
 
@@ -48,13 +50,23 @@ func (s *Service) Entry(id string) (any, error) {
 	return m.Entry(), nil
 }
 
-// model returns the model that serves all requests, which name none.
-func (s *Service) model() (Model, error) { return s.models.Default(s.config.Model) }
+// model returns the model with a public id, or the default model for "".
+func (s *Service) model(id string) (Model, error) {
+	if id == "" {
+		return s.models.Default(s.config.Model)
+	}
+	m, err := s.models.Find(id)
+	if err != nil && fault.KindOf(err) == fault.NotFound {
+		return nil, fault.Field("value_error", fault.Clip(id), []any{"model"},
+			"Value error, no such model; the models are: %s", strings.Join(s.models.IDs(), ", "))
+	}
+	return m, err
+}
 
 // Embedding returns one vector per sequence: of the encoder's own output for embeddings if it has one, else the hidden
 // state, to which the encoder pools the molecule.
 func (s *Service) Embedding(ctx context.Context, r Sequences) (Embeddings, error) {
-	seeds, err := s.readSequences(ctx, r.Sequences, r.SkipInvalid)
+	seeds, err := s.readSequences(ctx, r.Model, r.Sequences, r.SkipInvalid)
 	if err != nil {
 		return Embeddings{}, err
 	}
@@ -71,14 +83,18 @@ func (s *Service) Embedding(ctx context.Context, r Sequences) (Embeddings, error
 
 // Hidden returns the hidden states and their mask, in the form that Decode takes.
 func (s *Service) Hidden(ctx context.Context, r Sequences) (Hidden, error) {
-	seeds, err := s.readSequences(ctx, r.Sequences, r.SkipInvalid)
+	seeds, err := s.readSequences(ctx, r.Model, r.Sequences, r.SkipInvalid)
 	if err == nil {
 		err = seeds.encode(ctx)
 	}
 	if err != nil {
 		return Hidden{}, err
 	}
-	answer := Hidden{Hiddens: make([]Row[[]float32], len(r.Sequences)), Mask: make([]Row[bool], len(r.Sequences))}
+	answer := Hidden{
+		Hiddens: make([]Row[[]float32], len(r.Sequences)),
+		Mask:    make([]Row[bool], len(r.Sequences)),
+		Model:   r.Model,
+	}
 	for k, row := range seeds.rows {
 		hidden := seeds.list[k].Hidden
 		answer.Hiddens[row] = slices.Collect(slices.Chunk(hidden, len(hidden)/seeds.model.Vectors()))
@@ -89,7 +105,7 @@ func (s *Service) Hidden(ctx context.Context, r Sequences) (Hidden, error) {
 
 // Sampling returns molecules around each seed.
 func (s *Service) Sampling(ctx context.Context, r Sampling) (Sampled, error) {
-	seeds, err := s.readSequences(ctx, r.Sequences, r.SkipInvalid)
+	seeds, err := s.readSequences(ctx, r.Model, r.Sequences, r.SkipInvalid)
 	if err == nil {
 		err = seeds.encode(ctx)
 	}

@@ -45,6 +45,30 @@ func TestSkipInvalid(t *testing.T) {
 	}
 }
 
+// Every endpoint refuses a model that is not served, and /hidden names the model for /decode.
+func TestModelOfARequest(t *testing.T) {
+	r := start(t, standard, toyModels(t, 0)...)
+	hidden := ask[Hidden](r, "/hidden", body{"sequences": []string{plain}})
+	for path, request := range map[string]body{
+		"/embedding": {"sequences": []string{plain}},
+		"/hidden":    {"sequences": []string{plain}},
+		"/decode":    {"hiddens": hidden.Hiddens, "mask": hidden.Mask},
+		"/sampling":  {"sequences": []string{plain}},
+		"/generate":  {"smi": plain, "iterations": 1},
+	} {
+		request["model"] = "retort/none-v1"
+		text, status := r.refuse(path, request)
+		if status != 422 || !strings.Contains(text, `"loc":["body","model"]`) || !strings.Contains(text, "the models are") {
+			t.Errorf("%s: %d %s", path, status, text)
+		}
+		request["model"] = "retort/toy"
+		answer := ask[map[string]any](r, path, request)
+		if path == "/hidden" && answer["model"] != "retort/toy" {
+			t.Errorf("/hidden: %v", answer["model"])
+		}
+	}
+}
+
 // The answer of /hidden is a body of /decode, with its null rows.
 func TestDecodeKeepsNullRows(t *testing.T) {
 	r := start(t, standard, toyModels(t, 0)...)

@@ -23,6 +23,7 @@ TESTED_ELSEWHERE = {
     "ORACLES.md": "test_oracles.py",
     "COMMANDS.md": "test_command_line.py",
     "REPRODUCE.md": "test_replay.py",
+    "COMPARE.md": "test_compare.py",
 }
 
 

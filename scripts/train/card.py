@@ -89,9 +89,9 @@ def describe_training(origin: dict[str, Any], training: dict[str, Any]) -> str:
     """Returns samples, steps, time, machines and commands of the training."""
     options = training["options"]
     state = (
-        "with a fully decayed learning rate"
-        if training["falling"]
-        else "an early state, before the learning rate decays"
+        f"**an unfinished run, of {options['samples']:,} samples**"
+        if training["samples"] < options["samples"]
+        else "with a fully decayed learning rate"
     )
     machines = "; ".join(origin["machines"]) or "a machine that was not recorded"
     text = (

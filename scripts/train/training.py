@@ -12,8 +12,9 @@ weights.safetensors  averaged weights
 best.safetensors     averaged weights of the best evaluation, if the run has a figure that counts (--best)
 metrics.jsonl        figures; tensorboard/ has the same
 
-The same command resumes a run. All random numbers of a step derive from (seed, step), so a resumed run sees the same
-batches, masks and noise as an uninterrupted one.
+The same command resumes a run. A call that ends before the budget is used (--call-minutes, Ctrl-C, SIGTERM) exits with
+the code UNFINISHED, so that make does not export its weights. All random numbers of a step derive from (seed, step), so
+a resumed run sees the same batches, masks and noise as an uninterrupted one.
 
 A step has --parts parts of --batch rows each; it adds their gradients. One process computes them one after another,
 several processes share them: torchrun --nproc-per-node 2 -m scripts.train.masked --parts 4 gives each process 2. The
@@ -52,6 +53,8 @@ Loss = Callable[[nn.Module, Batch], tuple[torch.Tensor, dict[str, torch.Tensor]]
 """Returns the scalar loss and figures to report. torch's global generator is seeded from (seed, part) first."""
 Evaluate = Callable[[nn.Module, int], dict[str, float]]
 """Returns figures of a model (averaged weights, eval mode) after the given number of steps."""
+UNFINISHED = 75
+"""Exit code of a call that ended before its budget was used: EX_TEMPFAIL of sysexits.h, "try again later"."""
 
 
 @dataclasses.dataclass
@@ -364,9 +367,9 @@ class _Averaged:
 
 
 def run(options: Options, model: nn.Module, batches: Batches, loss: Loss, evaluate: Evaluate) -> nn.Module:
-    """Trains until the budget is used, --call-minutes are over or SIGTERM or SIGINT arrives.
+    """Trains until the budget is used, and returns the model with averaged weights, in eval mode.
 
-    Returns the model with averaged weights, in eval mode.
+    Saves the run and exits with UNFINISHED if --call-minutes are over or SIGTERM or SIGINT arrives before that.
     """
     if options.threads:
         torch.set_num_threads(options.threads)
@@ -381,8 +384,22 @@ def run(options: Options, model: nn.Module, batches: Batches, loss: Loss, evalua
         if options.best and state.best == -math.inf:
             _evaluate(state, evaluate, log)  # An unknown figure ends the run now, not after hours.
         _loop(state, network, batches, loss, evaluate, log, stop)
+    if state.samples < options.samples:
+        _exit_unfinished(state)
     model.load_state_dict(state.average)
     return model.eval()
+
+
+def _exit_unfinished(state: Run) -> None:
+    options = state.options
+    if processes.is_first():
+        print(
+            f"training: {options.folder} stopped at {state.samples:,} of {options.samples:,} samples; the same command "
+            "resumes it, and --finish N ends it within N samples",
+            file=sys.stderr,
+            flush=True,
+        )
+    raise SystemExit(UNFINISHED)
 
 
 def _loop(
@@ -469,4 +486,4 @@ class _Stop:
     def _request(self, *_: object) -> None:
         self.requested = True
         if os.getpid() == self.process:  # Not in the workers, which also receive Ctrl-C.
-            print("training: stopping after this step; the same command resumes", file=sys.stderr, flush=True)
+            print("training: stopping after this step", file=sys.stderr, flush=True)

@@ -209,3 +209,13 @@ def test_a_file_that_changes_between_calls_is_an_error(tmp_path):
     (tmp_path / "a.smi").write_text("CC\n")
     with pytest.raises(SystemExit, match="a.smi has changed"):
         provenance.record(options, ["a.smi"])
+
+
+@pytest.mark.parametrize(("samples", "state"), [(99, "**an unfinished run, of 100 samples**"), (100, "fully decayed")])
+def test_a_card_says_that_its_run_is_unfinished(samples, state):
+    training = {
+        "samples": samples, "step": 9, "seconds": 60, "falling": True,
+        "options": {"samples": 100, "batch": 8, "seed": 1, "precision": "fp32"},
+    }  # fmt: skip
+    text = card.describe_training({"commands": [], "machines": [], "data": {}}, training)
+    assert state in text and text.count(";") == 1

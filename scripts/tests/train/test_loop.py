@@ -19,8 +19,14 @@ from scripts.train import batches, checkpoint, configuration, training
 
 
 def fit(folder, samples, **more):
-    """Trains a Line, and returns it and its checkpoint."""
-    model = line.train(folder, samples=samples, **more)
+    """Trains a Line, and returns it, or None if it was stopped, and its checkpoint."""
+    model = None
+    if "stop_at" in more:
+        with pytest.raises(SystemExit) as stopped:
+            line.train(folder, samples=samples, **more)
+        assert stopped.value.code == training.UNFINISHED
+    else:
+        model = line.train(folder, samples=samples, **more)
     return model, checkpoint.load(folder / "line" / "checkpoint.pt")
 
 
@@ -33,6 +39,15 @@ def test_a_stopped_run_resumes_to_the_same_weights(tmp_path, optimiser):
     assert end["step"] == 40
     for key, value in whole.state_dict().items():
         assert torch.equal(value, resumed.state_dict()[key]), key
+
+
+def test_a_call_that_is_stopped_says_how_to_go_on(tmp_path, capsys):
+    fit(tmp_path, 160, stop_at=16)
+    assert "line stopped at 68 of 160 samples; the same command resumes it" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as stopped:
+        line.train(tmp_path, samples=4_000_000, call_minutes=0.001)
+    assert stopped.value.code == training.UNFINISHED
+    fit(tmp_path, 160)
 
 
 def test_prefetched_batches_are_the_same(tmp_path):
@@ -147,7 +162,7 @@ def test_an_unknown_figure_ends_the_run_before_its_first_step(tmp_path):
 
 def test_a_resumed_run_with_another_figure_compares_it_anew(tmp_path):
     figures = lambda: {"loss": 2.0, "right": 0.5}  # noqa: E731
-    line.train(tmp_path, samples=80, best="loss", figures=figures, stop_at=10)
+    fit(tmp_path, 80, best="loss", figures=figures, stop_at=10)
     line.train(tmp_path, samples=80, best="right", figures=figures)
     assert checkpoint.load(tmp_path / "line" / "checkpoint.pt")["best"] == 0.5
 
