@@ -131,7 +131,7 @@ def table() -> str:
             f"[{PurePosixPath(s.path).name if not s.is_folder() else s.path.replace('*', '…')}]({s.at})"
             for s in each.sources[:3]
         ) + (f" and {len(each.sources) - 3} more" if len(each.sources) > 3 else "")
-        note = f" {each.note}" if each.note else ""
+        note = f" ({each.note})" if each.note else ""
         rows.append(
             f"| `{name}` | {each.what}{note} | {each.used_by} | {counts} | {sources}; {each.version} "
             f"| [{each.licence}]({each.licence_at}) |"

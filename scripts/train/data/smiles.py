@@ -15,6 +15,7 @@ import tarfile
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator
+from typing import IO, cast
 
 from rdkit import Chem
 
@@ -30,11 +31,21 @@ DRUGLIKE_SIZES = range(8, 46)
 DRUGLIKE_ELEMENTS = frozenset({"C", "N", "O", "F", "P", "S", "Cl", "Br", "I"})
 
 
-def canonical(text: str) -> str:
+def canonical(text: str, stereo: bool = True) -> str:
     molecule = Chem.MolFromSmiles(text)
     if molecule is None:
         raise WrongSourceError(f"{text!r} is no SMILES")
-    return Chem.MolToSmiles(molecule)
+    return Chem.MolToSmiles(molecule, isomericSmiles=stereo)
+
+
+def read_zinc(contents: Contents) -> list[str]:
+    """Returns the molecules of zinc.txt.gz, which is a tar archive in spite of its name."""
+    with tarfile.open(fileobj=io.BytesIO(contents["data/zinc.txt.gz"])) as archive:
+        (member,) = archive.getmembers()
+        file = archive.extractfile(member)
+        if file is None:
+            raise WrongSourceError("zinc.txt.gz has no file")
+        return file.read().decode().split()
 
 
 def zinc250k(contents: Contents) -> list[list[str]]:
@@ -42,13 +53,7 @@ def zinc250k(contents: Contents) -> list[list[str]]:
     held_out, test = (
         {canonical(line) for line in contents[f"data/zinc/{part}.txt"].decode().split()} for part in ("valid", "test")
     )
-    # The file is a tar archive in spite of its name.
-    with tarfile.open(fileobj=io.BytesIO(contents["data/zinc.txt.gz"])) as archive:
-        (member,) = archive.getmembers()
-        file = archive.extractfile(member)
-        if file is None:
-            raise WrongSourceError("zinc.txt.gz has no file")
-        every = [canonical(line) for line in file.read().decode().split()]
+    every = [canonical(line) for line in read_zinc(contents)]
     return [
         [smiles for smiles in every if smiles not in held_out and smiles not in test],
         [smiles for smiles in every if smiles in held_out],
@@ -56,14 +61,11 @@ def zinc250k(contents: Contents) -> list[list[str]]:
 
 
 def muv(contents: Contents) -> list[list[str]]:
-    """The drug-like molecules of MUV (Rohrer and Baumann 2009) that are neither in ZINC250k nor in the benchmark of
+    """The drug-like molecules of MUV (Rohrer and Baumann 2009) that are in no stereo form in ZINC250k or the benchmark of
     fragments."""
-    with tarfile.open(fileobj=io.BytesIO(contents["data/zinc.txt.gz"])) as archive:
-        file = archive.extractfile(archive.getmembers()[0])
-        seen = {canonical(line) for line in (file.read() if file else b"").decode().split()}
     drugs = csv.DictReader(io.StringIO(contents["data/fragments.csv"].decode()))
-    seen |= {canonical(row["smiles"]) for row in drugs}
-    out = []
+    left_out = {canonical(line, False) for line in (*read_zinc(contents), *(row["smiles"] for row in drugs))}
+    out: dict[str, None] = {}
     for row in csv.DictReader(io.StringIO(contents["tests/test_sets/molnet/muv.csv"].decode())):
         molecule = Chem.MolFromSmiles(row["smiles"])
         if molecule is None:
@@ -74,10 +76,9 @@ def muv(contents: Contents) -> list[list[str]]:
             and molecule.GetNumHeavyAtoms() in DRUGLIKE_SIZES
             and {atom.GetSymbol() for atom in molecule.GetAtoms()} <= DRUGLIKE_ELEMENTS
         )
-        if fits and smiles not in seen:
-            seen.add(smiles)
-            out.append(smiles)
-    return [out]
+        if fits and Chem.MolToSmiles(molecule, isomericSmiles=False) not in left_out:
+            out[smiles] = None
+    return [list(out)]
 
 
 def table(contents: Contents) -> list[list[str]]:
@@ -100,13 +101,13 @@ def table(contents: Contents) -> list[list[str]]:
 def column(content: bytes) -> Iterator[str]:
     """Yields the column of SMILES of a table."""
     if content.startswith(b"\x1f\x8b"):
-        raw: io.BufferedIOBase = gzip.open(io.BytesIO(content))  # type: ignore[assignment]
+        raw: IO[bytes] = cast(IO[bytes], gzip.open(io.BytesIO(content)))
     elif content.startswith(b"PK"):
         archive = zipfile.ZipFile(io.BytesIO(content))
         names = [name for name in archive.namelist() if name.endswith((".csv", ".tsv", ".txt"))]
         if len(names) != 1:
             raise WrongSourceError(f"one table is expected in the archive, not {', '.join(names) or 'none'}")
-        raw = archive.open(names[0])  # type: ignore[assignment]
+        raw = archive.open(names[0])
     else:
         raw = io.BytesIO(content)
     csv.field_size_limit(2**24)  # A MOL block is a field.

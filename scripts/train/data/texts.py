@@ -74,7 +74,8 @@ def squadshifts(name: str, contents: Contents) -> list[list[Row]]:
     """Questions of SQuADShifts (Miller et al. 2020), each once a passage."""
     (text,) = contents.values()
     split = Splitter(name)
-    passages, queries = [], []
+    passages: list[Row] = []
+    queries: list[Row] = []
     for number, document in enumerate(json.loads(text)["data"]):
         title = document["title"].replace("_", " ")
         for paragraph in document["paragraphs"]:
