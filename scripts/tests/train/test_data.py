@@ -13,7 +13,7 @@ import pytest
 from scripts import sections
 from scripts.train import card, molecules
 from scripts.train.data import __main__ as data
-from scripts.train.data import manifest, smiles, texts
+from scripts.train.data import benchmarks, manifest, smiles, texts
 from scripts.train.embedding import corpora
 from scripts.train.latent import __main__ as latent
 from scripts.train.latent import corpus
@@ -40,8 +40,9 @@ def make(monkeypatch, name, folder, *more):
 
 
 def test_every_set_has_a_builder_and_a_sample():
-    assert {*texts.BUILDERS} | {*smiles.BUILDERS} == {*manifest.read()}
-    assert {*manifest.read()} - {*SETS} == {"squadshifts_amazon", "squadshifts_reddit"}  # as squadshifts_new_wiki
+    assert {*texts.BUILDERS} | {*smiles.BUILDERS} | {*benchmarks.BUILDERS} == {*manifest.read()}
+    like_another = {"squadshifts_amazon", "squadshifts_reddit"}
+    assert {*manifest.read()} - {*SETS} == like_another | {*benchmarks.BUILDERS}  # these have tests of their own
 
 
 def test_the_defaults_of_the_training_are_public():
@@ -160,6 +161,24 @@ def test_salts_are_apart_and_no_held_out_molecule_is_trained_on(tmp_path, monkey
     }
     assert parts["train"][0] == parts["train"][1] and not parts["train"][0] & parts["valid"][1]
     assert all("." in text for text in parts["salts"][0]) and not any("." in text for text in parts["train"][0])
+
+
+def test_benchmarks_use_the_lines_that_were_chosen():
+    """Made-up molecules in as many lines as the public files have."""
+    lines = [f"{'C' * (number % 20 + 1)}O" for number in range(800)]
+    test, tune = "".join(f"{line}\n" for line in lines), "".join(f"{line}\n" for line in lines[:360])
+    dev, _ = benchmarks.qed_opt({"test": test.encode(), "valid": tune.encode()})
+    assert dev.count(b"\n") == 400
+    test, tune = ("".join(f"{line} -2.5\n" for line in lines[:count]) for count in (800, 200))
+    table, _ = benchmarks.plogp_opt({"test": test.encode(), "valid": tune.encode()})
+    assert table.count(b"\n") == 401 and table.splitlines()[1].endswith(b"\t0\t-2.5")
+    with pytest.raises(texts.WrongSourceError, match="359 lines, expected 800"):
+        benchmarks.qed_opt({"test": b"C\n" * 359})
+
+
+def test_penalised_logp_of_a_published_molecule():
+    row = benchmarks.penalised_logp("C[C@@H]1CC[C@@H](C(N)=O)CN1C(=O)c1nnn[n-]1", "-5.93727899018").split("\t")
+    assert row[1:3] == ["-5.937279", "-4.277848"] and benchmarks.penalised_logp("C1CCCCCCC1", "0").split("\t")[5] == "2"
 
 
 @pytest.mark.parametrize("model", [masked, latent], ids=["masked", "latent"])

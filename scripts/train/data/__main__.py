@@ -6,7 +6,8 @@
 --from names what you downloaded: files, folders of them, or clones of their repositories. The hash of each source is
 compared with sets.toml; --changed takes another version of a source, whose files then have another hash too. The
 molecules are written by the RDKit of scripts/train/requirements.txt; another version may write some of them otherwise.
-Formats: scripts/train/data/texts.py and smiles.py.
+Formats: scripts/train/data/texts.py, smiles.py and
+benchmarks.py.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from rdkit import RDLogger
 
 from scripts import sections
 from scripts.train import files
-from scripts.train.data import manifest, smiles, texts
+from scripts.train.data import benchmarks, manifest, smiles, texts
 from scripts.train.data.manifest import Set, Source
 from scripts.train.data.texts import WrongSourceError
 
@@ -74,6 +75,8 @@ def build(name: str, contents: dict[str, bytes]) -> list[bytes]:
     try:
         if name in texts.BUILDERS:
             return [texts.lines(rows) for rows in texts.BUILDERS[name](name, contents)]
+        if name in benchmarks.BUILDERS:
+            return benchmarks.BUILDERS[name](contents)
         return ["".join(f"{line}\n" for line in lines).encode() for lines in smiles.BUILDERS[name](contents)]
     except (
         *(ValueError, KeyError, IndexError, TypeError, AttributeError, OSError, EOFError),
