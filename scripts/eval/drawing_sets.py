@@ -1,7 +1,7 @@
 """The kinds of drawings of scripts.eval.drawings: canonical SMILES with PNG or JPEG files.
 
 The reader was neither trained nor calibrated on the molecules. They are equal parts of zinc250k_valid (the first
-MEASURED), broad_valid (the first half) and everyday_valid of the data folder, with 3 to 45 heavy atoms and defined
+MEASURED), chembl_valid (the first half) and chebi_valid of the data folder, with 3 to 45 heavy atoms and defined
 double bonds.
 """
 
@@ -241,9 +241,9 @@ def molecules(data: Path, count: int, seed: int) -> list[str]:
     """Returns canonical SMILES, the same for the same seed."""
     random = Random(f"drawings {seed}")
     out: list[str] = []
-    for name in ("zinc250k_valid.smi.gz", "broad_valid.smi.gz", "everyday_valid.smi"):
+    for name in ("zinc250k_valid.smi.gz", "chembl_valid.smi.gz", "chebi_valid.smi.gz"):
         every = corpus.read(data / name)
-        every = every[: len(every) // 2 if name.startswith("broad") else MEASURED]
+        every = every[: len(every) // 2 if name.startswith("chembl") else MEASURED]
         random.shuffle(every)
         chosen = (Chem.CanonSmiles(s) for s in every if _drawable(s))
         out += [s for s, _ in zip(chosen, range(-(-count // 3)), strict=False)]

@@ -9,9 +9,9 @@ plogp  plogp_opt_*.tsv, a sample of --starts: gain in normalised penalised logP 
        is found, with 8,080 evaluations, at similarity 0.4 and 0.6. Mean, deviation, median, share of gains >= 2.
 space  zinc250k_valid.smi.gz: reconstruction through /hidden and /decode; molecules decoded from points around 200 of
        them at several radii (normal noise, no filter); and the molecules that /sampling returns around these 200.
-drugs  drugs and other common molecules, see scripts.eval.latent_drugs: round trips of the molecules of ZINC250k,
-       broad_valid and everyday_valid; the documented defaults of /generate and /sampling on a sample of 100 molecules
-       of the latter two; the scale of the hidden states; interpolation; the embeddings' neighbours.
+drugs  drugs and other common molecules, see scripts.eval.latent_drugs: round trips of the molecules of ZINC250k
+       and of the files of --valid; the documented defaults of /generate and /sampling on a sample of 100 molecules of
+       these files; the scale of the hidden states; interpolation; the embeddings' neighbours.
 
 Samples depend on --seed. Python RDKit computes scores and similarities: Morgan fingerprints, radius 2, 2048 bits, no
 chirality. An interrupted run resumes. It writes OUT/results.json, OUT/results.md and plots, and with --write the tables
@@ -208,10 +208,8 @@ def space(api: API, _: Log, given: argparse.Namespace) -> Iterator[dict]:
 
 def drugs(api: API, _: Log, given: argparse.Namespace) -> Iterator[dict]:
     """Yields one row: the figures of each section."""
-    sets = {
-        name: lines(given.data / name) for name in ("zinc250k_valid.smi.gz", "broad_valid.smi.gz", "everyday_valid.smi")
-    }
-    broad, everyday = (latent_drugs.drug_like(sets[name]) for name in ("broad_valid.smi.gz", "everyday_valid.smi"))
+    sets = {name: lines(given.data / name) for name in ("zinc250k_valid.smi.gz", *given.valid)}
+    broad, everyday = (latent_drugs.drug_like(sets[name]) for name in given.valid)
     count = given.limit or 100
     seeds = [*sample(everyday, count // 2, given.seed), *sample(broad, count - count // 2, given.seed)]
     named = list(latent_drugs.NAMED.values())
@@ -253,6 +251,13 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--budgets", default=",".join(map(str, QED_BUDGETS)), help="evaluations of the task qed")
     parser.add_argument(
         "--molecules", type=int, default=1000, help="molecules of the task space, and of each round trip of drugs"
+    )
+    parser.add_argument(
+        "--valid",
+        nargs=2,
+        metavar="FILE",
+        default=["chembl_valid.smi.gz", "chebi_valid.smi.gz"],
+        help="held-out molecules of every kind, and common ones, in the data folder, for the task drugs",
     )
     parser.add_argument("--concurrency", type=int, default=8, help="requests in flight")
     parser.add_argument("--seed", type=int, default=7)

@@ -12,6 +12,7 @@ from typing import Any
 from scripts import sections
 from scripts.lint import cards
 from scripts.train import provenance
+from scripts.train.data import manifest
 
 SECTIONS = ("card-model", "card-data", "card-training", "card-figures")
 SKELETON = """---
@@ -41,7 +42,7 @@ Not stated.
 ## Data
 
 {card_data}
-Sources and licences of these files: not stated.
+Sources and licences of other files: not stated.
 
 ## Training
 
@@ -78,11 +79,22 @@ def write(page: Path, task: str, model: str, run: Path, training: dict[str, Any]
 
 
 def data_table(origin: dict[str, Any]) -> str:
-    """Returns the table of the data files."""
+    """Returns the table of the data files, with source and licence of those of a public set (scripts.train.data)."""
     if not origin["data"]:
         return "The data files of the run were not recorded."
-    rows = [f"| `{name}` | {file['rows']:,} | `{file['sha256']}` |" for name, file in origin["data"].items()]
-    return "\n".join(["| file | rows | SHA-256 |", "| --- | ---: | --- |", *rows])
+    rows = []
+    for name, file in origin["data"].items():
+        known = manifest.find_by_digest(file["sha256"])
+        sources = " ".join(f"[{i}]({s.at})" for i, s in enumerate(known.sources, 1)) if known else "not known"
+        licence = f"[{known.licence}]({known.licence_at})" if known else "not known"
+        rows.append(f"| `{name}` | {file['rows']:,} | `{file['sha256']}` | {sources} | {licence} |")
+    return "\n".join(
+        [
+            "| file | rows | SHA-256 of the content | source | licence |",
+            "| --- | ---: | --- | --- | --- |",
+            *rows,
+        ]
+    )
 
 
 def describe_training(origin: dict[str, Any], training: dict[str, Any]) -> str:

@@ -60,6 +60,11 @@ def clean(texts: Iterable[str], heaviest: int, mixtures: bool, left_out: Counter
             yield text
 
 
+def shuffle(molecules: list[str]) -> list[str]:
+    """Returns the molecules in a random order, the same each time."""
+    return [molecules[i] for i in np.random.default_rng(1).permutation(len(molecules))]
+
+
 def is_held_out(smiles: str, share: float) -> bool:
     """Reports whether a molecule is held out; stereoisomers are held out together."""
     return files.is_held_out(Chem.MolToSmiles(Chem.MolFromSmiles(smiles), isomericSmiles=False), share)
@@ -94,11 +99,9 @@ def main() -> None:
     except OSError as error:
         sys.exit(f"molecules: {error}")
     molecules = list(clean(lines, given.heaviest, given.mixtures, left_out))
-    order = np.random.default_rng(1).permutation(len(molecules))
-    shuffled = [molecules[i] for i in order]
     training: list[str] = []
     held_out: list[str] = []
-    for smiles in shuffled:
+    for smiles in shuffle(molecules):
         (held_out if is_held_out(smiles, given.held_out) else training).append(smiles)
     details = ", ".join(f"{count} {reason}" for reason, count in sorted(left_out.items())) or "none"
     if not held_out or not training:

@@ -2,13 +2,11 @@
 
 commands   every command line that trained it
 machines   every machine it ran on
-data       SHA-256 and rows (lines, after decompression) of each file of the data folder
+data       SHA-256 and rows (lines) of the uncompressed content of each file of the data folder
 """
 
 from __future__ import annotations
 
-import gzip
-import hashlib
 import json
 import platform
 import shlex
@@ -21,6 +19,7 @@ from typing import Any
 import torch
 
 from scripts.train import processes
+from scripts.train.data import manifest
 from scripts.train.training import Options
 
 NAME = "provenance.json"
@@ -58,10 +57,9 @@ def read(run: Path) -> dict[str, Any]:
 
 
 def describe_file(file: Path) -> dict[str, Any]:
-    """Returns the SHA-256 and the number of rows of a file."""
-    content = file.read_bytes()
-    text = gzip.decompress(content) if file.suffix == ".gz" else content
-    return {"sha256": hashlib.sha256(content).hexdigest(), "rows": len(text.splitlines())}
+    """Returns the SHA-256 and the number of rows of the uncompressed content of a file."""
+    content = manifest.content(file)
+    return {"sha256": manifest.digest(content), "rows": len(content.splitlines())}
 
 
 def format_command(command: list[str], options: Options) -> str:

@@ -10,6 +10,7 @@ from rdkit import Chem
 
 from scripts.lint import cards, manifest
 from scripts.train import card, checkpoint, entry, provenance, training
+from scripts.train.data import manifest as data_manifest
 from scripts.train.embedding import export as embedding_export
 from scripts.train.latent import __main__ as latent
 from scripts.train.latent import corpus
@@ -59,7 +60,7 @@ SHIPPED_FACTS = (
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
     folder = tmp_path_factory.mktemp("data")
-    for name in {*corpus.SHARES, "zinc250k_valid.smi.gz", "broad_valid.smi.gz", "everyday_valid.smi"}:
+    for name in {*corpus.SHARES, *latent_evaluation.VALID}:
         text = "\n".join(MOLECULES) + "\n"
         (folder / name).write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
     return folder
@@ -101,14 +102,14 @@ def check(text, run, data, model_id, files):
     assert f"32 samples in {state['step']} steps of 8" in text and "seed 5, fp32" in text and ", 1 thread; " in text
     assert "    python -m program --data DATA " in text and str(data) not in text and str(run.parent) not in text
     for name in files:
-        held = (data / name).read_bytes()
-        assert f"| `{name}` | {len(MOLECULES)} | `{hashlib.sha256(held).hexdigest()}` |" in text
+        held = hashlib.sha256(data_manifest.content(data / name)).hexdigest()
+        assert f"| `{name}` | {len(MOLECULES)} | `{held}` | not known | not known |" in text
     table = text.partition("<!-- card-data -->\n")[2].partition("<!-- end of card-data -->\n")[0]
     assert sum(line.startswith("| `") for line in table.splitlines()) == len(files)
     assert not [words for words in SHIPPED_FACTS if words in text]
     assert (
         "## Licence of the weights\n\nNot stated." in text
-        and "Sources and licences of these files: not stated." in text
+        and "Sources and licences of other files: not stated." in text
     )
 
 

@@ -22,14 +22,17 @@ from scripts.train.molecules import read_molecules
 
 SHARES = {
     "zinc250k_train.smi.gz": 0.17,
-    "broad_train.smi.gz": 0.57,
-    "broad_salts.smi.gz": 0.07,
-    "everyday_train.smi": 0.14,
+    "chembl_train.smi.gz": 0.45,
+    "coconut_train.smi.gz": 0.12,
+    "chembl_salts.smi.gz": 0.07,
+    "chebi_train.smi.gz": 0.14,
     "muv_druglike.smi.gz": 0.02,
 }
 """Share of each file among the rows of a pass."""
-ISOTOPES, IONS = 0.02, 0.01
-"""Shares of molecules with isotopes and of salts with other counter-ions."""
+ISOTOPES = ("chebi_train.smi.gz", 0.02)
+"""File of the molecules that get isotopes, and their share, if the file is among those of the run."""
+IONS = ("chembl_salts.smi.gz", 0.01)
+"""File of the salts that get other counter-ions, and their share, likewise."""
 PASS = 1_200_000
 """Rows of a pass."""
 COMMON, MAX_WEIGHT = 20_000, 8.0
@@ -58,10 +61,10 @@ def sources(folder: Path, shares: dict[str, float], seed: int) -> list[tuple[lis
     """Returns the molecules and the share of each source: the files, and what derives from them."""
     out = read(folder, shares)
     files = dict(zip(shares, (molecules for molecules, _ in out)))
-    if "everyday_train.smi" in files and "broad_salts.smi.gz" in files:
-        random = np.random.default_rng((seed, 1))
-        out.append((variants.with_isotopes(files["everyday_train.smi"], random), ISOTOPES))
-        out.append((variants.with_other_ions(files["broad_salts.smi.gz"], random), IONS))
+    random = np.random.default_rng((seed, 1))
+    for (name, share), derive in ((ISOTOPES, variants.with_isotopes), (IONS, variants.with_other_ions)):
+        if name in files:
+            out.append((derive(files[name], random), share))
     return out
 
 

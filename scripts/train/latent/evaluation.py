@@ -23,7 +23,7 @@ from scripts.train.latent.tokens import PAD, Vocabulary
 RDLogger.DisableLog("rdApp.*")
 
 
-VALID = ["zinc250k_valid.smi.gz", "broad_valid.smi.gz", "everyday_valid.smi"]
+VALID = ["zinc250k_valid.smi.gz", "chembl_valid.smi.gz", "chebi_valid.smi.gz"]
 """Files of held-out molecules."""
 
 

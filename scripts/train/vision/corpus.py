@@ -14,9 +14,9 @@ from scripts.train.vision.abbreviations import is_end
 
 FILES = {
     "zinc250k_train.smi.gz": 0.17,
-    "broad_train.smi.gz": 0.36,
-    "everyday_train.smi": 0.17,
-    "broad_salts.smi.gz": 0.06,
+    "chembl_train.smi.gz": 0.36,
+    "chebi_train.smi.gz": 0.17,
+    "chembl_salts.smi.gz": 0.06,
 }
 """Share of the molecules by file. The others have one of RARE, or are cages or tiny."""
 RARE = """

@@ -27,9 +27,9 @@ TUNING_START = 20_000
 
 
 def tuning_molecules(data: Path) -> list[str]:
-    """Returns the molecules for tuning and calibration: of zinc250k_valid from TUNING_START on, of broad_valid the
-    second half."""
-    broad = corpus.read(data / "broad_valid.smi.gz")
+    """Returns the molecules for tuning and calibration: of zinc250k_valid from TUNING_START on, of chembl_valid
+    the second half."""
+    broad = corpus.read(data / "chembl_valid.smi.gz")
     return read_molecules(data / "zinc250k_valid.smi.gz")[TUNING_START:] + broad[len(broad) // 2 :]
 
 

@@ -1,0 +1,195 @@
+"""The builders of public data sets, on samples in the format of each source (scripts/tests/train/samples; own texts and
+made-up molecules), and training on what they make. Run by `make test-train`."""
+
+import gzip
+import hashlib
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from scripts import sections
+from scripts.train import card, molecules
+from scripts.train.data import __main__ as data
+from scripts.train.data import benchmarks, manifest, smiles, texts
+from scripts.train.embedding import corpora
+from scripts.train.latent import __main__ as latent
+from scripts.train.latent import corpus
+from scripts.train.latent import evaluation as latent_evaluation
+from scripts.train.masked import __main__ as masked
+from scripts.train.masked import broad
+
+SAMPLES = Path(__file__).with_name("samples")
+LIKE = {"squadshifts_new_wiki": "squadshifts"}
+"""Folders of samples with another name than the set."""
+SETS = [name for name in manifest.read() if (SAMPLES / LIKE.get(name, name)).exists()]
+
+
+def call(monkeypatch, main, *arguments):
+    monkeypatch.setattr(sys, "argv", ["program", *map(str, arguments)])
+    monkeypatch.setattr(sys, "orig_argv", ["python", "-m", "program", *map(str, arguments)])
+    main()
+
+
+def make(monkeypatch, name, folder, *more):
+    """Makes a set of its sample, which differs from the public set."""
+    with pytest.raises(SystemExit) if manifest.read()[name].results[0].sha256 else open("/dev/null"):
+        call(monkeypatch, data.main, name, "--from", SAMPLES / LIKE.get(name, name), "--data", folder, *more)
+
+
+def test_every_set_has_a_builder_and_a_sample():
+    assert {*texts.BUILDERS} | {*smiles.BUILDERS} | {*benchmarks.BUILDERS} == {*manifest.read()}
+    like_another = {"squadshifts_amazon", "squadshifts_reddit"}
+    assert {*manifest.read()} - {*SETS} == like_another | {*benchmarks.BUILDERS}  # these have tests of their own
+
+
+def test_the_defaults_of_the_training_are_public():
+    public = {result.name for each in manifest.read().values() for result in each.results}
+    assert {*corpus.SHARES, *broad.SHARES, *latent_evaluation.VALID} <= public
+    for name in (*corpora.OPEN_SETS, *corpora.UNCLEAR_SETS, *corpora.MEASURE_SETS):
+        assert name in manifest.read()
+
+
+def test_the_readme_has_the_table_of_the_sets():
+    assert sections.read(data.PAGE, data.SECTION).strip() == data.table()
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_a_sample_is_made_and_told_from_the_public_set(name, tmp_path, monkeypatch, capsys):
+    known = manifest.read()[name]
+    make(monkeypatch, name, tmp_path, "--changed")
+    made = [manifest.content(tmp_path / result.name) for result in known.results]
+    assert all(made)
+    printed = capsys.readouterr().out
+    for result, content in zip(known.results, made):
+        verdict = "DIFFERS" if result.sha256 else "sets.toml knows none of this file"
+        line = next(line for line in printed.splitlines() if line.startswith(f"{result.name}: "))
+        assert verdict in line and hashlib.sha256(content).hexdigest() in line
+    call(monkeypatch, data.main, "--data", tmp_path)
+    state = next(line for line in capsys.readouterr().out.splitlines() if line.startswith(f"{name} "))
+    assert ("differs" if known.results[0].sha256 else "there, hash unknown") in state
+
+
+def test_the_expected_content_is_recognised(tmp_path, monkeypatch, capsys):
+    """With the hashes of the sample in the manifest, the set is as expected, whatever gzip did."""
+    source = SAMPLES / "banking77" / "banking_data" / "train.csv"
+    make(monkeypatch, "banking77", tmp_path, "--changed")
+    known = manifest.read()["banking77"]
+    content = manifest.content(tmp_path / known.results[0].name)
+    text = manifest.FILE.read_text().replace(known.results[0].sha256, hashlib.sha256(content).hexdigest())
+    for each in known.sources:
+        path = SAMPLES / "banking77" / each.path
+        text = text.replace(each.sha256, hashlib.sha256(path.read_bytes()).hexdigest())
+    (tmp_path / "sets.toml").write_text(text)
+    changed = manifest.read(tmp_path / "sets.toml")
+    monkeypatch.setattr(manifest, "read", lambda: changed)
+    flat = tmp_path / "flat"  # the downloaded files, without the folders of their repository
+    flat.mkdir()
+    for part in ("train.csv", "test.csv"):
+        shutil.copy(source.with_name(part), flat)
+    call(monkeypatch, data.main, "banking77", "--from", flat, "--data", tmp_path)
+    (tmp_path / known.results[0].name).write_bytes(gzip.compress(content, 1))
+    call(monkeypatch, data.main, "--data", tmp_path)
+    printed = capsys.readouterr().out
+    assert "11 rows, as expected" in printed
+    assert "banking77                    there  " in printed
+    origin = {"data": {"a.jsonl.gz": {"rows": 11, "sha256": changed["banking77"].results[0].sha256}}}
+    assert "CC BY 4.0" in card.data_table(origin) and changed["banking77"].sources[0].at in card.data_table(origin)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "message"),
+    [
+        ("banking77", ["--from", SAMPLES / "banking77"], "train.csv has changed: its SHA-256 is .*, expected .*"),
+        ("banking77", ["--from", SAMPLES / "chebi"], "no train.csv in .*; it is at https://"),
+        ("medquad", ["--from", SAMPLES / "medquad"], r"\*/\*.xml has changed"),
+        ("medquad", ["--from", SAMPLES / "chebi"], "it is at https://github.com/abachaa/MedQuAD"),
+        ("chebi", ["--from", SAMPLES / "banking77" / "banking_data" / "train.csv"], "no column canonical_smiles"),
+        ("chebi", ["--from", SAMPLES / "zinc250k" / "data" / "zinc.txt.gz"], "no column canonical_smiles"),
+        ("nq_gold", ["--changed", "--from", SAMPLES / "banking77" / "banking_data" / "train.csv"], "BadGzipFile"),
+    ],
+)
+def test_a_wrong_source_is_named_and_leaves_nothing(name, arguments, message, tmp_path, monkeypatch):
+    with pytest.raises(SystemExit, match=message):
+        call(monkeypatch, data.main, name, *arguments, "--data", tmp_path / "data")
+    assert not (tmp_path / "data").exists()
+
+
+def test_texts_have_their_answers_and_splits(tmp_path, monkeypatch):
+    for name in ("medquad", "nq_gold", "squadshifts_new_wiki", "chebi20", "banking77"):
+        make(monkeypatch, name, tmp_path, "--changed")
+    folder = tmp_path / "retrieval"
+    wiki = corpora.read_lines(folder / "squadshifts_new_wiki.queries.jsonl.gz")
+    assert len(wiki) == 12 and wiki[0]["answer"] == "distils liquids"  # each question once
+    medical = corpora.read_lines(folder / "medquad.queries.jsonl.gz")
+    assert len(medical) == 12 and all(row["qtype"] == "information" for row in medical)  # "Topics" is no answer
+    for name in ("medquad", "nq_gold"):
+        loaded = corpora.load(folder, name, "train")
+        assert loaded.queries and all(query.positives <= set(loaded.passages) for query in loaded.queries)
+        assert not any("  " in text for text in loaded.passages.values())
+    assert corpora.load(folder, "chebi20", "train").queries and corpora.load(folder, "banking77", "test").passages
+    assert corpora.read_lines(folder / "chebi20_captions.jsonl.gz")[0]["smiles"] == "C/C=C\\C"
+
+
+def test_more_documents_than_the_split_has_are_refused():
+    split = texts.Splitter("pubmedqa")
+    assert {split(str(number)) for number in range(1000)} == {"train", "dev", "test"}
+    with pytest.raises(texts.WrongSourceError, match="more documents than the 1000"):
+        split("another")
+
+
+def test_molecules_keep_their_public_split(tmp_path, monkeypatch):
+    make(monkeypatch, "zinc250k", tmp_path, "--changed")
+    training, held_out = (molecules.read_molecules(tmp_path / f"zinc250k_{part}.smi.gz") for part in ("train", "valid"))
+    source = SAMPLES / "zinc250k" / "data" / "zinc"
+    assert set(held_out) == {smiles.canonical(line) for line in (source / "valid.txt").read_text().split()}
+    test = {smiles.canonical(line) for line in (source / "test.txt").read_text().split()}
+    assert len(training) > 90 and not set(training) & ({*held_out} | test)
+    make(monkeypatch, "muv", tmp_path, "--changed")
+    assert molecules.read_molecules(tmp_path / "muv_druglike.smi.gz") == ["CN1CCC(NC(=O)c2ccccc2)CC1"]
+
+
+def test_salts_are_apart_and_no_held_out_molecule_is_trained_on(tmp_path, monkeypatch):
+    monkeypatch.setattr(smiles, "HELD_OUT", 0.2)
+    for name in ("chembl", "coconut", "chebi"):
+        make(monkeypatch, name, tmp_path)
+    parts = {
+        part: [set(molecules.read_molecules(tmp_path / f"{name}_{part}.smi.gz")) for name in ("chembl", "chebi")]
+        for part in ("train", "valid", "salts")
+    }
+    assert parts["train"][0] == parts["train"][1] and not parts["train"][0] & parts["valid"][1]
+    assert all("." in text for text in parts["salts"][0]) and not any("." in text for text in parts["train"][0])
+
+
+def test_benchmarks_use_the_lines_that_were_chosen():
+    """Made-up molecules in as many lines as the public files have."""
+    lines = [f"{'C' * (number % 20 + 1)}O" for number in range(800)]
+    test, tune = "".join(f"{line}\n" for line in lines), "".join(f"{line}\n" for line in lines[:360])
+    dev, _ = benchmarks.qed_opt({"test": test.encode(), "valid": tune.encode()})
+    assert dev.count(b"\n") == 400
+    test, tune = ("".join(f"{line} -2.5\n" for line in lines[:count]) for count in (800, 200))
+    table, _ = benchmarks.plogp_opt({"test": test.encode(), "valid": tune.encode()})
+    assert table.count(b"\n") == 401 and table.splitlines()[1].endswith(b"\t0\t-2.5")
+    with pytest.raises(texts.WrongSourceError, match="359 lines, expected 800"):
+        benchmarks.qed_opt({"test": b"C\n" * 359})
+
+
+def test_penalised_logp_of_a_published_molecule():
+    row = benchmarks.penalised_logp("C[C@@H]1CC[C@@H](C(N)=O)CN1C(=O)c1nnn[n-]1", "-5.93727899018").split("\t")
+    assert row[1:3] == ["-5.937279", "-4.277848"] and benchmarks.penalised_logp("C1CCCCCCC1", "0").split("\t")[5] == "2"
+
+
+@pytest.mark.parametrize("model", [masked, latent], ids=["masked", "latent"])
+def test_a_model_is_trained_on_the_public_sets(model, tmp_path, monkeypatch):
+    """With the default files of the mix of every kind of molecule."""
+    monkeypatch.setattr(smiles, "HELD_OUT", 0.2)
+    monkeypatch.setattr(corpus.mix, "__defaults__", (400,))
+    for name in ("zinc250k", "muv", "chembl", "coconut", "chebi"):
+        make(monkeypatch, name, tmp_path, *(["--changed"] if name in ("zinc250k", "muv") else []))
+    tiny = "--size tiny --samples 16 --batch 8 --threads 1 --device cpu --precision fp32 --evaluate 2 --merges 3"
+    mix = ["--mix", "broad", "--count", "64"] if model is masked else []
+    call(monkeypatch, model.main, "--data", tmp_path, "--runs", tmp_path / "runs", "--name", "run", *tiny.split(), *mix)
+    origin = json.loads((tmp_path / "runs" / "run" / "provenance.json").read_text())
+    assert {*(broad.SHARES if model is masked else corpus.SHARES)} <= {*origin["data"]}

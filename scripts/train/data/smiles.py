@@ -1,0 +1,135 @@
+"""Makes the files of molecules, a SMILES per line, from the public files. Each function returns the lines of each
+result.
+
+ZINC250k and MUV are exact. Tables of molecules (ChEMBL, COCONUT, ChEBI) are cleaned and split as own molecules are, by
+scripts.train.molecules: a training, a held-out file, and the mixtures of the training part.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import sys
+import tarfile
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import IO, cast
+
+from rdkit import Chem
+
+from scripts.train import molecules
+from scripts.train.data.texts import Contents, WrongSourceError
+
+COLUMNS = ("canonical_smiles", "smiles")
+"""Names of the column of SMILES, in any case."""
+HEAVIEST, HELD_OUT = 60, 0.02
+"""Of tables: heavy atoms of the largest molecule, and the share that is held out."""
+DRUGLIKE_SIZES = range(8, 46)
+"""Heavy atoms of the molecules of MUV that are used."""
+DRUGLIKE_ELEMENTS = frozenset({"C", "N", "O", "F", "P", "S", "Cl", "Br", "I"})
+
+
+def canonical(text: str, stereo: bool = True) -> str:
+    molecule = Chem.MolFromSmiles(text)
+    if molecule is None:
+        raise WrongSourceError(f"{text!r} is no SMILES")
+    return Chem.MolToSmiles(molecule, isomericSmiles=stereo)
+
+
+def read_zinc(contents: Contents) -> list[str]:
+    """Returns the molecules of zinc.txt.gz, which is a tar archive in spite of its name."""
+    with tarfile.open(fileobj=io.BytesIO(contents["data/zinc.txt.gz"])) as archive:
+        (member,) = archive.getmembers()
+        file = archive.extractfile(member)
+        if file is None:
+            raise WrongSourceError("zinc.txt.gz has no file")
+        return file.read().decode().split()
+
+
+def zinc250k(contents: Contents) -> list[list[str]]:
+    """The split of the junction-tree VAE (Jin et al. 2018): its validation part, and all but its two parts."""
+    held_out, test = (
+        {canonical(line) for line in contents[f"data/zinc/{part}.txt"].decode().split()} for part in ("valid", "test")
+    )
+    every = [canonical(line) for line in read_zinc(contents)]
+    return [
+        [smiles for smiles in every if smiles not in held_out and smiles not in test],
+        [smiles for smiles in every if smiles in held_out],
+    ]
+
+
+def muv(contents: Contents) -> list[list[str]]:
+    """The drug-like molecules of MUV (Rohrer and Baumann 2009) that are not in ZINC250k, and in no stereo form in its
+    test part or the benchmark of fragments."""
+    drugs = csv.DictReader(io.StringIO(contents["data/fragments.csv"].decode()))
+    test = contents["data/zinc/test.txt"].decode().split()
+    known = {canonical(line) for line in read_zinc(contents)}
+    starts = {canonical(line, False) for line in (*test, *(row["smiles"] for row in drugs))}
+    out: dict[str, None] = {}
+    for row in csv.DictReader(io.StringIO(contents["tests/test_sets/molnet/muv.csv"].decode())):
+        molecule = Chem.MolFromSmiles(row["smiles"])
+        if molecule is None:
+            continue
+        smiles = Chem.MolToSmiles(molecule)
+        fits = (
+            "." not in smiles
+            and molecule.GetNumHeavyAtoms() in DRUGLIKE_SIZES
+            and {atom.GetSymbol() for atom in molecule.GetAtoms()} <= DRUGLIKE_ELEMENTS
+        )
+        if fits and smiles not in known and Chem.MolToSmiles(molecule, isomericSmiles=False) not in starts:
+            out[smiles] = None
+    return [list(out)]
+
+
+def table(contents: Contents) -> list[list[str]]:
+    """A table with a column of SMILES: tab- or comma-separated, as it is, gzipped, or alone in a zip archive."""
+    (content,) = contents.values()
+    left_out: Counter[str] = Counter()
+    every = list(molecules.clean(column(content), HEAVIEST, True, left_out))
+    print("left out:", ", ".join(f"{count} {reason}" for reason, count in left_out.items()) or "none", file=sys.stderr)
+    training: list[str] = []
+    held_out: list[str] = []
+    mixtures: list[str] = []
+    for smiles in molecules.shuffle(every):
+        if molecules.is_held_out(smiles, HELD_OUT):
+            held_out += [smiles] if "." not in smiles else []
+        else:
+            (mixtures if "." in smiles else training).append(smiles)
+    return [training, held_out, mixtures]
+
+
+def column(content: bytes) -> Iterator[str]:
+    """Yields the column of SMILES of a table."""
+    if content.startswith(b"\x1f\x8b"):
+        raw: IO[bytes] = cast(IO[bytes], gzip.open(io.BytesIO(content)))
+    elif content.startswith(b"PK"):
+        archive = zipfile.ZipFile(io.BytesIO(content))
+        names = [name for name in archive.namelist() if name.endswith((".csv", ".tsv", ".txt"))]
+        if len(names) != 1:
+            raise WrongSourceError(f"one table is expected in the archive, not {', '.join(names) or 'none'}")
+        raw = archive.open(names[0])
+    else:
+        raw = io.BytesIO(content)
+    csv.field_size_limit(2**24)  # A MOL block is a field.
+    with io.TextIOWrapper(raw, "utf-8-sig", newline="") as text:
+        header = text.readline().rstrip("\r\n")
+        delimiter = "\t" if "\t" in header else ","
+        names = [name.strip('"').lower() for name in header.split(delimiter)]
+        places = [names.index(name) for name in COLUMNS if name in names]
+        if not places:
+            raise WrongSourceError(f"no column {' or '.join(COLUMNS)} in: {header[:100]}")
+        for row in csv.reader(text, delimiter=delimiter):
+            if len(row) > places[0] and row[places[0]].strip():
+                yield row[places[0]].strip()
+
+
+BUILDERS: dict[str, Callable[[Contents], list[list[str]]]] = {
+    "zinc250k": zinc250k,
+    "muv": muv,
+    "chembl": table,
+    "coconut": table,
+    "chebi": table,
+}
+"""Functions by set."""
