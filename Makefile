@@ -173,7 +173,9 @@ soak: bin/retort .venv-tests/stamp ## half an hour of mixed load with faults inj
 	@.venv-tests/bin/python scripts/tests/faults/soak.py $(ARGS)
 
 # Training from data to an entry in model_repository. DATA is the data folder, ID the new public id; optional: CONFIG
-# (cpu), NAME of the run, ENTRY, ARGS of the training; for embedding and ranking MINILM, its folder, and SETS (own).
+# (cpu), NAME of the run, ENTRY, ARGS of the training; for embedding and ranking SETS (own), and START, the embedding
+# model to start from (the shipped one).
+EXAMPLES = runs/$(or $(NAME),own)-examples
 RUN = $(or $(NAME),own-$*)
 ENTRY_NAME = $(or $(ENTRY),own_$*)
 
@@ -185,11 +187,11 @@ train-masked train-latent: train-%: .venv-train/stamp train-variables ## train a
 	@$(TRAIN).$*.export --run runs/$(RUN) --id $(ID) --entry $(ENTRY_NAME)
 
 .PHONY: train-embedding train-ranking
-train-embedding train-ranking: train-%: .venv-train/stamp train-variables ## train on own texts: make train-embedding DATA=FOLDER ID=own/embedding-v1 MINILM=FOLDER
-	@test -n "$(MINILM)" || { echo 'MINILM is missing: the folder of all-MiniLM-L6-v2'; exit 2; }
-	@$(TRAIN).embedding.examples --data $(DATA) --weights $(MINILM) --sets $(or $(SETS),own) --out runs/$(or $(NAME),own)-examples
-	@$(TRAIN).$* --config $(or $(CONFIG),cpu) --name $(RUN) --data $(DATA) $(ARGS) $(if $(filter embedding,$*),--weights $(MINILM)) --examples runs/$(or $(NAME),own)-examples
-	@$(TRAIN).$*.export $(if $(filter embedding,$*),--weights $(MINILM)) --run runs/$(RUN) --id $(ID) --out model_repository/$(ENTRY_NAME)
+train-embedding train-ranking: train-%: .venv-train/stamp train-variables ## train on own texts: make train-embedding DATA=FOLDER ID=own/embedding-v1
+	@$(TRAIN).embedding.examples --data $(DATA) --sets $(or $(SETS),own) --out $(EXAMPLES) $(if $(START),--start $(START))
+	@$(TRAIN).$* --config $(or $(CONFIG),cpu) --name $(RUN) --data $(DATA) --examples $(EXAMPLES) $(if $(filter embedding,$*),$(if $(START),--start $(START))) $(ARGS)
+	@$(TRAIN).$*.report --run runs/$(RUN) --data $(DATA)
+	@$(TRAIN).$*.export --run runs/$(RUN) --id $(ID) --entry $(ENTRY_NAME)
 
 .PHONY: train-reader train-phrases
 train-reader train-phrases: train-%: .venv-train/stamp train-variables ## train the networks of the reader of drawings, and of its questions: make train-reader DATA=FOLDER ID=own/reader-v1

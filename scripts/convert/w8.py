@@ -16,7 +16,7 @@ Run it on a file:  python3 scripts/convert/w8.py model.onnx model_w8.onnx
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import onnx
@@ -30,8 +30,15 @@ SMALLEST = 16_384
 CLIPS = np.linspace(0.80, 1.0, 11, dtype=np.float32)
 
 
-def store_int8(model: onnx.ModelProto, smallest: int = SMALLEST) -> onnx.ModelProto:
+def store_int8(
+    model: onnx.ModelProto,
+    smallest: int = SMALLEST,
+    known: Mapping[bytes, tuple[np.ndarray, np.ndarray]] | None = None,
+) -> onnx.ModelProto:
     """Return a copy of the model with its large fp32 weights stored as int8.
+
+    known has int8 numbers and scales of weights, by the bytes of their fp32 numbers:
+    those are stored as they are, and a large weight that is not among them is an error.
 
     Weights are those initialisers of fp32 with at least two axes and `smallest`
     numbers that feed MatMul (second input), Gemm, Gather, Conv or ConvTranspose,
@@ -41,7 +48,7 @@ def store_int8(model: onnx.ModelProto, smallest: int = SMALLEST) -> onnx.ModelPr
     result = onnx.ModelProto()
     result.CopyFrom(model)
     for graph in list(_graphs(result.graph)):
-        _store_graph(graph, smallest)
+        _store_graph(graph, smallest, known)
     onnx.checker.check_model(result)
     return result
 
@@ -68,7 +75,9 @@ def quantise(weight: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray]:
     return stored, best_scale.astype(np.float32)
 
 
-def _store_graph(graph: onnx.GraphProto, smallest: int) -> None:
+def _store_graph(
+    graph: onnx.GraphProto, smallest: int, known: Mapping[bytes, tuple[np.ndarray, np.ndarray]] | None
+) -> None:
     initializers, restored = [], []
     for initializer in graph.initializer:
         axis = _channel_axis(graph, initializer, smallest)
@@ -76,7 +85,13 @@ def _store_graph(graph: onnx.GraphProto, smallest: int) -> None:
             initializers.append(initializer)
             continue
         name = initializer.name
-        stored, scale = quantise(numpy_helper.to_array(initializer), axis)
+        weight = numpy_helper.to_array(initializer)
+        if known is None:
+            stored, scale = quantise(weight, axis)
+        elif weight.tobytes() in known:
+            stored, scale = known[weight.tobytes()]
+        else:
+            raise ValueError(f"the weight {name} of the graph is not among the stored ones")
         initializers.append(numpy_helper.from_array(stored, f"{name}_int8"))
         initializers.append(numpy_helper.from_array(scale, f"{name}_scale"))
         restored.append(

@@ -192,7 +192,6 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="folder with the retrieval sets")
     parser.add_argument("--embedding", required=True, help="source of the embedding that finds passages")
     parser.add_argument("--ranker", required=True, help="source of the ranker")
-    parser.add_argument("--weights", type=Path, help="folder of MiniLM, for run: sources")
     parser.add_argument("--keep", type=Path, required=True, help="folder for pairs and logits")
     parser.add_argument("--split", default="test", choices=("dev", "test"))
     parser.add_argument("--sets", nargs="*", default=[*retrieval.SETS, retrieval.GRADED])
@@ -207,8 +206,8 @@ def main() -> None:
         parser.error("--sets: a calibration is measured on a set that it has not seen, so at least two are needed")
     missing = [name for name in args.sets if not (args.keep / f"{name}.logits.json").exists()]
     if missing:
-        embedding = models.embedder(args.embedding, args.weights, args.threads)
-        ranker = models.scorer(args.ranker, args.weights, args.threads, 512)
+        embedding = models.embedder(args.embedding, args.threads)
+        ranker = models.scorer(args.ranker, args.threads, 512)
     for name in missing:
         candidates = candidates_of(name, embedding, args)
         keep(args.keep, name, candidates, ranker.logits([(query, passages) for query, passages, _ in candidates]))

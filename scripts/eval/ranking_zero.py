@@ -115,7 +115,6 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="folder with the retrieval sets")
     parser.add_argument("--embedding", required=True, help="source of the embedding that finds near passages")
     parser.add_argument("--ranker", required=True, help="source of the ranker")
-    parser.add_argument("--weights", type=Path, help="folder of MiniLM, for run: sources")
     parser.add_argument("--split", default="test", choices=("dev", "test"))
     parser.add_argument("--sets", nargs="*", default=[*corpora.OPEN_SETS, *corpora.UNCLEAR_SETS, *corpora.MEASURE_SETS])
     parser.add_argument("--queries", type=int, default=40, help="most queries per set")
@@ -125,8 +124,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=1, help="threads of a local source")
     args = parser.parse_args()
-    embedding = models.embedder(args.embedding, args.weights, args.threads)
-    ranker = models.scorer(args.ranker, args.weights, args.threads, 512)
+    embedding = models.embedder(args.embedding, args.threads)
+    ranker = models.scorer(args.ranker, args.threads, 512)
     triples = {"short pairs": short_pairs()}
     for name in args.sets:
         chance = random.Random(f"{args.seed} {name}")

@@ -2,7 +2,7 @@
 
     make eval-retrieval                                      # the served models, through HTTP
     make eval-retrieval ARGS="--queries 100 --ranked 20"     # faster
-    python -m scripts.eval.retrieval --embedding run:runs/embedding@1 --ranker run:runs/ranking@1 --weights DIR
+    python -m scripts.eval.retrieval --embedding run:runs/embedding@1 --ranker run:runs/ranking@1
 
 For each set it measures MiniLM (the baseline), the embedding, queries embedded in the wrong mode, vectors
 truncated to --short dimensions and, for the first --ranked queries, the embedding before and after the ranker has
@@ -20,15 +20,14 @@ import math
 import os
 import random
 import time
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from ir_measures import nDCG
 
 from scripts import sections
 from scripts.eval import retrieval_models as models
 from scripts.train.embedding import corpora
+from scripts.train.embedding.measures import ndcg
 
 SETS = (*corpora.OPEN_SETS, *corpora.UNCLEAR_SETS, *corpora.MEASURE_SETS)
 GRADED = "mediqa_graded"
@@ -38,17 +37,6 @@ MINILM, EMBEDDING, RANKER = (
     "retort/minilm-embedqa-v2",
     "retort/rankqa-minilm-v2",
 )
-
-
-def ndcg(judged: Sequence[Mapping[str, int]], ranked: Sequence[Sequence[str]]) -> list[float]:
-    """Returns nDCG at rank 10 of each query, with linear gains, as in trec_eval.
-
-    judged: the grades of relevant items of each query, by id; ranked: the ids of its results, best first.
-    """
-    qrels = {str(query): grades for query, grades in enumerate(judged)}
-    run = {str(query): {item: -float(rank) for rank, item in enumerate(ids)} for query, ids in enumerate(ranked)}
-    values = {result.query_id: result.value for result in (nDCG @ 10).iter_calc(qrels, run)}
-    return [values[query] for query in run]
 
 
 def best(scores: np.ndarray, count: int) -> np.ndarray:
@@ -243,7 +231,6 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--baseline", help="source of the baseline embedding (none: without)")
     parser.add_argument("--embedding", help="source of the embedding")
     parser.add_argument("--ranker", help="source of the ranker (none: without)")
-    parser.add_argument("--weights", type=Path, help="folder of MiniLM, for run: sources")
     parser.add_argument("--split", default="test", choices=("dev", "test"))
     parser.add_argument("--sets", nargs="*", default=[*SETS, GRADED])
     parser.add_argument("--queries", type=int, default=200, help="most queries of a set (0: all)")
@@ -265,11 +252,9 @@ def arguments() -> argparse.Namespace:
 
 def main() -> None:
     args = arguments()
-    baseline = (
-        None if args.baseline == "none" else models.embedder(args.baseline, args.weights, args.threads, modes=False)
-    )
-    embedding = models.embedder(args.embedding, args.weights, args.threads)
-    ranker = None if args.ranker == "none" else models.scorer(args.ranker, args.weights, args.threads, args.pair_tokens)
+    baseline = None if args.baseline == "none" else models.embedder(args.baseline, args.threads, modes=False)
+    embedding = models.embedder(args.embedding, args.threads)
+    ranker = None if args.ranker == "none" else models.scorer(args.ranker, args.threads, args.pair_tokens)
     sections.check(args.out.with_suffix(".md"), SECTION)
     settings = {k: str(v) for k, v in vars(args).items() if k not in ("sets", "out", "threads")}
     figures = measured(args.out.with_suffix(".json"), settings)

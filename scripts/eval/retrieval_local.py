@@ -10,10 +10,10 @@ import numpy as np
 import onnxruntime
 import torch
 
-from scripts.train.embedding import bert, export, vectors
+from scripts.train.embedding import bert, export, report, vectors
 from scripts.train.embedding.twomode import PASSAGE_PREFIX, QUERY_PREFIX
-from scripts.train.ranking import export as ranking_export
 from scripts.train.ranking import pairs
+from scripts.train.ranking import report as ranking_report
 
 RUN_TOKENS = 1024  # most padded tokens in a call: larger batches exceed the cache of a CPU
 
@@ -59,7 +59,7 @@ def parameters(folder: Path) -> dict[str, str]:
     return dict(re.findall(pattern, (folder / "config.pbtxt").read_text()))
 
 
-def embedder(source: str, weights: Path | None, threads: int) -> LocalEmbedder:
+def embedder(source: str, threads: int) -> LocalEmbedder:
     """Returns the embedder of a source."""
     torch.set_num_threads(threads)
     kind, _, rest = source.partition(":")
@@ -70,12 +70,10 @@ def embedder(source: str, weights: Path | None, threads: int) -> LocalEmbedder:
         return LocalEmbedder(embed, tokenizer, {"query": "", "passage": ""}, 256)
     if kind == "run":
         folder, alpha = rest.split("@")
-        weights = _required(weights)
-        model = export.two_mode(weights, Path(folder), float(alpha)).to(device)
+        model = report.two_mode(Path(folder), float(alpha)).to(device)
+        tokenizer = vectors.load_tokenizer(report.start_of(Path(folder)) / "tokenizer.json")
         prefixes = {"query": QUERY_PREFIX, "passage": PASSAGE_PREFIX}
-        return LocalEmbedder(
-            vectors.module_embed(model, device), vectors.load_tokenizer(weights / "tokenizer.json"), prefixes, 256
-        )
+        return LocalEmbedder(vectors.module_embed(model, device), tokenizer, prefixes, 256)
     config, run = parameters(Path(rest)), session(Path(rest), threads)
     prefixes = {mode: config.get(f"{mode}_prefix", "") for mode in ("query", "passage")}
 
@@ -88,27 +86,21 @@ def embedder(source: str, weights: Path | None, threads: int) -> LocalEmbedder:
     )
 
 
-def _required(weights: Path | None) -> Path:
-    if weights is None:
-        raise SystemExit("retrieval: a run: source needs --weights, the folder of MiniLM")
-    return weights
-
-
-def scorer(source: str, weights: Path | None, threads: int, longest: int) -> LocalScorer:
+def scorer(source: str, threads: int, longest: int) -> LocalScorer:
     """Returns the ranker of a source."""
     torch.set_num_threads(threads)
     kind, _, rest = source.partition(":")
     if kind == "run":
-        weights = _required(weights)
         device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         folder, alpha = rest.split("@")
-        model = ranking_export.trained_ranker(Path(folder), float(alpha)).to(device)
+        model = ranking_report.trained_ranker(Path(folder), float(alpha)).to(device)
+        tokenizer = vectors.load_tokenizer(ranking_report.embedding_of(Path(folder)) / "tokenizer.json")
 
         def score_by_torch(*rows: torch.Tensor) -> torch.Tensor:
             with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16):
                 return model(*(r.to(device) for r in rows)).float().cpu()
 
-        return LocalScorer(score_by_torch, vectors.load_tokenizer(weights / "tokenizer.json"), longest)
+        return LocalScorer(score_by_torch, tokenizer, longest)
     config, run = parameters(Path(rest)), session(Path(rest), threads)
 
     def score_by_onnx(*rows: torch.Tensor) -> torch.Tensor:

@@ -3,7 +3,7 @@
 A source is one of
     http://HOST:PORT#MODEL  POST /v1/embeddings or /v1/ranking of a server
     onnx:FOLDER             a model repository entry (config.pbtxt, tokenizer.json, 1/model.onnx)
-    run:DIR@ALPHA           a training run, interpolated with its initial weights by alpha (needs --weights)
+    run:DIR@ALPHA           a training run, interpolated with the weights it started from by alpha
     minilm:DIR              plain MiniLM, no prefixes, from its published folder
 All but the first need the environment of training (`retrieval_local`).
 """
@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 import urllib.request
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -76,21 +75,21 @@ def post(url: str, body: dict) -> dict:
         return json.load(answer)
 
 
-def embedder(source: str, weights: Path | None, threads: int, modes: bool = True) -> Embedder:
+def embedder(source: str, threads: int, modes: bool = True) -> Embedder:
     """Returns the embedder of a source; modes: it has query and passage modes."""
     if source.startswith(("http:", "https:")):
         base, _, model = source.partition("#")
         return HttpEmbedder(base, model, modes)
     from scripts.eval import retrieval_local
 
-    return retrieval_local.embedder(source, weights, threads)
+    return retrieval_local.embedder(source, threads)
 
 
-def scorer(source: str, weights: Path | None, threads: int, longest: int) -> Scorer:
+def scorer(source: str, threads: int, longest: int) -> Scorer:
     """Returns the ranker of a source; a local one truncates pairs to `longest` tokens or the limit of the model."""
     if source.startswith(("http:", "https:")):
         base, _, model = source.partition("#")
         return HttpScorer(base, model)
     from scripts.eval import retrieval_local
 
-    return retrieval_local.scorer(source, weights, threads, longest)
+    return retrieval_local.scorer(source, threads, longest)

@@ -65,7 +65,7 @@ def test_reranking_moves_only_the_best():
 
 def test_vectors_come_in_the_order_of_the_texts(served):
     texts = ["x" * (i % 7 + 1) for i in range(150)]
-    found = embedder(f"{served.url}/embedding#m", None, 1).vectors(texts, "query")
+    found = embedder(f"{served.url}/embedding#m", 1).vectors(texts, "query")
     assert found[:, 0].tolist() == [len(t) for t in texts]
     assert {(path, body["input_type"], body["model"]) for path, body in served.received} == {
         ("/embedding/v1/embeddings", "query", "m")
@@ -73,12 +73,12 @@ def test_vectors_come_in_the_order_of_the_texts(served):
 
 
 def test_a_model_without_modes_gets_no_input_type(served):
-    embedder(f"{served.url}#m", None, 1, modes=False).vectors(["a"], "query")
+    embedder(f"{served.url}#m", 1, modes=False).vectors(["a"], "query")
     assert "input_type" not in served.received[0][1]
 
 
 def test_logits_come_in_the_order_of_the_passages(served):
-    found = scorer(f"{served.url}#m", None, 1, 512).logits([("q", ["aa", "aaaa", "a"]), ("r", ["aaa"])])
+    found = scorer(f"{served.url}#m", 1, 512).logits([("q", ["aa", "aaaa", "a"]), ("r", ["aaa"])])
     assert [f.tolist() for f in found] == [[2, 4, 1], [3]]
 
 

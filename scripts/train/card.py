@@ -20,7 +20,7 @@ license: unknown
 library_name: onnx
 pipeline_tag: {task}
 tags:
-- chemistry
+- {tags}
 ---
 
 # {entry}
@@ -60,16 +60,18 @@ Not stated.
 """
 
 
-def write(page: Path, task: str, model: str, run: Path, training: dict[str, Any], figures: str) -> None:
+def write(
+    page: Path, task: str, model: str, run: Path, training: dict[str, Any], figures: str, tags: str = "chemistry"
+) -> None:
     """Updates the sections of a card, or writes a new card.
 
-    task: the pipeline tag of a new card (https://huggingface.co/docs/hub/model-cards).
+    task, tags: the pipeline tag and the tag of a new card (https://huggingface.co/docs/hub/model-cards).
     training: the key of that name in the run's figures.json.
     """
     if not page.exists():
         empty = {name.replace("-", "_"): "".join(sections.marks(name)) for name in (*SECTIONS, cards.SECTION)}
         page.parent.mkdir(parents=True, exist_ok=True)
-        page.write_text(SKELETON.format(task=task, entry=page.parent.name, **empty))
+        page.write_text(SKELETON.format(task=task, tags=tags, entry=page.parent.name, **empty))
     origin = provenance.read(run)
     sections.check(page, *SECTIONS, cards.SECTION)
     for name, text in zip(
@@ -98,7 +100,7 @@ def data_table(origin: dict[str, Any]) -> str:
 
 
 def describe_training(origin: dict[str, Any], training: dict[str, Any]) -> str:
-    """Returns samples, steps, time, machines and commands of the training."""
+    """Returns samples, steps, time, machines and commands of the training, and which of its weights were chosen."""
     options = training["options"]
     state = (
         f"**an unfinished run, of {options['samples']:,} samples**"
@@ -111,6 +113,9 @@ def describe_training(origin: dict[str, Any], training: dict[str, Any]) -> str:
         f"{training['seconds'] / 60:.0f} minutes, "
         f"seed {options['seed']}, {options['precision']}; {state}. On {machines}."
     )
+    if training.get("chosen") is not None:
+        best = f"the best evaluation (`{options['best']}`), after {training['chosen']:,} samples"
+        text += f" The weights are those of {best}."
     if origin["commands"]:
         text += "\n\n" + "\n".join(f"    {command}" for command in origin["commands"])
     return text

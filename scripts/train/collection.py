@@ -10,7 +10,8 @@ writes DATA/own.passages.jsonl.gz and own.queries.jsonl.gz. A line of a file is 
 
 with an optional "title". A query may have several lines; equal passages are one. Of a document one sentence becomes
 the query, and the others its passage (the inverse cloze task: Lee et al. 2019, arXiv 1906.00300); documents of fewer
-than three sentences are passages without a query. A tenth of the queries, chosen by their hash, is held out.
+than three sentences are passages without a query. The queries are held out by their hash: a tenth to measure the
+trained model (split test), a twentieth to choose the best weights of a run (split dev).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import gzip
 import json
 import sys
 import zlib
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,8 +32,8 @@ from scripts.train.embedding import corpora
 FORMS = ({"query", "passage"}, {"query", "passage", "negative"}, {"text"})
 RESERVED = (*corpora.OPEN_SETS, *corpora.UNCLEAR_SETS, *corpora.MEASURE_SETS)
 """Names of the public collections."""
-HELD_OUT = 0.1
-"""Share of the queries that are held out."""
+TEST, DEV = 0.1, 0.05
+"""Shares of the queries that are held out."""
 
 
 class WrongLineError(Exception):
@@ -66,6 +68,11 @@ def cut(text: str) -> tuple[str, str]:
         return "", text
     query = min(sentences, key=files.digest)
     return query, text.replace(query, "", 1).strip()
+
+
+def split_of(query: str) -> str:
+    """Returns the split of a query: the same whatever other queries there are."""
+    return "test" if files.is_held_out(query, TEST) else "dev" if files.is_held_out(query, TEST + DEV) else "train"
 
 
 def read(path: Path, texts: Texts) -> None:
@@ -122,20 +129,21 @@ def main() -> None:
             "qid": f"q{number}",
             "query": query,
             "pos": [f"p{passage}" for passage in passages],
-            "split": "test" if files.is_held_out(query, HELD_OUT) else "train",
+            "split": split_of(query),
         }
         for number, (query, passages) in enumerate(texts.queries.items())
     ]
-    held_out = sum(query["split"] == "test" for query in queries)
-    if not 0 < held_out < len(queries):
-        sys.exit(f"collection: too few queries: {len(queries) - held_out} for training, {held_out} held out")
+    counts = Counter(query["split"] for query in queries)
+    text = ", ".join(f"{counts[split]} {split}" for split in ("train", "dev", "test"))
+    if len(counts) < 3:
+        sys.exit(f"collection: too few queries: {text}")
     passages = [
         {"pid": f"p{number}", **({"title": title} if title else {}), "text": text}
         for (title, text), number in texts.passages.items()
     ]
     write(given.data / f"{given.name}.passages.jsonl.gz", passages)
     write(given.data / f"{given.name}.queries.jsonl.gz", queries)
-    print(f"{len(passages)} passages; {len(queries) - held_out} queries for training, {held_out} held out")
+    print(f"{len(passages)} passages; queries: {text}")
 
 
 if __name__ == "__main__":

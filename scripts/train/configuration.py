@@ -24,7 +24,7 @@ NAME = "run.toml"
 NOT_STORED = {"config", "help", "name", "runs", "call_minutes", "finish"}
 """Flags of one call."""
 FIXED = (
-    ("seed", "optimiser", "size", "start", "slots", "freeze_encoder")  # the model
+    ("seed", "optimiser", "size", "start", "embedding", "slots", "freeze_encoder")  # the model
     + ("molecules", "mix", "count", "merges", "qed", "sa")  # its data, which a run caches
 )
 """Flags that a run keeps."""

@@ -25,10 +25,13 @@ from scripts.train.training import Options
 NAME = "provenance.json"
 
 
-def record(options: Options, files: Iterable[str], command: list[str] | None = None) -> None:
+def record(
+    options: Options, files: Iterable[str], command: list[str] | None = None, prepared: Path | None = None
+) -> None:
     """Adds the command line, the machine and data files to the provenance of the run.
 
-    Exits if a file has changed since the run started or cannot be read.
+    prepared: a folder with a provenance of its own, whose commands come first. Exits if a file has changed since
+    the run started or cannot be read.
     """
     if not processes.is_first():
         return
@@ -40,7 +43,9 @@ def record(options: Options, files: Iterable[str], command: list[str] | None = N
             raise SystemExit(f"training: {options.data}/{name}: {error}") from error
         if known["data"].setdefault(name, facts) != facts:
             raise SystemExit(f"training: {name} has changed since this run started; start another run (--name)")
+    earlier = read(prepared)["commands"] if prepared else []
     for key, value in (
+        *(("commands", words) for words in earlier),
         ("commands", format_command(command or sys.orig_argv[1:], options)),
         ("machines", machine(options)),
     ):

@@ -163,8 +163,8 @@ def test_an_export_needs_a_new_id(export, tmp_path):
 @pytest.mark.parametrize(
     ("export", "arguments"),
     [
-        (embedding_export, ["--weights", "."]),
-        (ranking_export, []),
+        (embedding_export, ["--run", "."]),
+        (ranking_export, ["--run", "."]),
         (phrases_export, ["--data", "."]),
         (vision_export, ["--data", "."]),
     ],

@@ -6,6 +6,7 @@ import sys
 import types
 
 import pytest
+import tiny_entries
 import torch
 
 from scripts.lint import manifest
@@ -179,9 +180,9 @@ def collect(monkeypatch, tmp_path, rows):
 def test_a_collection_has_the_passages_of_pairs_triples_and_documents(tmp_path, monkeypatch):
     same = {"query": ROWS[0]["query"], "passage": "Another answer.", "negative": ROWS[1]["passage"]}
     collect(monkeypatch, tmp_path, [*ROWS, ROWS[3], same, DOCUMENT, {"text": "Too short."}])
-    train, test = (corpora.load(tmp_path / "data", "own", split) for split in ("train", "test"))
-    queries = {query.text: query for query in (*train.queries, *test.queries)}
-    assert len(queries) == 61 and train.queries and test.queries
+    train, dev, test = (corpora.load(tmp_path / "data", "own", split) for split in ("train", "dev", "test"))
+    queries = {query.text: query for query in (*train.queries, *dev.queries, *test.queries)}
+    assert len(queries) == 61 and train.queries and dev.queries and test.queries
     assert len(queries[ROWS[0]["query"]].positives) == 2
     cut = next(text for text in queries if text in DOCUMENT["text"])
     rest = train.passages | test.passages
@@ -225,10 +226,11 @@ def test_a_public_name_is_refused(tmp_path, monkeypatch, capsys):
 
 
 def test_examples_of_a_changed_collection_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(examples.bert, "load_encoder", lambda _: torch.nn.Identity())
+    start = tmp_path / "start"
+    tiny_entries.write_minilm(start)
     monkeypatch.setattr(examples.vectors, "load_tokenizer", lambda _: LetterTokenizer())
     monkeypatch.setattr(examples.vectors, "torch_embed", lambda *_: embed_letters)
-    arguments = "--weights", tmp_path, "--sets", "own", "--data", tmp_path / "data", "--out", tmp_path / "out"
+    arguments = "--start", start, "--sets", "own", "--data", tmp_path / "data", "--out", tmp_path / "out"
     with pytest.raises(SystemExit, match="has no collection own"):
         call(monkeypatch, examples.main, *arguments)
     collect(monkeypatch, tmp_path, ROWS)
@@ -237,6 +239,14 @@ def test_examples_of_a_changed_collection_are_refused(tmp_path, monkeypatch):
     mined = examples.load_sets(tmp_path / "out")
     with pytest.raises(SystemExit, match="no set has a batch of 500 queries"):
         embedding.Sampler(mined, LetterTokenizer(), 500, 2, 64, 8, 32, 32, 1)
+    (start / "config.json").write_text('{"model_type": "two-mode"}')
+    with pytest.raises(SystemExit, match="start.model.safetensors: .* missing, unknown"):
+        call(monkeypatch, examples.main, *arguments)
+    tiny_entries.write_minilm(start, seed=2)
+    with pytest.raises(SystemExit, match="own.pt was mined with another model"):
+        call(monkeypatch, examples.main, *arguments)
+    with pytest.raises(SystemExit, match="own.pt was mined with another model"):
+        examples.load_sets(tmp_path / "out", start)
     collect(monkeypatch, tmp_path, ROWS[1:])
     with pytest.raises(SystemExit, match="own has changed since"):
         call(monkeypatch, examples.main, *arguments)

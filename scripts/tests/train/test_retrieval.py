@@ -16,15 +16,14 @@ import torch
 
 from scripts.eval import retrieval, retrieval_models
 from scripts.train import checkpoint
-from scripts.train.embedding import bert, bm25, rotation, start, twomode, vectors
+from scripts.train.embedding import bert, bm25, rotation, twomode, vectors
 from scripts.train.embedding.__main__ import Sampler
 from scripts.train.embedding.corpora import Collection, Query
 from scripts.train.embedding.examples import Mined
 from scripts.train.embedding.export import INPUTS, graph
 from scripts.train.ranking import cached_encoder, intent_projection, pairs, ranker, short
-from scripts.train.ranking import start as ranking_start
 from scripts.train.ranking.__main__ import loss as list_loss
-from scripts.train.ranking.export import hidden_mask, trained_ranker
+from scripts.train.ranking.export import hidden_mask
 
 SHAPE = bert.Shape(vocab_size=2048, hidden_size=384, num_hidden_layers=2, num_attention_heads=12, intermediate_size=64)
 
@@ -353,22 +352,6 @@ def test_the_loss_falls_with_higher_logits_of_right_passages():
     assert at(3.0, 3, 0, 0) < at(3.0, -3, 0, 0)
 
 
-def test_alpha_0_is_the_ranker_before_training(tmp_path: Path):
-    read = ranker.Ranker(
-        bert.Encoder(bert.Shape(num_hidden_layers=2, intermediate_size=32)),
-        torch.eye(384),
-        torch.eye(384),
-        torch.rand(30522),
-        (torch.tensor(QUERY), torch.tensor(PASSAGE)),
-    )
-    state = {k: v.clone() for k, v in read.state_dict().items()}
-    state["upper.0.up.weight"] += 1
-    checkpoint.save_weights(state, tmp_path / checkpoint.WEIGHTS)
-    fresh, whole = trained_ranker(tmp_path, 0.0), trained_ranker(tmp_path, 1.0)
-    assert torch.equal(fresh.upper[0].up.weight, read.upper[0].up.weight)
-    assert torch.equal(whole.upper[0].up.weight, state["upper.0.up.weight"]) and whole.query_prefix.tolist() == QUERY
-
-
 def test_the_graph_equals_torch(tmp_path: Path):
     import onnx
 
@@ -567,58 +550,6 @@ def test_a_graph_without_hidden_states_is_refused():
         unpadded(other)
 
 
-def test_a_two_mode_model_loads_from_its_entry(tmp_path: Path):
-    import onnx
-
-    from scripts.convert.unpadded import unpadded
-    from scripts.convert.w8 import store_int8
-
-    (tmp_path / "1").mkdir()
-    two = two_mode()
-    with torch.no_grad():  # the graph stores equal weights once, as those of untrained norms
-        for parameter in two.encoder.parameters():
-            parameter += 0.02 * torch.randn_like(parameter)
-    onnx.save(unpadded(store_int8(graph(two, "sentence_embedding"))), str(tmp_path / "1" / "model.onnx"))
-    ids, mask = vectors.pad([[101, 1500, 1501, 102], [101, *range(1100, 1150), 102]])
-    session = onnxruntime.InferenceSession(str(tmp_path / "1" / "model.onnx"))
-    wanted = session.run(None, dict(zip(INPUTS, (t.numpy() for t in (ids, mask, torch.zeros_like(ids))))))[0]
-    with torch.no_grad():
-        found = start.load_onnx(tmp_path)(ids, mask).numpy()
-    assert np.abs(found - wanted).max() < 1e-5
-
-    onnx.save(graph(model(), "logits"), str(tmp_path / "1" / "model.onnx"))
-    with pytest.raises(ValueError, match="two-mode"):
-        start.load_onnx(tmp_path)
-
-
-def test_a_ranker_loads_from_its_entry(tmp_path: Path, monkeypatch):
-    import onnx
-
-    from scripts.convert.unpadded import unpadded
-    from scripts.convert.w8 import store_int8
-
-    (tmp_path / "1").mkdir()
-    made, two = model(), two_mode()
-    with torch.no_grad():
-        for name, parameter in made.named_parameters():
-            if not name.startswith("encoder."):
-                parameter += 0.02 * torch.randn_like(parameter)
-    plain = graph(made, "logits")
-    onnx.save(unpadded(store_int8(plain), hidden_mask(plain)), str(tmp_path / "1" / "model.onnx"))
-    monkeypatch.setattr(ranking_start, "prefixes", lambda _: (torch.tensor(QUERY), torch.tensor(PASSAGE)))
-    monkeypatch.setattr(ranker.Ranker.__init__, "__defaults__", (ranker.Reading(together=1), 0.0))
-    again = ranking_start.load_onnx(tmp_path, two, None).eval()
-    rows = pairs.stack([([101, 1500, 1501, 102, 1500, 1600, 102], 4), ([101, 1700, 102, *range(1100, 1150), 102], 3)])
-    with torch.no_grad():
-        assert (again(*rows) - made(*rows)).abs().max() < 0.05 * made(*rows).abs().max()  # of numbers rounded to int8
-    for (name, one), other in zip(made.state_dict().items(), again.state_dict().values()):
-        assert torch.allclose(one, other, atol=0.02 * float(one.abs().max())), name
-
-    onnx.save(graph(two, "sentence_embedding"), str(tmp_path / "1" / "model.onnx"))
-    with pytest.raises(ValueError, match="ranker"):
-        ranking_start.load_onnx(tmp_path, two, None)
-
-
 def test_alpha_mixes_the_weights():
     fresh, trained = torch.nn.Linear(2, 2), torch.nn.Linear(2, 2)
     own = fresh.weight.detach().clone()
@@ -639,8 +570,8 @@ def test_an_encoder_loads_from_published_names(tmp_path: Path):
 def test_the_shipped_entries_are_measured_without_a_server():
     """The commands of model_repository/RETRIEVAL.md run in this environment: nDCG, torch and ONNX Runtime together."""
     repository = Path(__file__).parents[3] / "model_repository"
-    embedding = retrieval_models.embedder(f"onnx:{repository}/minilm_embed_qa", None, 1)
-    ranking = retrieval_models.scorer(f"onnx:{repository}/minilm_rank_qa", None, 1, 512)
+    embedding = retrieval_models.embedder(f"onnx:{repository}/minilm_embed_qa", 1)
+    ranking = retrieval_models.scorer(f"onnx:{repository}/minilm_rank_qa", 1, 512)
     passages = {
         "benzene": "Benzene is an aromatic hydrocarbon with six carbon atoms.",
         "paris": "Paris is the capital and largest city of France.",

@@ -1,9 +1,11 @@
-"""Trains the two-mode embedding model from MiniLM.
+"""Trains the two-mode embedding model further, or a new one from MiniLM.
 
-    python -m scripts.train.embedding.examples --data DIR --weights DIR     # once: mined examples
-    python -m scripts.train.embedding --config cpu --weights DIR            # again to resume
+    python -m scripts.train.embedding.examples --data DIR          # once: mined examples
+    python -m scripts.train.embedding --config cpu --data DIR      # again to resume
 
-A batch has queries of one set, so its passages are near misses of each other.
+Both have --start: an entry, by default the shipped one, or the folder of MiniLM. The evaluation during the training
+searches the queries of the collections' dev splits. A batch has queries of one set, so its passages are near misses of
+each other.
 """
 
 from __future__ import annotations
@@ -14,9 +16,9 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from scripts.train import checkpoint, processes, training
-from scripts.train.embedding import bert, rotation, twomode, vectors
-from scripts.train.embedding.examples import Mined, load_sets
+from scripts.train import checkpoint, processes, provenance, training
+from scripts.train.embedding import evaluation, rotation, twomode, vectors
+from scripts.train.embedding.examples import Mined, load_sets, source_files
 
 
 class Sampler:
@@ -96,7 +98,7 @@ def first_rotation(sets: list[Mined], options: training.Options) -> torch.Tensor
 def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     training.add_arguments(parser, name="embedding", batch=48, lr=5e-5, warmup=1000, ema=0.99, decay=0.4)
-    parser.add_argument("--weights", type=Path, help="folder of MiniLM (config.json, model.safetensors)")
+    parser.add_argument("--start", type=Path, default=twomode.START, help=twomode.START_HELP)
     parser.add_argument("--examples", type=Path, default=Path("runs/examples"))
     for name, default, text in (
         ("hard", 2, "hard negatives for each query"),
@@ -113,14 +115,24 @@ def arguments() -> argparse.ArgumentParser:
 
 def main() -> None:
     args, options = training.parse(arguments())
-    if not args.weights:
-        raise SystemExit("training: --weights, the folder of MiniLM, is required")
     weights = twomode.Weights(args.anchor, args.mode, args.mode_margin)
     if options.threads:
         torch.set_num_threads(options.threads)  # Before the fit; the loop sets it too late.
     torch.manual_seed(options.seed)
-    tokenizer = vectors.load_tokenizer(args.weights / "tokenizer.json")
-    sets = load_sets(args.examples)
+    try:
+        sets = load_sets(args.examples, args.start)
+        turn = None
+        if not twomode.is_entry(args.start):
+            with processes.first_alone():
+                turn = first_rotation(sets, options)
+        model = twomode.load(args.start, 0.05, turn)
+        tokenizer = vectors.load_tokenizer(args.start / "tokenizer.json")
+        names = [mined.name for mined in sets]
+        held = evaluation.read(Path(options.data), names, "dev", evaluation.QUERIES, evaluation.DISTRACTORS)
+    except (OSError, ValueError) as error:
+        raise SystemExit(f"training: {error}") from error
+    files = [file.name for name in names for file in source_files(Path(options.data), name)]
+    provenance.record(options, files, prepared=args.examples)
     sampler = Sampler(
         sets,
         tokenizer,
@@ -133,16 +145,15 @@ def main() -> None:
         options.seed,
     )
     device = options.torch_device()
-    with processes.first_alone():
-        turn = first_rotation(sets, options)
-    model = twomode.TwoMode(bert.load_encoder(args.weights, dropout=0.05), turn)
+    search = evaluation.Search(held, tokenizer, args.query_tokens, args.passage_tokens)
 
     def loss(network, batch):
         return twomode.loss(network, batch.to(device), weights)
 
     def evaluate(network, step):
         figures = [loss(network, batch)[1] for batch in fixed_batches(sampler)]
-        return {f"fixed_{k}": float(torch.stack([f[k] for f in figures]).mean()) for k in figures[0]}
+        fixed = {f"fixed_{k}": float(torch.stack([f[k] for f in figures]).mean()) for k in figures[0]}
+        return evaluation.mean(search.measure(vectors.module_embed(network, device))) | fixed
 
     training.run(options, model, sampler, loss, evaluate)
 

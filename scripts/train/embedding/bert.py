@@ -7,15 +7,15 @@ single layers, and attention switches to plain operators where that is faster (s
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from safetensors.torch import load_file
 from torch import Tensor, nn
 from torch.nn import functional as F
+
+from scripts.train import stored
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,14 @@ class Shape:
 
     @classmethod
     def read(cls, config: Path) -> Shape:
-        """Reads the shape from a `config.json`."""
-        sizes = json.loads(config.read_text())
-        return cls(**{k: sizes[k] for k in cls.__dataclass_fields__ if k in sizes})
+        """Reads the shape from a `config.json`. ValueError, which names it: a size is not a positive number."""
+        found = stored.config(config.parent)
+        sizes = {k: found[k] for k in cls.__dataclass_fields__ if k in found}
+        for name, size in sizes.items():
+            kinds = (int, float) if name == "layer_norm_eps" else (int,)
+            if not isinstance(size, kinds) or not 0 < size < 2**24:
+                raise ValueError(f"{config}: {name} must be a positive number, got {size!r}")
+        return cls(**sizes)
 
 
 class Layer(nn.Module):
@@ -141,8 +146,12 @@ def published_name(name: str) -> str:
 
 
 def load_encoder(folder: Path, dropout: float = 0.0) -> Encoder:
-    """The encoder of a Hugging Face style folder (config.json, model.safetensors)."""
-    encoder = Encoder(Shape.read(folder / "config.json"), dropout)
-    stored = load_file(folder / "model.safetensors")
-    encoder.load_state_dict({k: stored[published_name(k)].float() for k in encoder.state_dict()})
+    """The encoder of a Hugging Face style folder (config.json, model.safetensors).
+
+    ValueError, which names the file: it is missing or damaged, or lacks a weight.
+    """
+    encoder = Encoder(Shape.read(folder / stored.CONFIG), dropout)
+    published = stored.tensors(folder)
+    weights = {k: published[n].float() for k in encoder.state_dict() if (n := published_name(k)) in published}
+    stored.load_state(encoder, weights, folder / stored.WEIGHTS)
     return encoder

@@ -1,13 +1,13 @@
 """Training examples: a query, a passage that answers it, and hard passages that do not.
 
-    python -m scripts.train.embedding.examples --data DIR --weights DIR --out runs/examples     # again to resume
-    python -m scripts.train.embedding.examples --data DIR --weights DIR --out runs/own --sets own
+    python -m scripts.train.embedding.examples --data DIR --out runs/examples     # again to resume
+    python -m scripts.train.embedding.examples --data DIR --out runs/own-examples --sets own
 
 --sets names the collections to mine: your own (scripts.train.collection), or those of the shipped models (the default).
 
 The examples mix kinds of questions, because a retriever trained on one style is worse on all others: original
 questions; their keywords; titles; sentences and conclusions, removed from the passage; captions of molecules;
-paraphrases. Hard negatives are the nearest passages by the embedding model and by BM25, except those that may be
+paraphrases. Hard negatives are the nearest passages by the model to start from and by BM25, except those that may be
 right: passages of the same topic, with the answer, or with a score far above the right one (positive-aware mining,
 Moreira et al. 2024, https://arxiv.org/abs/2407.15831).
 """
@@ -24,8 +24,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from scripts.train import checkpoint
-from scripts.train.embedding import bert, bm25, corpora, vectors
+from scripts.train import checkpoint, provenance, stored, training
+from scripts.train.embedding import bm25, corpora, twomode, vectors
 from scripts.train.embedding.corpora import Collection, Query
 
 # The most queries of each set on a CPU, so that no style crowds out the others.
@@ -41,7 +41,7 @@ PASSAGE_TOKENS, QUERY_TOKENS = 160, 64
 
 @dataclass
 class Mined:
-    """Passages and queries of one set, with vectors of the untrained model."""
+    """Passages and queries of one set, with vectors of the encoder before training: means over tokens."""
 
     name: str
     passages: list[str]
@@ -139,11 +139,22 @@ def negatives(mined: Mined, answers: list[str], originals: int) -> list[list[int
     return found
 
 
-def mine(collection: Collection, max_queries: int | None, embed: vectors.Embed, tokenizer, seed: int) -> Mined:
-    """Mines the examples of one set."""
+def mine(
+    collection: Collection,
+    max_queries: int | None,
+    embed: vectors.Embed,
+    tokenizer,
+    seed: int,
+    prefixes: tuple[str, str] = ("", ""),
+) -> Mined:
+    """Mines the examples of one set. prefixes: of queries and of passages, as the encoder was trained."""
     mined, answers, originals = gather(collection, max_queries, seed)
-    mined.passage_vectors = vectors.encode(embed, vectors.token_ids(tokenizer, mined.passages, PASSAGE_TOKENS))
-    mined.query_vectors = vectors.encode(embed, vectors.token_ids(tokenizer, mined.queries, QUERY_TOKENS))
+
+    def encode(texts: list[str], prefix: str, most: int) -> np.ndarray:
+        return vectors.encode(embed, vectors.token_ids(tokenizer, [prefix + text for text in texts], most))
+
+    mined.query_vectors = encode(mined.queries, prefixes[0], QUERY_TOKENS)
+    mined.passage_vectors = encode(mined.passages, prefixes[1], PASSAGE_TOKENS)
     mined.negatives = negatives(mined, answers, originals)
     return mined
 
@@ -160,21 +171,24 @@ def training_collection(folder: Path, name: str, documents: int | None, seed: in
     return collection
 
 
-def source_digest(folder: Path, name: str) -> str:
-    """Returns the SHA-256 of the files of a collection. Exits if it has none."""
+def source_files(folder: Path, name: str) -> list[Path]:
+    """Returns the files of a collection. Exits if it has none."""
     files = sorted({*folder.glob(f"{name}.*.jsonl.gz"), *folder.glob(f"{name}_captions.jsonl.gz")})
     files += sorted(folder.glob(f"{name}.jsonl.gz"))
     if not files:
         raise SystemExit(f"examples: {folder} has no collection {name}; python -m scripts.train.collection makes one")
-    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+    return files
+
+
+def source_digest(folder: Path, name: str) -> str:
+    """Returns the SHA-256 of the files of a collection. Exits if it has none."""
+    return hashlib.sha256(b"".join(file.read_bytes() for file in source_files(folder, name))).hexdigest()
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="folder with the retrieval sets")
-    parser.add_argument(
-        "--weights", type=Path, required=True, help="folder of the embedding model (config.json, model.safetensors)"
-    )
+    parser.add_argument("--start", type=Path, default=twomode.START, help=twomode.START_HELP)
     parser.add_argument(
         "--out", type=Path, default=Path("runs/examples"), help="output folder; existing sets are not mined again"
     )
@@ -183,45 +197,76 @@ def main() -> None:
         "--whole", action="store_true", help="all queries of the open sets (default: about 16,000, for a CPU)"
     )
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=1, help="CPU threads (0: torch's choice; default: 1)")
     args = parser.parse_args()
-    torch.set_num_threads(args.threads)
+    if args.threads:
+        torch.set_num_threads(args.threads)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    embed = vectors.torch_embed(bert.load_encoder(args.weights).eval().to(device), device)
-    tokenizer = vectors.load_tokenizer(args.weights / "tokenizer.json")
+    try:
+        encoder = twomode.load(args.start).encoder.eval().to(device)
+        modes = (twomode.QUERY_PREFIX, twomode.PASSAGE_PREFIX) if twomode.is_entry(args.start) else ("", "")
+        weights = stored.digest(args.start)
+    except ValueError as error:
+        raise SystemExit(f"examples: {error}") from error
+    embed = vectors.torch_embed(encoder, device)
+    tokenizer = vectors.load_tokenizer(args.start / "tokenizer.json")
+    options = training.Options(name=args.out.name, runs=str(args.out.parent), data=str(args.data))
     for name in args.sets:
         file = args.out / f"{name}.pt"
         digest = source_digest(args.data, name)
         if file.exists():
-            if checkpoint.load(file).get("source", digest) != digest:
+            before = checkpoint.load(file)
+            if before.get("source", digest) != digest:
                 raise SystemExit(f"examples: {name} has changed since {file} was made: remove it, or change --out")
+            check_weights(file, before, args.start, weights)
             continue
         documents, queries = (None if args.whole else most.get(name) for most in (CPU_DOCUMENTS, CPU_QUERIES))
         collection = training_collection(args.data, name, documents, args.seed)
-        mined = mine(collection, queries, embed, tokenizer, args.seed)
+        mined = mine(collection, queries, embed, tokenizer, args.seed, modes)
         tensors = {k: torch.from_numpy(getattr(mined, k)) for k in ("passage_vectors", "query_vectors")}
-        checkpoint.save(vars(mined) | tensors | {"source": digest}, file)
+        checkpoint.save(vars(mined) | tensors | {"source": digest, "weights": weights}, file)
         print(
             f"{name}: {len(mined.queries)} queries, {len(mined.passages)} passages, "
             f"{np.mean([len(n) for n in mined.negatives]):.1f} negatives each",
             flush=True,
         )
+    provenance.record(options, ())
 
 
-def load_sets(folder: Path) -> list[Mined]:
+def check_weights(file: Path, examples: dict, start: Path, weights: str) -> None:
+    """Exits if examples were mined with another model than the one to start from."""
+    if examples.get("weights") != weights:
+        raise SystemExit(
+            f"examples: {file} was mined with another model than {start}: remove it, or choose another folder"
+        )
+
+
+def load_sets(folder: Path, start: Path | None = None) -> list[Mined]:
     """Loads the sets in a folder of examples, in the order of their names.
 
-    Raises ValueError if models may not be trained on one of them.
+    Exits if they were mined with another model than the one to start from. Raises ValueError if models may not be
+    trained on one of them.
     """
-    stored = [checkpoint.load(file) for file in sorted(folder.glob("*.pt"))]
-    if not stored:
+    files = sorted(folder.glob("*.pt"))
+    if not files:
         raise FileNotFoundError(f"examples: none in {folder}")
-    if forbidden := {s["name"] for s in stored} & {*corpora.UNCLEAR_SETS, *corpora.MEASURE_SETS}:
+    examples = [checkpoint.load(file) for file in files]
+    if forbidden := {s["name"] for s in examples} & {*corpora.UNCLEAR_SETS, *corpora.MEASURE_SETS}:
         names = ", ".join(sorted(forbidden))
         raise ValueError(f"examples: {names} must not be trained on (corpora.OPEN_SETS): remove it from {folder}")
+    if start:
+        weights = stored.digest(start)
+        for file, one in zip(files, examples):
+            check_weights(file, one, start, weights)
     return [
-        Mined(**{k: v.numpy() if isinstance(v, torch.Tensor) else v for k, v in s.items() if k != "source"})
-        for s in stored
+        Mined(
+            **{
+                k: v.numpy() if isinstance(v, torch.Tensor) else v
+                for k, v in one.items()
+                if k in Mined.__dataclass_fields__
+            }
+        )
+        for one in examples
     ]
 
 

@@ -1,9 +1,10 @@
-"""Exports a trained two-mode model as a model repository entry: ONNX with int8 storage and fp32 arithmetic.
+"""Exports a trained embedding model as a model repository entry, after scripts.train.embedding.report measured it:
 
-    python -m scripts.train.embedding.export --weights DIR --run runs/embedding --id retort/minilm-embedqa-vN
+    python -m scripts.train.embedding.export --run runs/embedding --entry own_embedding --id own/embedding-v1
+    python -m scripts.train.embedding.export --entry own_embedding      # makes 1/model.onnx again
 
-Weights are interpolated from MiniLM (alpha 0) to the trained model (alpha 1), which recovers what training forgot
-(Wortsman et al. 2022, https://arxiv.org/abs/2109.01903); alpha is chosen on the development splits.
+The first writes model.safetensors, config.json (scripts.train.stored), tokenizer.json, config.pbtxt and CARD.md. Both
+make 1/model.onnx of the first two: int8 storage and fp32 arithmetic.
 """
 
 from __future__ import annotations
@@ -19,22 +20,23 @@ import onnx
 import torch
 from torch import nn
 
-from scripts.train import checkpoint
-from scripts.train.embedding import bert, twomode, vectors
+from scripts.lint import cards
+from scripts.train import card, files, stored
+from scripts.train.embedding import bert, int8, report, twomode, vectors
 from scripts.train.entry import Entry, Tensor, check_new, creation_day
 
 INPUTS = ["input_ids", "attention_mask", "token_type_ids"]
+OUTPUT = "sentence_embedding"
 OPSET = 17
+
+MODEL = """{parameters:.1f} M parameters: BERT, {num_hidden_layers} layers, {hidden_size} wide, {num_attention_heads}
+heads; mean over the tokens; a linear map; divided by the L2 norm. A query begins with `query: `, a passage with
+`passage: `. Trained from {start}."""
+INTERPOLATED = " The weights are interpolated between those at the start (0) and the trained ones (1): {alpha:g}."
 
 PADDING_COST = "0.4"
 """Cost of a padding token relative to a token of text, in a graph whose linear maps skip padding: 0.06 in rows of 12
 tokens, 0.4 in rows of 128, because of attention."""
-
-
-def two_mode(weights: Path, run: Path, alpha: float) -> twomode.TwoMode:
-    """Returns the model of a run, interpolated with the MiniLM it started from."""
-    trained = checkpoint.weights(run)
-    return checkpoint.blend(twomode.TwoMode(bert.load_encoder(weights), trained["first_turn"]), trained, alpha)
 
 
 def graph(model: nn.Module, output: str) -> onnx.ModelProto:
@@ -65,10 +67,10 @@ def repository_entry(folder: Path, comment: str, output: Tensor, parameters: dic
     return Entry(folder.name, comment, 256, tuple(Tensor(n, "INT64", (-1,)) for n in INPUTS), (output,), parameters)
 
 
-def write_entry(
-    folder: Path, entry: Entry, model: onnx.ModelProto, tokenizer: Path, mask: str = "attention_mask"
+def write_graph(
+    entry: Path, model: onnx.ModelProto, tensors: dict[str, torch.Tensor], mask: str = "attention_mask"
 ) -> Path:
-    """Writes 1/model.onnx, config.pbtxt and tokenizer.json, without its published truncation and padding.
+    """Writes 1/model.onnx with the integers of the stored tensors.
 
     mask: the name of the mask in the graph by which linear maps skip padding.
     """
@@ -76,15 +78,24 @@ def write_entry(
     from scripts.convert.unpadded import unpadded
     from scripts.convert.w8 import store_int8
 
-    file = folder / "1" / "model.onnx"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    onnx.save(batch_invariant(unpadded(store_int8(model), mask)), str(file))
-    settings = json.loads(tokenizer.read_text())
-    settings["truncation"] = settings["padding"] = None
-    (folder / "tokenizer.json").write_text(json.dumps(settings, ensure_ascii=False, separators=(",", ":")) + "\n")
-    (folder / "config.pbtxt").write_text(entry.config())
+    rounded = store_int8(model, known=int8.known(tensors))
+    file = entry / "1" / "model.onnx"
+    files.replace(file, batch_invariant(unpadded(rounded, mask)).SerializeToString())
     print(f"{file}: {file.stat().st_size:,} bytes, sha256 {hashlib.sha256(file.read_bytes()).hexdigest()}")
     return file
+
+
+def write_onnx(entry: Path) -> None:
+    """Makes 1/model.onnx of the model.safetensors and config.json of an entry."""
+    write_graph(entry, graph(twomode.load(entry), OUTPUT), stored.tensors(entry))
+
+
+def write_tokenizer(source: Path, entry: Path) -> None:
+    """Writes tokenizer.json without its published truncation and padding."""
+    settings = json.loads((source / "tokenizer.json").read_text())
+    settings["truncation"] = settings["padding"] = None
+    text = json.dumps(settings, ensure_ascii=False, separators=(",", ":")) + "\n"
+    files.replace(entry / "tokenizer.json", text.encode())
 
 
 def write_reference(file: Path, cases: list[dict], made_by: str) -> None:
@@ -112,39 +123,74 @@ EXAMPLES = (
 )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--weights", type=Path, required=True, help="folder of MiniLM")
-    parser.add_argument("--run", type=Path, default=Path("runs/embedding"))
-    parser.add_argument("--alpha", type=float, default=1.0)
-    parser.add_argument("--out", type=Path, default=Path("model_repository/minilm_embed_qa"))
+def add_arguments(parser: argparse.ArgumentParser, entry: str) -> None:
+    """Adds the options of the exports of embedding and ranking."""
+    parser.add_argument("--run", type=Path, help="folder of the run; without it only 1/model.onnx is made")
+    parser.add_argument("--repository", type=Path, default=Path("model_repository"), help="the model repository")
+    parser.add_argument("--entry", default=entry, help=f"folder in the repository (default: {entry})")
     parser.add_argument("--id", help="public id of the model; it must be new")
-    parser.add_argument("--reference", type=Path, help="also write torch's vectors of a few texts here")
-    args = parser.parse_args()
-    check_new(args.id, args.out.parent)
-    model = two_mode(args.weights, args.run, args.alpha)
+    parser.add_argument("--reference", type=Path, help="also write torch's results for a few texts here")
+
+
+def card_model(figures: dict, parameters: int, shape: bert.Shape) -> str:
+    """Returns the section card-model."""
+    text = MODEL.format(parameters=parameters / 1e6, start=figures["start"], **vars(shape))
+    return text + ("" if figures["alpha"] == 1 else INTERPOLATED.format(alpha=figures["alpha"]))
+
+
+def write_run(run: Path, folder: Path, model_id: str) -> None:
+    """Writes all of an entry but its graph."""
+    figures, start = report.read(run), report.start_of(run)
+    model = report.two_mode(run, figures["alpha"])
+    width = model.encoder.shape.hidden_size
     parameters = {
         "retort_api": "embedding",
-        "model_id": args.id,
+        "model_id": model_id,
         "owned_by": "retort",
-        "created": creation_day(args.run),
+        "created": creation_day(run),
         "modes": "two",
         "query_prefix": twomode.QUERY_PREFIX,
         "passage_prefix": twomode.PASSAGE_PREFIX,
         "max_model_len": "256",
         "padding_cost": PADDING_COST,
-        "dimensions": f"{min(twomode.MATRYOSHKA)}-384",
+        "dimensions": f"{min(twomode.MATRYOSHKA)}-{width}",
         "pooling": "mean",
         "tokenizer": "tokenizer.json",
     }
-    output = Tensor("sentence_embedding", "FP32", (384,))
-    entry = repository_entry(
-        args.out, "Two-mode sentence embeddings for retrieval, trained from all-MiniLM-L6-v2.", output, parameters
+    section = card_model(figures, sum(p.numel() for p in model.parameters()), model.encoder.shape)
+    command = "python -m scripts.train.embedding.report --data DATA"
+    table = report.table(figures, {"start": "{}, start", "trained": "{}, trained"}, command)
+    card.write(
+        folder / cards.CARD, "sentence-similarity", section, run, figures["training"], table, tags="sentence-embedding"
     )
-    write_entry(args.out, entry, graph(model, output.name), args.weights / "tokenizer.json")
-    if args.reference:
-        tokenizer = vectors.load_tokenizer(args.weights / "tokenizer.json")
-        write_reference(args.reference, reference_cases(model, tokenizer, EXAMPLES), "scripts.train.embedding.export")
+    twomode.store(folder, model)
+    write_tokenizer(start, folder)
+    output = Tensor(OUTPUT, "FP32", (width,))
+    repository_entry(folder, "Two-mode sentence embeddings for retrieval.", output, parameters).write(folder.parent, {})
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m scripts.train.embedding.export",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_arguments(parser, "minilm_embed_qa")
+    given = parser.parse_args(arguments)
+    folder = given.repository / given.entry
+    try:
+        if given.run:
+            check_new(given.id, given.repository)
+            write_run(given.run, folder, given.id)
+        write_onnx(folder)
+        if given.reference:
+            tokenizer = vectors.load_tokenizer(folder / "tokenizer.json")
+            cases = reference_cases(twomode.load(folder), tokenizer, EXAMPLES)
+            write_reference(given.reference, cases, "scripts.train.embedding.export")
+    except ValueError as error:
+        raise SystemExit(f"export: {error}") from error
+    if given.run:
+        cards.write(given.repository, [given.entry])
 
 
 if __name__ == "__main__":

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from .bert import Encoder
-from .examples import Mined
-from .vectors import mean_pooled
+from scripts.train import stored
+from scripts.train.embedding import bert, int8
+from scripts.train.embedding.bert import Encoder
+from scripts.train.embedding.vectors import mean_pooled
 
+if TYPE_CHECKING:
+    from scripts.train.embedding.examples import Mined
+
+MODEL_TYPE = "two-mode"
+"""The model_type in the config.json of an entry; MiniLM's is bert."""
+START = Path("model_repository/minilm_embed_qa")
+START_HELP = f"model to start from: an entry, or the folder of all-MiniLM-L6-v2 (default: {START})"
 QUERY_PREFIX, PASSAGE_PREFIX = "query: ", "passage: "
 # Sizes of truncated vectors that must work alone (Kusupati et al. 2022, https://arxiv.org/abs/2205.13147), and their
 # weights in the loss.
@@ -38,6 +49,31 @@ class TwoMode(nn.Module):
         segments = torch.zeros_like(ids) if segment_ids is None else segment_ids
         pooled = mean_pooled(self.encoder(ids, mask, segments).float(), mask)
         return F.normalize(self.turn(pooled).float(), dim=-1)
+
+
+def is_entry(folder: Path) -> bool:
+    """Reports whether a folder is the entry of a two-mode model, and not the one of MiniLM."""
+    return stored.config(folder).get("model_type") == MODEL_TYPE
+
+
+def load(folder: Path, dropout: float = 0.0, rotation: Tensor | None = None) -> TwoMode:
+    """Loads the model of an entry, or makes one of MiniLM's folder, with the rotation.
+
+    ValueError, which names the file: it is missing or damaged, or has other weights.
+    """
+    if not is_entry(folder):
+        return TwoMode(bert.load_encoder(folder, dropout), rotation)
+    weights, _ = stored.read(folder)
+    model = TwoMode(Encoder(bert.Shape.read(folder / stored.CONFIG), dropout))
+    stored.load_state(model, weights, folder / stored.WEIGHTS, ("first_turn",))
+    model.first_turn.copy_(model.turn.weight.detach())
+    return model.eval()
+
+
+def store(entry: Path, model: TwoMode) -> None:
+    """Writes weights, in int8, and configuration into an entry."""
+    weights = {name: value for name, value in model.state_dict().items() if name != "first_turn"}
+    stored.write(entry, int8.quantise(weights), {"model_type": MODEL_TYPE} | dataclasses.asdict(model.encoder.shape))
 
 
 @dataclass

@@ -1,13 +1,14 @@
-"""Trains the ranker from the two-mode embedding model, on the examples mined for the embedding.
+"""Trains the ranker further, or a new one on an embedding model, on the examples mined for the embedding.
 
-    python -m scripts.train.embedding.examples --data DIR --weights DIR     # once: mine examples
-    python -m scripts.train.embedding --config cpu --weights DIR             # the embedding model
-    python -m scripts.train.ranking --config cpu                            # again to resume
+    python -m scripts.train.embedding.examples --data DIR                             # once: mined examples
+    python -m scripts.train.ranking --config cpu --data DIR                           # again to resume
+    python -m scripts.train.ranking --config cpu --data DIR --embedding model_repository/own_embedding
 
-Train the served ranker further, and with short questions (see short.py):
+The first starts from the shipped ranker, or from --start. The third trains a new ranker on an embedding model. The
+evaluation during the training sorts the best passages for queries of the collections' dev splits. With short questions
+(see short.py):
 
-    python -m scripts.train.ranking --start model_repository/minilm_rank_qa --name further --samples 7000
-    python -m scripts.train.ranking --start ... --short 12000 --selqa DIR --data DIR --samples 7000
+    python -m scripts.train.ranking --config cpu --data DIR --short 12000 --selqa DIR
 """
 
 from __future__ import annotations
@@ -20,12 +21,14 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from scripts.train import checkpoint, processes, training
-from scripts.train.embedding import start as embedding_start
-from scripts.train.embedding import twomode, vectors
-from scripts.train.embedding.examples import load_sets
-from scripts.train.ranking import cached_encoder, intent_projection, pairs, ranker, short, start
+from scripts.train import checkpoint, processes, provenance, training
+from scripts.train.embedding import evaluation, twomode, vectors
+from scripts.train.embedding.examples import load_sets, source_files
+from scripts.train.ranking import cached_encoder, intent_projection, pairs, ranker, report, short
 
+START = Path("model_repository/minilm_rank_qa")
+TOP = 20
+"""Passages of a query that the evaluation during the training sorts."""
 # Share of each set in the steps. Each kind of question needs some, and most where the embedding is worst.
 SHARES = {
     "nq_gold": 0.16,
@@ -59,25 +62,22 @@ def fit_projection(model: twomode.TwoMode, sets: list[pairs.QuerySet], tokenizer
     return checkpoint.load(file)["metric"]
 
 
-def build(model: twomode.TwoMode, sets: list[pairs.QuerySet], tokenizer, options: training.Options) -> ranker.Ranker:
-    """Returns the untrained ranker, with token rarity from the training passages."""
+def build(entry: Path, sets: list[pairs.QuerySet], tokenizer, options: training.Options) -> ranker.Ranker:
+    """Returns the untrained ranker on an embedding model, with token rarity from the training passages."""
+    base = twomode.load(entry)
     rows = [r for s in sets for r in vectors.token_ids(tokenizer, s.mined.passages, 160)]
-    rarity = ranker.rarity_of(rows, model.encoder.shape.vocab_size)
-    projection = fit_projection(model, sets, tokenizer, options)
-    return ranker.Ranker(model.encoder, model.turn.weight.detach(), projection, rarity, start.prefixes(tokenizer))
+    rarity = ranker.rarity_of(rows, base.encoder.shape.vocab_size)
+    return ranker.on_embedding(entry, fit_projection(base, sets, tokenizer, options), rarity)
 
 
 def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     training.add_arguments(parser, name="ranking", batch=10, lr=1e-4, warmup=300, ema=0.98, decay=0.4)
     parser.add_argument(
-        "--embedding",
-        type=Path,
-        default=Path("model_repository/minilm_embed_qa"),
-        help="repository entry of the two-mode model to start from",
+        "--start", type=Path, default=START, help=f"entry of the ranker to start from (default: {START})"
     )
     parser.add_argument(
-        "--start", type=Path, help="repository entry of a ranker on that model to train further (default: a new one)"
+        "--embedding", type=Path, help="train a new ranker on the embedding model of this entry, in place of --start"
     )
     parser.add_argument("--examples", type=Path, default=Path("runs/examples"))
     parser.add_argument("--binary", type=float, default=BINARY, help=f"weight of the binary loss (default: {BINARY})")
@@ -102,16 +102,26 @@ def main() -> None:
     if options.threads:
         torch.set_num_threads(options.threads)  # Before the fit; the loop sets it too late.
     torch.manual_seed(options.seed)
-    tokenizer = vectors.load_tokenizer(args.embedding / "tokenizer.json")
-    sets = [pairs.query_set(mined) for mined in load_sets(args.examples)]
-    if args.short:
-        single = list(short.sentences(Path(options.data), args.short // 4, options.seed))
-        sets += [short.dictionary(args.short, options.seed), short.query_set_of("sentences", single)]
-    if args.selqa:
-        sets.append(short.query_set_of("selqa", list(short.selqa(args.selqa, options.seed))))
-    base = embedding_start.load_onnx(args.embedding)
-    with processes.first_alone():
-        model = start.load_onnx(args.start, base, tokenizer) if args.start else build(base, sets, tokenizer, options)
+    data = Path(options.data)
+    try:
+        embedding = args.embedding or ranker.embedding_of(args.start)
+        base = twomode.load(embedding)
+        tokenizer = vectors.load_tokenizer(embedding / "tokenizer.json")
+        mined = load_sets(args.examples)
+        names = [one.name for one in mined]
+        held = evaluation.read(data, names, "dev", evaluation.QUERIES // 2, evaluation.DISTRACTORS)
+        sets = [pairs.query_set(one) for one in mined]
+        if args.short:
+            single = list(short.sentences(data, args.short // 4, options.seed))
+            sets += [short.dictionary(args.short, options.seed), short.query_set_of("sentences", single)]
+        if args.selqa:
+            sets.append(short.query_set_of("selqa", list(short.selqa(args.selqa, options.seed))))
+        with processes.first_alone():
+            model = build(embedding, sets, tokenizer, options) if args.embedding else ranker.load(args.start)
+    except (OSError, ValueError) as error:
+        raise SystemExit(f"training: {error}") from error
+    files = [file.name for name in names for file in source_files(data, name)]
+    provenance.record(options, files, prepared=args.examples)
     device = options.torch_device()
     cached = cached_encoder.CachedEncoder(model, vectors.CPU_TOKENS if device.type == "cpu" else vectors.GPU_TOKENS)
 
@@ -121,6 +131,9 @@ def main() -> None:
     sampler = pairs.Sampler(
         sets, SHARES, token_ids, options.batch, args.candidates, args.passage_tokens, args.query_tokens, options.seed
     )
+
+    search = evaluation.Search(held, tokenizer, args.query_tokens, args.passage_tokens)
+    orders = search.orders(vectors.module_embed(base.to(device), device), TOP)
 
     def list_loss(_, batch):  # cached wraps the network.
         return loss(cached, batch.to(device), args.binary)
@@ -132,7 +145,9 @@ def main() -> None:
             )[1]
             for s in range(len(sets))
         ]
-        return {f"fixed_{k}": float(torch.stack([f[k] for f in figures]).mean()) for k in figures[0]}
+        fixed = {f"fixed_{k}": float(torch.stack([f[k] for f in figures]).mean()) for k in figures[0]}
+        ranked = evaluation.reranked(held, orders, report.scorer(cached, tokenizer, device))
+        return evaluation.mean(ranked) | fixed
 
     training.run(options, model, sampler, list_loss, evaluate)
 

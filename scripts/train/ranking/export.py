@@ -1,15 +1,15 @@
-"""Exports a trained ranker as a model repository entry: ONNX with int8 storage and fp32 arithmetic.
+"""Exports a trained ranker as a model repository entry, after scripts.train.ranking.report measured it:
 
-    python -m scripts.train.ranking.export --run runs/ranking --id retort/rankqa-minilm-vN
+    python -m scripts.train.ranking.export --run runs/ranking --entry own_ranking --id own/ranking-v1
+    python -m scripts.train.ranking.export --entry own_ranking      # makes 1/model.onnx again
 
-Weights are interpolated from the untrained (alpha 0) to the trained ranker (alpha 1); alpha is chosen on the
-development splits.
+As scripts.train.embedding.export. model.safetensors has only the tensors that differ from those of the embedding model,
+which config.json names, with the SHA-256 of its weights; it must be an entry of the same repository.
 """
 
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -17,30 +17,29 @@ import onnx
 import onnxruntime
 import torch
 
-from scripts.train import checkpoint
-from scripts.train.embedding import bert, vectors
-from scripts.train.embedding.export import INPUTS, PADDING_COST, graph, repository_entry, write_entry, write_reference
+from scripts.lint import cards
+from scripts.train import card
+from scripts.train.embedding import report, vectors
+from scripts.train.embedding.export import (
+    INPUTS,
+    INTERPOLATED,
+    PADDING_COST,
+    add_arguments,
+    graph,
+    repository_entry,
+    write_graph,
+    write_reference,
+    write_tokenizer,
+)
 from scripts.train.entry import Tensor, check_new, creation_day
-from scripts.train.ranking import pairs
+from scripts.train.ranking import pairs, ranker
+from scripts.train.ranking import report as ranking_report
 from scripts.train.ranking.ranker import Ranker
 
-
-def trained_ranker(run: Path, alpha: float) -> Ranker:
-    """Returns the ranker of a run, interpolated with the untrained one: alpha 0 is the late interaction of the
-    two-mode model."""
-    trained = checkpoint.weights(run)
-    weights = {k.removeprefix("encoder."): v for k, v in trained.items() if k.startswith("encoder.")}
-    layers = 1 + max(int(k.split(".")[1]) for k in weights if k.startswith("layers."))
-    encoder = bert.Encoder(bert.Shape(num_hidden_layers=layers, intermediate_size=len(weights["layers.0.up.weight"])))
-    encoder.load_state_dict(weights)
-    fresh = Ranker(
-        encoder,
-        trained["turn"],
-        trained["metric"],
-        trained["rarity"],
-        (trained["query_prefix"], trained["passage_prefix"]),
-    )
-    return checkpoint.blend(fresh, trained, alpha)
+OUTPUT = "logits"
+MODEL = """The frozen encoder of `{embedding}`, in which query and passage do not attend to each other, and a copy of
+its top layers with trained weights, in which they do: {trained:.1f} M trained parameters. The logit is a sum of nine
+features of both. Trained from {start}."""
 
 
 def batch_error(file: Path, rows: int = 24, seed: int = 1) -> float:
@@ -89,44 +88,65 @@ def reference_cases(model: Ranker, tokenizer, texts: list[tuple[str, str]]) -> l
     return cases
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "--embedding",
-        type=Path,
-        default=Path("model_repository/minilm_embed_qa"),
-        help="repository entry, for its tokenizer.json",
-    )
-    parser.add_argument("--run", type=Path, default=Path("runs/ranking"))
-    parser.add_argument("--alpha", type=float, default=1.0)
-    parser.add_argument("--out", type=Path, default=Path("model_repository/minilm_rank_qa"))
-    parser.add_argument("--id", help="public id of the model; it must be new")
-    parser.add_argument("--reference", type=Path, help="also write torch's logits of a few pairs here")
-    args = parser.parse_args()
-    check_new(args.id, args.out.parent)
-    model = trained_ranker(args.run, args.alpha)
+def write_onnx(entry: Path) -> None:
+    """Makes 1/model.onnx of the model.safetensors and config.json of an entry, and of its embedding model."""
+    made = graph(ranker.load(entry), OUTPUT)
+    error = batch_error(write_graph(entry, made, ranker.tensors(entry), hidden_mask(made)))
+    print(f"logits of a pair alone and in a padded batch differ by at most {error:.1e}; none may differ")
+    if error > 0:
+        raise ValueError("a logit depends on the rest of its batch")
+
+
+def write_run(run: Path, folder: Path, model_id: str) -> None:
+    """Writes all of an entry but its graph."""
+    figures, embedding = report.read(run), ranking_report.embedding_of(run)
+    if embedding.resolve().parent != folder.parent.resolve():
+        raise ValueError(f"{embedding}: the embedding model of the ranker must be an entry of {folder.parent}")
+    model = ranking_report.trained_ranker(run, figures["alpha"])
     parameters = {
         "retort_api": "ranking",
-        "model_id": args.id,
+        "model_id": model_id,
         "owned_by": "retort",
-        "created": creation_day(args.run),
+        "created": creation_day(run),
         "max_model_len": "512",
         "padding_cost": PADDING_COST,
         "tokenizer": "tokenizer.json",
     }
-    output = Tensor("logits", "FP32", (1,))
-    entry = repository_entry(
-        args.out, "Relevance of a passage to a query, trained from minilm_embed_qa.", output, parameters
+    trained = sum(p.numel() for p in model.parameters() if p.requires_grad)
+    section = MODEL.format(trained=trained / 1e6, embedding=embedding.name, start=figures["start"])
+    section += "" if figures["alpha"] == 1 else INTERPOLATED.format(alpha=figures["alpha"])
+    command = "python -m scripts.train.ranking.report --data DATA"
+    columns = {"embedding": "{}, embedding", "start": "{}, ranker at the start", "trained": "{}, trained"}
+    table = report.table(figures, columns, command)
+    card.write(folder / cards.CARD, "text-ranking", section, run, figures["training"], table, tags="reranker")
+    ranker.store(folder, model, embedding)
+    write_tokenizer(embedding, folder)
+    output = Tensor(OUTPUT, "FP32", (1,))
+    repository_entry(folder, "Relevance of a passage to a query.", output, parameters).write(folder.parent, {})
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m scripts.train.ranking.export",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    ranker_graph = graph(model, output.name)
-    file = write_entry(args.out, entry, ranker_graph, args.embedding / "tokenizer.json", hidden_mask(ranker_graph))
-    error = batch_error(file)
-    print(f"logits of a pair alone and in a padded batch differ by at most {error:.1e}; none may differ")
-    if error > 0:
-        sys.exit("export: a logit depends on the rest of its batch")
-    if args.reference:
-        tokenizer = vectors.load_tokenizer(args.embedding / "tokenizer.json")
-        write_reference(args.reference, reference_cases(model, tokenizer, EXAMPLES), "scripts.train.ranking.export")
+    add_arguments(parser, "minilm_rank_qa")
+    given = parser.parse_args(arguments)
+    folder = given.repository / given.entry
+    try:
+        if given.run:
+            check_new(given.id, given.repository)
+            write_run(given.run, folder, given.id)
+        write_onnx(folder)
+        if given.reference:
+            tokenizer = vectors.load_tokenizer(folder / "tokenizer.json")
+            cases = reference_cases(ranker.load(folder), tokenizer, EXAMPLES)
+            write_reference(given.reference, cases, "scripts.train.ranking.export")
+    except ValueError as error:
+        raise SystemExit(f"export: {error}") from error
+    if given.run:
+        cards.write(given.repository, [given.entry])
 
 
 if __name__ == "__main__":

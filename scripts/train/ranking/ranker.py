@@ -21,15 +21,24 @@ generalised worse.
 from __future__ import annotations
 
 import copy
+import dataclasses
 import math
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from scripts.train import stored
+from scripts.train.embedding import bert, int8, twomode, vectors
 from scripts.train.embedding.bert import Encoder, padding_bias
 
+MODEL_TYPE = "two-mode ranker"
+"""The model_type in the config.json of an entry."""
+DERIVED = ("query_prefix", "passage_prefix", "upper_share")
+"""Buffers that no file has: they follow from the tokenizer and from EVIDENCE."""
 SPECIAL = 1000  # Lower ids are special and unused tokens of the BERT vocabulary, which features ignore.
 LEVER = 300.0  # The offset is stored divided by this, so that it learns that much faster at the same learning rate.
 
@@ -252,3 +261,87 @@ def rarity_of(rows: list[list[int]], vocabulary: int) -> Tensor:
     rarity = torch.log(1 + (len(rows) - frequency + 0.5) / (frequency + 0.5))
     rarity[:SPECIAL] = 0
     return rarity
+
+
+def prefixes(tokenizer) -> tuple[Tensor, Tensor]:
+    """Returns the ids of the prefixes of queries and of passages."""
+    queries, passages = (
+        torch.tensor(tokenizer.encode(p, add_special_tokens=False).ids)
+        for p in (twomode.QUERY_PREFIX, twomode.PASSAGE_PREFIX)
+    )
+    return queries, passages
+
+
+def on_embedding(entry: Path, metric: Tensor, rarity: Tensor) -> Ranker:
+    """Returns an untrained ranker on the embedding model of an entry: the late interaction of its token vectors."""
+    base = twomode.load(entry)
+    tokenizer = vectors.load_tokenizer(entry / "tokenizer.json")
+    return Ranker(base.encoder, base.turn.weight.detach(), metric, rarity, prefixes(tokenizer))
+
+
+def embedding_of(entry: Path) -> Path:
+    """Returns the entry of the embedding model on which a ranker was trained.
+
+    ValueError, which names the file: it is not that of a ranker, or that embedding model has other weights now.
+    """
+    config, file = stored.config(entry), entry / stored.CONFIG
+    base = config.get("embedding")
+    if config.get("model_type") != MODEL_TYPE or not isinstance(base, dict):
+        raise ValueError(f"{file}: not the configuration of a ranker")
+    name, digest = str(base.get("entry", "")), base.get("sha256")
+    if not name or name != Path(name).name:
+        raise ValueError(f"{file}: embedding.entry must be the name of an entry, got {name!r}")
+    if (found := stored.digest(entry.parent / name)) != digest:
+        raise ValueError(f"{file}: the ranker needs {name} with {stored.WEIGHTS} of SHA-256 {digest}, found {found}")
+    return entry.parent / name
+
+
+def tensors(entry: Path) -> dict[str, Tensor]:
+    """Returns the tensors of a ranker as they are stored: its own, and those of its embedding model."""
+    return base_tensors(embedding_of(entry)) | stored.tensors(entry)
+
+
+def base_tensors(embedding: Path) -> dict[str, Tensor]:
+    """Returns the tensors that a ranker has from an embedding model, under their names in the ranker."""
+    return {
+        name.replace("turn.weight", "turn") if name.startswith("turn.") else name: value
+        for name, value in stored.tensors(embedding).items()
+    }
+
+
+def load(entry: Path) -> Ranker:
+    """Loads the ranker of an entry.
+
+    ValueError, which names the file: it is missing or damaged, has other weights, or belongs to another embedding.
+    """
+    base, config = embedding_of(entry), stored.config(entry)
+    weights = stored.dequantise(tensors(entry), entry / stored.WEIGHTS)
+    try:
+        reading = Reading(int(config["together"]), float(config["share"]))
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{entry / stored.CONFIG}: together and share must be numbers: {error!r}") from error
+    encoder = Encoder(bert.Shape.read(base / stored.CONFIG))
+    width, vocabulary = encoder.shape.hidden_size, encoder.shape.vocab_size
+    tokenizer = vectors.load_tokenizer(entry / "tokenizer.json")
+    square = torch.zeros(width, width)
+    network = Ranker(encoder, square, square.clone(), torch.zeros(vocabulary), prefixes(tokenizer), reading)
+    stored.load_state(network, weights, entry / stored.WEIGHTS, DERIVED)
+    return network.eval()
+
+
+def store(entry: Path, model: Ranker, embedding: Path) -> None:
+    """Writes weights, in int8, and configuration into an entry: only tensors that the embedding model does not have.
+
+    embedding: its entry, beside this one.
+    """
+    base = base_tensors(embedding)
+    same = stored.dequantise(base, embedding / stored.WEIGHTS)
+    state = {name: value for name, value in model.state_dict().items() if name not in DERIVED}
+    own = {name: value for name, value in state.items() if name not in same or not torch.equal(value.cpu(), same[name])}
+    config: dict[str, Any] = {
+        "model_type": MODEL_TYPE,
+        "embedding": {"entry": embedding.name, "sha256": stored.digest(embedding)},
+        **dataclasses.asdict(model.reading),
+    }
+    rounded = int8.quantise(own).items()
+    stored.write(entry, {k: v for k, v in rounded if k not in base or not torch.equal(v, base[k])}, config)
