@@ -16,6 +16,8 @@ from scripts.served_reader.ink import ink_of
 from scripts.served_reader.views import Calibration, View
 from scripts.train.vision import abbreviations, evaluation, negatives
 
+REPEATS = 4
+"""The most drawings of a molecule in a style."""
 UNREADABLE = -9.0
 """Log odds that a reading is exact, of a reader that reads none of the drawings."""
 
@@ -40,9 +42,11 @@ def calibrate(reader: DrawingReader, molecules: list[str], count: int, seed: int
     """Returns the calibration of a reader.
 
     The drawings: `count` in the default style and as many in varied styles; half as many with abbreviations, and with
-    an unknown label in either style; `count` pictures without a molecule. Few molecules are drawn several times. The
-    confidence is not fitted on drawings in which the reader found an unknown label: it gives no SMILES for them.
+    an unknown label in either style; `count` pictures without a molecule. Fewer, if a molecule would be drawn more than
+    REPEATS times. The confidence is not fitted on drawings in which the reader found an unknown label: it gives no
+    SMILES for them.
     """
+    count = min(count, REPEATS * len(molecules))
     molecules = molecules * -(-count // len(molecules))
     views: list[View] = []
     exact: list[bool] = []
