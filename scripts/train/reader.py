@@ -76,7 +76,7 @@ def load_drawings(folder: Path, shape: vision.Shape | None = None) -> vision.Mod
     ValueError, which names the file: it is missing, damaged, or does not fit the shape.
     """
     weights, config = stored.read(folder)
-    old = build(folder, DRAWINGS, config, vision.shape_of)
+    old = build(folder, DRAWINGS, config, vision.shape_of, vision.Model).shape
     shape = shape or old
     model = vision.Model(shape)
     detector = model.atom_detector
@@ -93,7 +93,7 @@ def load_drawings(folder: Path, shape: vision.Shape | None = None) -> vision.Mod
 
 def read_shape(folder: Path) -> vision.Shape:
     """Returns the shape of the model of drawings of an entry. ValueError: see load_drawings."""
-    return build(folder, DRAWINGS, stored.read(folder)[1], vision.shape_of)
+    return build(folder, DRAWINGS, stored.read(folder)[1], vision.shape_of, vision.Model).shape
 
 
 def is_added(name: str, old: vision.Shape) -> bool:
@@ -108,7 +108,7 @@ def load_questions(folder: Path, shape: phrases.Shape | None = None) -> phrases.
     ValueError, which names the file: it is missing, damaged, or does not fit the shape.
     """
     weights, config = stored.read(folder)
-    old = build(folder, QUESTIONS, config, phrases.shape_of)
+    old = build(folder, QUESTIONS, config, phrases.shape_of, phrases.Model).shape
     shape = shape or old
     weights = {name.removeprefix(PREFIX): value for name, value in weights.items() if name.startswith(PREFIX)}
     for head, labels in shape.labels.items():
@@ -116,11 +116,13 @@ def load_questions(folder: Path, shape: phrases.Shape | None = None) -> phrases.
     return fill(phrases.Model(shape), weights, folder)
 
 
-def build(folder: Path, part: str, config: dict[str, Any], shape_of: Callable[[dict[str, Any]], Any]) -> Any:
-    """Returns the shape of a part of config.json. ValueError, which names the file: the part is missing or wrong."""
+def build(
+    folder: Path, part: str, config: dict[str, Any], shape_of: Callable[[Any], Any], network: Callable[[Any], Network]
+) -> Network:
+    """Returns a new network of the shape in a part of config.json. ValueError, which names the file and the part."""
     try:
-        return shape_of(config[part])
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        return network(shape_of(config[part]))
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RuntimeError, ZeroDivisionError) as error:
         raise ValueError(f"{folder / stored.CONFIG}: {part}: {type(error).__name__}: {error}") from error
 
 

@@ -13,6 +13,7 @@ import onnxruntime
 import pytest
 import safetensors.torch
 import torch
+from PIL import Image, ImageDraw
 
 from scripts.lint import cards, manifest
 from scripts.served_reader import intents, labels
@@ -126,10 +127,6 @@ def test_labels_of_questions_are_matched_by_name():
     torch.testing.assert_close(grown.heads["mode"].weight[0], shipped.heads["mode"].weight.mean(0))
 
 
-def break_file(folder, name, content):
-    (folder / name).write_bytes(content)
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -137,6 +134,8 @@ def break_file(folder, name, content):
         (lambda f: (f / stored.WEIGHTS).write_bytes(b"x" * 99), stored.WEIGHTS),
         (lambda f: (f / stored.CONFIG).write_text("{"), stored.CONFIG),
         (lambda f: (f / stored.CONFIG).write_text("{}"), f"{stored.CONFIG}: drawings: KeyError"),
+        (lambda f: (f / stored.CONFIG).write_text('{"drawings": []}'), f"{stored.CONFIG}: drawings: AttributeError"),
+        (lambda f: (f / stored.CONFIG).write_text('{"drawings": {"widths": "x"}}'), f"{stored.CONFIG}: drawings: "),
         (
             lambda f: (f / stored.CONFIG).write_text('{"drawings": {"size": 3}}'),
             f"{stored.CONFIG}: drawings: TypeError",
@@ -190,7 +189,7 @@ def test_an_own_reader_is_trained_exported_and_trained_further(data, tmp_path, m
     page = (entry / cards.CARD).read_text()
     assert manifest.read_entries(repository)["own_reader"]["id"] == "own/reader-v1"
     assert 'name: "own_reader"' in (entry / "config.pbtxt").read_text() and not (entry / "EVALUATION.md").exists()
-    assert DrawingReader(entry / "1").read(graph_paper()) is not None
+    assert DrawingReader(entry / "1").read(simple_drawing()) is not None
     assert "`own_train.smi.gz`" in page and "zinc250k" not in page and cards.find_heading_problems(page) == []
     assert "12 samples in 2 steps of 6" in page and f"`{served.ENTRY.name}" not in page and str(tmp_path) not in page
     assert page.count("The model of questions is that of [`retort/") == 4 and "| RDKit's default style |" in page
@@ -240,8 +239,8 @@ def test_an_own_reader_is_trained_exported_and_trained_further(data, tmp_path, m
     )
     started = checkpoint.load(runs / "more" / "checkpoint.pt")["model"]["atom_detector.stem.weight"]
     assert (started - reader.load_drawings(entry).atom_detector.stem.weight).abs().max() < 0.1
-    call(monkeypatch, average.main, "--run", runs / "more", "--start", entry, "--to", runs / "averaged")
     monkeypatch.setattr(average, "NORM_BATCHES", 1)
+    call(monkeypatch, average.main, "--run", runs / "more", "--start", entry, "--to", runs / "averaged")
     export = ["--repository", repository, "--entry", "second", "--calibrate", 4, "--count", 4, "--id", "own/reader-v3"]
     call(monkeypatch, drawings_export.main, "--run", runs / "averaged", *export)
     assert (
@@ -257,9 +256,7 @@ def reader_constants(path):
     return {tensor.name: tensor.SerializeToString() for tensor in onnx.load(path).graph.initializer}
 
 
-def graph_paper():
-    from PIL import Image, ImageDraw
-
+def simple_drawing():
     picture = Image.new("RGB", (120, 90), "white")
     ImageDraw.Draw(picture).line([(10, 10), (60, 70), (110, 10)], "black", 2)
     return picture
