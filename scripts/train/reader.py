@@ -248,7 +248,7 @@ def write_card(folder: Path, part: str, run: Path, model: str, figures: str, sta
     training = training_state(run)
     texts = (model, data, card.describe_training(origin, training), figures)
     for name, text in zip(card.SECTIONS, texts, strict=True):
-        sections.write(folder / cards.CARD, f"{name}-{part}", f"**{part.capitalize()}.** {text}")
+        sections.write(folder / cards.CARD, f"{name}-{part}", f"**{part.capitalize()}**\n\n{text}")
     cards.write(folder.parent, [folder.name])
 
 
