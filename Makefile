@@ -196,8 +196,7 @@ train-embedding train-ranking: train-%: .venv-train/stamp train-variables ## tra
 .PHONY: train-reader train-phrases
 train-reader train-phrases: train-%: .venv-train/stamp train-variables ## train the networks of the reader of drawings, and of its questions: make train-reader DATA=FOLDER ID=own/reader-v1
 	@$(TRAIN).$(subst reader,vision,$*) --config $(or $(CONFIG),cpu) --name $(RUN) --data $(DATA) $(ARGS)
-	@$(TRAIN).$(subst reader,vision,$*).export --run runs/$(RUN) --data $(DATA) --id $(ID)
-	@$(TRAIN).$(if $(filter reader,$*),vision.report --out runs/$(RUN)/figures.json,phrases.measure) --data $(DATA)
+	@$(TRAIN).$(subst reader,vision,$*).export --run runs/$(RUN) --id $(ID) --entry $(ENTRY_NAME)
 
 .PHONY: train-variables
 train-variables: | .venv-train/stamp

@@ -22,7 +22,8 @@ from rdkit.Chem.Draw import rdMolDraw2D
 
 from scripts.eval.chat_pictures import MEASURED
 from scripts.served_reader.labels import GROUPS, LINKS
-from scripts.train.vision import abbreviations, augmentation, corpus, uneven_layout
+from scripts.train.molecules import read_molecules
+from scripts.train.vision import abbreviations, augmentation, uneven_layout
 from scripts.train.vision.drawing import has_defined_double_bonds
 
 PROGRAMS = ("indigo", "openbabel", "cdk", "chython", "openchemlib", "smilesdrawer", "pikachu")
@@ -242,7 +243,7 @@ def molecules(data: Path, count: int, seed: int) -> list[str]:
     random = Random(f"drawings {seed}")
     out: list[str] = []
     for name in ("zinc250k_valid.smi.gz", "chembl_valid.smi.gz", "chebi_valid.smi.gz"):
-        every = corpus.read(data / name)
+        every = read_molecules(data / name)
         every = every[: len(every) // 2 if name.startswith("chembl") else MEASURED]
         random.shuffle(every)
         chosen = (Chem.CanonSmiles(s) for s in every if _drawable(s))

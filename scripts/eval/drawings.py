@@ -3,7 +3,7 @@
     python -m scripts.eval.drawings --data DATA --url http://127.0.0.1:8005 [--count 100 --drawings FOLDER --write]
 
 The kinds of drawings are those of drawing_sets.py. FOLDER has drawings by other programs, from
-scripts.train.vision.other_programs with --molecules; --list FILE writes the list of these molecules. --scanned FOLDER
+scripts.train.vision.other_programs with --measure; --list FILE writes the list of these molecules. --scanned FOLDER
 adds scanned patents (drawing_sets.scanned). The figures of a kind are the shares of exact SMILES, of drawings that the
 model says are unreadable, and of wrong SMILES with and without a warning. A second table tells how well the confidence
 (from the log probabilities) fits, over the programs that the reader was not trained on. --kinds measures some kinds

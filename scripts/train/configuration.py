@@ -25,7 +25,7 @@ NOT_STORED = {"config", "help", "name", "runs", "call_minutes", "finish"}
 """Flags of one call."""
 FIXED = (
     ("seed", "optimiser", "size", "start", "embedding", "slots", "freeze_encoder")  # the model
-    + ("molecules", "mix", "count", "merges", "qed", "sa")  # its data, which a run caches
+    + ("molecules", "mix", "count", "merges", "qed", "sa", "programs", "sets", "questions")  # its data
 )
 """Flags that a run keeps."""
 

@@ -7,6 +7,7 @@ run for hours before its export says so.
 from __future__ import annotations
 
 import dataclasses
+import re
 import sys
 import time
 from pathlib import Path
@@ -106,11 +107,12 @@ def check_new(model_id: str | None, repository: Path) -> None:
         raise SystemExit(f"export: manifest.json has {model_id} for other files; choose a new id")
 
 
-def set_id(config: Path, model_id: str) -> None:
-    """Replaces the model_id in config.pbtxt."""
-    text, count = manifest.ID.subn(lambda m: m[0].replace(f'"{m[1]}"', f'"{model_id}"'), config.read_text())
+def set_parameter(config: Path, key: str, value: str) -> None:
+    """Replaces the value of a parameter in config.pbtxt."""
+    pattern = rf'(key:\s*"{key}"\s*value\s*{{\s*string_value:\s*)"[^"]*"'
+    text, count = re.subn(pattern, lambda match: match[1] + quote(value), config.read_text())
     if count != 1:
-        raise SystemExit(f"export: {config} must have one parameter model_id, got {count}")
+        raise SystemExit(f"export: {config} must have one parameter {key}, got {count}")
     config.write_text(text)
 
 

@@ -180,14 +180,16 @@ def test_exports_into_the_repository_need_a_new_id(export, arguments, monkeypatc
             export.main()
 
 
-def test_an_export_replaces_the_id_in_config(tmp_path):
+def test_an_export_replaces_parameters_in_config(tmp_path):
     config = tmp_path / "config.pbtxt"
     config.write_text('name: "reader"\nparameters { key: "model_id"   value { string_value: "house/old-v1" } }\n')
-    entry.set_id(config, "house/new-v2")
+    entry.set_parameter(config, "model_id", "house/new-v2")
     assert (
         config.read_text()
         == 'name: "reader"\nparameters { key: "model_id"   value { string_value: "house/new-v2" } }\n'
     )
+    with pytest.raises(SystemExit, match="must have one parameter created, got 0"):
+        entry.set_parameter(config, "created", "0")
 
 
 def test_a_card_without_its_sections_is_left_alone(tmp_path):

@@ -19,7 +19,7 @@ from scripts.train.embedding.examples import CPU_QUERIES, MAX_NEGATIVE_COSINE, l
 from scripts.train.phrases import evaluation, examples
 from scripts.train.phrases.__main__ import tensors
 from scripts.train.phrases.grammar import LABELS, parse, sample
-from scripts.train.phrases.model import Model, graph, loss
+from scripts.train.phrases.model import Model, Shape, graph, loss
 from scripts.train.phrases.templates import HELD_OUT, TRAIN
 from scripts.train.ranking import short
 from scripts.train.ranking.__main__ import SHARES
@@ -132,6 +132,46 @@ def test_files_are_those_that_training_reads(data):
         assert (data / name).exists(), name
 
 
+def test_sets_may_be_left_out(data):
+    assert examples.out_of_scope(data, "train", []) == {} and examples.sentences(data, []) == []
+    assert set(examples.out_of_scope(data, "train", ["banking77"])) == {"banking77"}
+    assert examples.files([]) == [] and len(examples.files(["nq_gold"])) == 2
+    (data / "retrieval" / "xquad.queries.jsonl.gz").unlink()  # only measured, so it may be missing
+    assert "xquad" not in examples.out_of_scope(data, "outside")
+
+
+def test_own_questions_are_added(tmp_path):
+    (tmp_path / "own.txt").write_text("# ours\n== count_rings\nhow many cycles [are|do you see] in {M}\n--\ncycles?\n")
+    own = examples.own_questions(tmp_path, "own.txt")
+    assert own.train["count_rings"] == [*TRAIN["count_rings"], "how many cycles [are|do you see] in {M}"]
+    assert (
+        own.held_out["count_rings"] == [*HELD_OUT["count_rings"], "cycles?"] and own.train["smiles"] == TRAIN["smiles"]
+    )
+    maker, draw = examples.Maker({}, train={name: ["how many cycles"] for name in TRAIN}), random.Random(1)
+    assert any("cycles" in maker.make(draw).words for _ in range(20))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("how many\n", "the first line must name a family"),
+        ("== colour\nwhat colour\n", "unknown family 'colour'; the families are smiles, name"),
+        ("== smiles\nwhat [is|\n", "what .is.*out of range"),
+        ("== smiles\nwhat {is\n", "what .is.*not found"),
+        ("== smiles\nwhat {THAT}\n", "no such part: THAT"),
+        ("== smiles\n<tenth:tenth>\n", "no such label: tenth"),
+        ("== smiles\n<colour=red:red>\n", "'colour'"),
+        ("== smiles\n" + "[" * 5000 + "\n", "recursion"),
+    ],
+)
+def test_wrong_own_questions_are_named(tmp_path, text, message):
+    (tmp_path / "own.txt").write_text(text)
+    with pytest.raises(SystemExit, match=f"(?s)--questions own.txt: .*{message}"):
+        examples.own_questions(tmp_path, "own.txt")
+    with pytest.raises(SystemExit, match=r"--questions none.txt: .*No such file"):
+        examples.own_questions(tmp_path, "none.txt")
+
+
 def test_labels_follow_the_words():
     made = examples.Example()
     made.add(
@@ -154,7 +194,7 @@ def test_the_same_seed_makes_the_same_texts():
 
 def test_the_network_learns_and_its_graph_equals_torch(tmp_path):
     torch.manual_seed(1)
-    model, maker, draw = Model(len(examples.NAMES)), examples.Maker({}), random.Random(2)
+    model, maker, draw = Model(Shape()), examples.Maker({}), random.Random(2)
     batch = tensors([maker.make(draw) for _ in range(64)])
     optimiser = torch.optim.Adam(model.parameters(), 5e-3)
     losses = []

@@ -1,6 +1,7 @@
 """The networks of the molecule reader: batches, training, ONNX graphs, warm starts. Run by `make test-train`."""
 
 import base64
+import copy
 import dataclasses
 import json
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 import torch
 from rdkit import Chem
 
-from scripts.served_reader import detection, ink, labels, networks, sparse_cells
+from scripts.served_reader import detection, ink, networks, sparse_cells
 from scripts.tests.reader_detections import MOLECULES
 from scripts.train import training
 from scripts.train.vision import (
@@ -22,8 +23,8 @@ from scripts.train.vision import (
     drawing,
     evaluation,
     graphs,
+    norms,
     targets,
-    warm_start,
 )
 from scripts.train.vision import model as vision
 
@@ -36,10 +37,11 @@ def network():
     return network.half().float().eval()
 
 
-def make_batches(folder=Path("no such folder"), **options):
-    return batches.Batches(
-        corpus.Corpus([(1.0, MOLECULES)], []), batches.ForeignDrawings(folder), 6, 1, **{"uses": 2, **options}
-    )
+RDKIT = batches.Programs({batches.RDKIT: 1.0}, Path("no such folder"))
+
+
+def make_batches(programs=RDKIT, **options):
+    return batches.Batches(corpus.Corpus([(1.0, MOLECULES)], []), programs, 6, 1, **{"uses": 2, **options})
 
 
 def test_targets_point_at_the_atoms():
@@ -160,7 +162,7 @@ def test_tight_crops_cut_through_the_outermost_letters():
 def test_unreadable_smiles_are_skipped():
     mixed = batches.Batches(
         corpus.Corpus([(1.0, [*MOLECULES, "c1cccc1", "not SMILES"])], []),
-        batches.ForeignDrawings(Path("nowhere")),
+        RDKIT,
         12,
         1,
         uses=1,
@@ -176,43 +178,67 @@ def test_drawings_of_other_programs_are_mixed_in(tmp_path):
         "atoms": drawn.atoms,
         "bonds": drawn.bonds.tolist(),
     }
-    (tmp_path / "other.jsonl").write_text(json.dumps(record) + "\n" + json.dumps(record) + "\n")
-    others = batches.ForeignDrawings(tmp_path)
-    assert others and len(others.places) == 2 and others.draw(Random(1)).atoms == drawn.atoms
-    assert len(make_batches(tmp_path).drawings(0)) == 3
+    (tmp_path / "drawings").mkdir()
+    (tmp_path / "drawings" / "indigo.jsonl").write_text(json.dumps(record) + "\n" + json.dumps(record) + "\n")
+    half = batches.Programs({batches.RDKIT: 1.0, "indigo": 1.0}, tmp_path)
+    drawn_by = [half.draw(Random(seed)) for seed in range(100)]
+    others = [found for found in drawn_by if found]
+    assert 30 < len(others) < 70 and all(found.atoms == drawn.atoms for found in others)
+    assert len(make_batches(half).drawings(0)) == 3
+    alone = batches.Programs({"indigo": 1.0}, tmp_path)
+    assert all(alone.draw(Random(seed)) for seed in range(10))
 
 
-@pytest.mark.parametrize("blocks", [(1, 1), (3, 2)], ids=["the same blocks", "more blocks"])
-def test_a_warm_start_equals_the_served_networks(network, tmp_path, blocks):
-    graphs.save(network, tmp_path)
-    (tmp_path / "reader").mkdir()
-    (tmp_path / "reader" / "labels.py").write_text(f"ATOM_LABELS = {labels.ATOM_LABELS!r}")
-    batch = make_batches().batch(0)
-    other = vision.Model(vision.Shape(**vision.SIZES["tiny"] | {"blocks": blocks}))
-    warm_start.load_onnx(other, tmp_path, batch)
-    with torch.no_grad():
-        for output, expected in zip(other.eval()(batch), network(batch), strict=True):
-            torch.testing.assert_close(output, expected, atol=0.05, rtol=0.02)
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [(None, "other_programs makes it"), ("", "no drawings"), ("{}\n", "drawing at byte 0: KeyError")],
+)
+def test_wrong_drawings_of_another_program_are_named(tmp_path, text, message):
+    if text is not None:
+        (tmp_path / "drawings").mkdir()
+        (tmp_path / "drawings" / "cdk.jsonl").write_text(text)
+    with pytest.raises((SystemExit, ValueError), match=rf"(?s)cdk.*{message}"):
+        batches.Programs({"cdk": 1.0}, tmp_path).draw(Random(0))
 
 
-def test_a_warm_start_with_new_labels(tmp_path):
+def test_the_shares_of_own_molecules(tmp_path):
+    (tmp_path / "a.smi").write_text("CCO\nCCN\n")
+    (tmp_path / "b.smi").write_text(f"CCCO\n{'C' * 200}\n")
+    (tmp_path / "large.smi").write_text("C" * 200)
+    found = corpus.load(tmp_path, {"a.smi": 3.0, "b.smi": 1.0})
+    assert [(round(share, 2), molecules) for share, molecules in found.files] == [
+        (0.57, ["CCO", "CCN"]),
+        (0.19, ["CCCO"]),
+    ]
+    assert {found._sample(Random(seed)) for seed in range(50)} == {"CCO", "CCN", "CCCO"}
+    with pytest.raises(SystemExit, match="large.smi has no molecule of at most"):
+        corpus.load(tmp_path, {"large.smi": 1.0})
+
+
+def test_held_out_molecules_are_measured_or_tuned_on(tmp_path):
+    (tmp_path / "own.smi").write_text("".join(f"{'C' * n}O\n" for n in range(2, 14)))
+    measuring, tuning = evaluation.held_out(tmp_path, ["own.smi"])
+    assert len(measuring) == 10 and len(tuning) == 2 and not {*measuring} & {*tuning}
+    (tmp_path / "own.smi").write_text("CCO\n")
+    with pytest.raises(SystemExit, match=r"--valid own.smi: too few"):
+        evaluation.held_out(tmp_path, ["own.smi"])
+
+
+def test_folded_norms_change_nothing():
     torch.manual_seed(0)
-    new = ["NH", "D", "CF3", "NTs"]
-    stored = [name for name in labels.ATOM_LABELS if name not in new]
-    fewer = vision.Model(vision.Shape(**vision.SIZES["tiny"], atoms=len(stored)))
-    fewer.atom_detector.atom[2].bias.data[:-2] -= 50  # The level of all logits is arbitrary.
-    graphs.save(fewer.half().float().eval(), tmp_path)
-    (tmp_path / "reader").mkdir()
-    (tmp_path / "reader" / "labels.py").write_text(f"ATOM_LABELS = {stored!r}")
-    batch = make_batches().batch(0)
     model = vision.Model(vision.Shape(**vision.SIZES["tiny"]))
-    warm_start.load_onnx(model, tmp_path, batch)
+    for norm in (m for m in model.modules() if isinstance(m, torch.nn.BatchNorm1d)):
+        torch.nn.init.normal_(norm.weight)
+        torch.nn.init.normal_(norm.bias)
+    batch = make_batches().batch(0)
+    model(batch)
+    folded = norms.fold(copy.deepcopy(model))
     with torch.no_grad():
-        atoms, wanted = model.eval()(batch)[0], fewer(batch)[0]
-    at = [1 + labels.ATOM_LABELS.index(name) for name in new]
-    same = [place for place in range(atoms.shape[1]) if place not in at]  # Labels are matched by name.
-    torch.testing.assert_close(atoms[:, same], wanted, atol=0.05, rtol=0.02)
-    assert (atoms[:, at].amax(1) < wanted[:, :-2].amax(1)).all()
+        for training_mode in (False, True):  # Training goes on as before.
+            for output, expected in zip(folded.train(training_mode)(batch), model.train(training_mode)(batch)):
+                torch.testing.assert_close(output, expected, atol=2e-3, rtol=2e-3)
+    for norm in (m for m in folded.modules() if isinstance(m, torch.nn.BatchNorm1d)):
+        assert torch.equal(norm.weight / norms.deviation(norm), torch.ones_like(norm.weight)) or norm.training
 
 
 def test_weights_are_averaged_and_norms_recalibrated():

@@ -41,7 +41,7 @@ SMALL, LARGE = 10, 70
 """The weight doubles up to SMALL SMILES tokens, and is multiplied by 1.5 from LARGE on."""
 
 
-def parse_shares(items: list[str] | None, default: dict[str, float]) -> dict[str, float]:
+def parse_shares(items: list[str] | None, default: dict[str, float], flag: str = "--molecules") -> dict[str, float]:
     """Returns the share of each file of --molecules FILE or FILE=SHARE (1 without a share), or the default."""
     if not items:
         return default
@@ -53,7 +53,7 @@ def parse_shares(items: list[str] | None, default: dict[str, float]) -> dict[str
         except ValueError:
             shares[name] = 0.0
         if not 0 < shares[name] < float("inf"):
-            raise SystemExit(f"training: --molecules {item}: the share must be a positive number")
+            raise SystemExit(f"training: {flag} {item}: the share must be a positive number")
     return shares
 
 

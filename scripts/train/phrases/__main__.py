@@ -3,13 +3,26 @@
     python -m scripts.train.phrases --data DATA
 
 reads questions out of scope from the open sets of DATA/retrieval, makes the texts about molecules from templates.py,
-and writes runs/phrases/. The same command resumes the run. Export with python -m scripts.train.phrases.export --data
-DATA.
+and writes runs/phrases/. The same command resumes the run.
+
+--questions FILE adds own wordings, and own questions out of scope, in the form of templates/questions.txt:
+
+    == count_rings
+    how many cycles [are|do you see] in {M}
+    == beyond
+    who won the [chess|tennis] match
+    --
+    when does the shop open
+
+The lines behind -- are held out. `--sets` without a name leaves the open sets out. With --start
+model_repository/molecule_reader training starts from the served weights.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
+import json
 import random
 from pathlib import Path
 
@@ -17,11 +30,20 @@ import numpy as np
 import torch
 
 from scripts.served_reader import intents
-from scripts.train import provenance, training
+from scripts.train import provenance, reader, training
 from scripts.train.phrases import evaluation
-from scripts.train.phrases.examples import NAMES, Example, Maker, files, out_of_scope, sentences
+from scripts.train.phrases.examples import (
+    NAMES,
+    SETS,
+    Example,
+    Maker,
+    files,
+    out_of_scope,
+    own_questions,
+    sentences,
+)
 from scripts.train.phrases.grammar import HEADS
-from scripts.train.phrases.model import Model, loss
+from scripts.train.phrases.model import Model, Shape, loss
 
 MAX_WORDS = 36
 """Longer training texts are truncated."""
@@ -64,16 +86,39 @@ def arguments() -> argparse.ArgumentParser:
         precision="fp32",
         threads=1,
     )
+    parser.add_argument("--questions", metavar="FILE", help="own questions: a file of the data folder")
+    parser.add_argument(
+        "--sets",
+        nargs="*",
+        choices=SETS,
+        default=SETS,
+        help="sets of DATA/retrieval with questions out of scope (default: all)",
+    )
+    parser.add_argument(
+        "--start", type=Path, help="entry of a model repository to start from (default: random weights)"
+    )
     return parser
 
 
+def start(entry: Path | None) -> Model:
+    """Returns the model to train: that of an entry, or a new one. Exits if the entry is wrong."""
+    try:
+        return reader.load_questions(entry, Shape()) if entry else Model(Shape())
+    except ValueError as error:
+        raise SystemExit(f"training: --start: {error}") from error
+
+
 def main() -> None:
-    _, options = training.parse(arguments())
-    provenance.record(options, files())
+    given, options = training.parse(arguments())
+    data = Path(options.data)
+    own = own_questions(data, given.questions)
+    provenance.record(options, [*files(given.sets), *([given.questions] if given.questions else [])])
     torch.manual_seed(options.seed)
-    model = Model(len(NAMES))
-    maker = Maker(out_of_scope(Path(options.data), "train"), sentences(Path(options.data)))
-    unseen = {part: out_of_scope(Path(options.data), part) for part in ("held out", "outside")}
+    model = start(given.start)
+    options.folder.mkdir(parents=True, exist_ok=True)  # The first process may not have made it yet.
+    (options.folder / "shape.json").write_text(json.dumps(dataclasses.asdict(model.shape), indent=1) + "\n")
+    maker = Maker(out_of_scope(data, "train", given.sets), sentences(data, given.sets), own.train)
+    unseen = {part: out_of_scope(data, part, given.sets) for part in ("held out", "outside")}
     print(
         f"{sum(p.numel() for p in model.parameters()) / 1e3:.0f} thousand parameters, {len(NAMES)} families", flush=True
     )
@@ -83,7 +128,7 @@ def main() -> None:
         examples = [maker.make(draw) for _ in range(options.batch)]
         return tensors([e for e in examples if e.words])
 
-    training.run(options, model, batch, loss, lambda network, step: evaluation.quick(network, unseen))
+    training.run(options, model, batch, loss, lambda network, step: evaluation.quick(network, unseen, own.held_out))
 
 
 if __name__ == "__main__":

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from scripts.served_reader import intents
 from scripts.train.embedding.corpora import OPEN_SETS, sentences_of
-from scripts.train.phrases.grammar import HEADS, LABELS, Piece, parse, sample
-from scripts.train.phrases.templates import NOUNS, PARTS, TRAIN
+from scripts.train.phrases import templates
+from scripts.train.phrases.grammar import HEADS, LABELS, Piece, check, parse, sample
+from scripts.train.phrases.templates import NOUNS, PARTS, SHIPPED, TRAIN, Questions
 
 NAMES = list(TRAIN)
 """The families, in the order of the network's classes."""
@@ -42,6 +43,9 @@ QUESTION_FILES = {
 """Files of the retrieval sets with questions. No question is about a drawing: they are examples of the family beyond.
 Only sets in corpora.OPEN_SETS are trained on."""
 
+SETS = [name for name in QUESTION_FILES if name in OPEN_SETS]
+"""The sets to train on."""
+
 PASSAGES = "nq_gold"
 """The open set whose passages give further questions, each made of an opener and a part of a sentence."""
 
@@ -53,8 +57,8 @@ OPENERS = (
 """Starts of questions made of a part of a sentence."""
 
 SPLITS = ("train", "held out", "outside")
-"""train: nine in ten questions of each open set; held out: the others of these; outside: all questions of the other
-sets."""
+"""train: nine in ten questions of each set to train on; held out: the others of these; outside: all questions of the
+sets that are not open."""
 
 TEXT_FIELDS = ("query", "text")
 """Keys of the question in a row: Banking77 has `text`, the others `query`."""
@@ -89,10 +93,34 @@ class Example:
                 first = False
 
 
-def out_of_scope(data: Path, part: str) -> dict[str, list[str]]:
-    """Returns the English questions of a part (SPLITS) by set. No question is in two parts or in two sets.
+def own_questions(data: Path, name: str | None) -> Questions:
+    """Returns the shipped questions and those of a file of the data folder, in the form of templates/questions.txt.
 
-    ValueError names a file without questions.
+    Exits if the file cannot be read, or names an unknown family, part or label.
+    """
+    train = {family: list(texts) for family, texts in SHIPPED.train.items()}
+    held_out = {family: list(texts) for family, texts in SHIPPED.held_out.items()}
+    if not name:
+        return SHIPPED
+    try:
+        own = templates.families(templates.without_comments((data / name).read_text(encoding="utf-8-sig")))
+        for family in own.train:
+            if family not in train:
+                raise ValueError(f"unknown family {family!r}; the families are {', '.join(NAMES)}")
+            for text in own.train[family]:
+                check(text)
+            train[family] += own.train[family]
+            held_out[family] += own.held_out[family]
+    except (OSError, ValueError) as error:
+        raise SystemExit(f"training: --questions {name}: {error}") from error
+    return Questions(train, held_out)
+
+
+def out_of_scope(data: Path, part: str, sets: Sequence[str] = SETS) -> dict[str, list[str]]:
+    """Returns the English questions of a part (SPLITS) by set; sets: those to train on. No question is in two parts or
+    in two sets.
+
+    A set that is not open may be missing. ValueError names a file without questions.
     """
     if part not in SPLITS:
         raise ValueError(f"no such part: {part}")
@@ -101,7 +129,10 @@ def out_of_scope(data: Path, part: str) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     seen: set[str] = set()
     for name in names:
-        texts = questions(data / "retrieval" / f"{QUESTION_FILES[name]}.jsonl.gz")
+        file = data / "retrieval" / f"{QUESTION_FILES[name]}.jsonl.gz"
+        if name in OPEN_SETS and name not in sets or name not in OPEN_SETS and not file.exists():
+            continue
+        texts = questions(file)
         if not texts:
             fields = ", ".join(TEXT_FIELDS)
             raise ValueError(f"no question was found in {QUESTION_FILES[name]}: a row has its text in one of {fields}")
@@ -116,10 +147,12 @@ def out_of_scope(data: Path, part: str) -> dict[str, list[str]]:
     return found
 
 
-def sentences(data: Path) -> list[str]:
+def sentences(data: Path, sets: Sequence[str] = SETS) -> list[str]:
     """Returns the sentences of the passages of PASSAGES, without passages that answer a held-out question."""
+    if PASSAGES not in sets:
+        return []
     folder = data / "retrieval"
-    held_out = set(out_of_scope(data, "held out")[PASSAGES])
+    held_out = set(out_of_scope(data, "held out", sets)[PASSAGES])
     excluded = {
         pid
         for row in rows(folder / f"{QUESTION_FILES[PASSAGES]}.jsonl.gz")
@@ -130,10 +163,10 @@ def sentences(data: Path) -> list[str]:
     return [sentence for text in texts for sentence in sentences_of(text)]
 
 
-def files() -> list[str]:
-    """Returns the files of the data folder that training reads."""
-    names = [f"{file}.jsonl.gz" for name, file in QUESTION_FILES.items() if name in OPEN_SETS]
-    return [f"retrieval/{name}" for name in (*names, f"{PASSAGES}.passages.jsonl.gz")]
+def files(sets: Sequence[str] = SETS) -> list[str]:
+    """Returns the files of the data folder that training on these sets reads."""
+    names = [QUESTION_FILES[name] for name in sets] + [f"{PASSAGES}.passages"] * (PASSAGES in sets)
+    return [f"retrieval/{name}.jsonl.gz" for name in names]
 
 
 def rows(file: Path) -> list[dict]:
@@ -152,11 +185,15 @@ def questions(file: Path) -> list[str]:
 class Maker:
     """Makes examples: a pure function of the random numbers."""
 
-    def __init__(self, other: dict[str, list[str]], sentences: Sequence[str] = ()) -> None:
+    def __init__(
+        self, other: dict[str, list[str]], sentences: Sequence[str] = (), train: dict[str, list[str]] = TRAIN
+    ) -> None:
         """other: questions out of scope by set; every set is drawn from equally often. sentences: give questions made
-        of their parts, drawn as often as those of a set. Without either, only templates are used."""
+        of their parts, drawn as often as those of a set. Without either, only templates are used. train: the templates
+        by family."""
         self.other = list(other.values())
         self.sentences = sentences
+        self.train = train
         self.weights = [WEIGHTS.get(name, 1) for name in NAMES]
 
     def make(self, draw: random.Random) -> Example:
@@ -175,7 +212,7 @@ class Maker:
         if family == "beyond" and self.other and draw.random() < SETS_SHARE:
             pieces = [Piece(self._out_of_scope(draw))]
         else:
-            pieces = sample(parse(draw.choice(TRAIN[family])), draw) + sample(parse(PARTS["END"]), draw)
+            pieces = sample(parse(draw.choice(self.train[family])), draw) + sample(parse(PARTS["END"]), draw)
         lead = "ALSO" if number else "LEAD"
         if number and draw.random() < 0.3 or family in ("again", "greeting", "thanks"):
             example.add(pieces, family)

@@ -1,76 +1,87 @@
-"""Writes the trained network into the model repository, and measures it as served:
+"""Exports the trained network of questions as a model repository entry:
 
-    python -m scripts.train.phrases.export --run runs/phrases --data DATA --id retort/molecule-reader-vN
+    python -m scripts.train.phrases.export --run runs/phrases --id own/phrases-v1
 
-writes phrases.onnx (weights in fp16, the table of word features in int8) and phrases.json (labels, training data,
-figures) into model_repository/molecule_reader/1; the id, which must be new, goes into config.pbtxt. With --to FOLDER it
-writes the two files there and needs no id.
+writes the weights of the run into a copy of the shipped entry (scripts.train.reader), model_repository/own_phrases;
+makes phrases.onnx and phrases.json of them; and measures it as served for the card, into figures.json of the run. An
+entry that exists keeps its model of drawings and its code.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
-import random
 from pathlib import Path
+from typing import Any
 
-from scripts.served_reader import intents
 from scripts.served_reader.intents import IntentParser
-from scripts.train import checkpoint, entry, provenance, served
-from scripts.train.phrases import evaluation, measure
-from scripts.train.phrases.examples import NAMES, Maker, out_of_scope
-from scripts.train.phrases.model import Model, graph
+from scripts.train import checkpoint, configuration, entry, reader
+from scripts.train.phrases import measure
+from scripts.train.phrases.examples import own_questions
+from scripts.train.phrases.model import Model, shape_of
+
+MODEL = """{parameters:.0f} thousand parameters, {families} families of questions."""
+FIGURES = """{command}:
+
+| questions | figure |
+| --- | ---: |
+| {phrases} held-out wordings: the family is right | {held_out_phrases:.1%} |
+| {texts:,} new texts from the templates, with typing errors: all labels are right | {new_texts:.1%} |
+{rows}"""
+ROW = "| out of scope, refused: {name}, {part} | {right:,} of {count:,} |"
+PARTS = {"held out": "held out of the training", "outside": "not trained on"}
 
 
-def measure_new_texts(parser: IntentParser, data: Path, count: int) -> dict[str, float]:
-    """Returns the share of new texts from the templates that are parsed completely."""
-    draw, maker = random.Random(999), Maker(out_of_scope(data, "held out"))
-    examples = [e for e in (maker.make(draw) for _ in range(count)) if 0 < len(e.words) <= intents.MAX_WORDS]
-    right = 0
-    for e in examples:
-        begins, *heads = parser.session.run(None, {"words": intents.feature_rows(e.words)})
-        right += evaluation.parsed(e.words, begins, heads) == evaluation.expected(e)
-    return {"new_texts": round(right / len(examples), 4), "texts": len(examples)}
+def load_run(run: Path) -> Model:
+    """Returns the averaged weights of a run, in eval mode."""
+    model = Model(shape_of(json.loads((run / "shape.json").read_text())))
+    model.load_state_dict(checkpoint.weights(run))
+    return model.eval()
 
 
-def main() -> None:
+def card_sections(name: str, options: dict[str, Any], model: Model, figures: dict[str, Any]) -> tuple[str, str]:
+    """Returns the sections card-model and card-figures."""
+    families = len(model.shape.labels["family"])
+    described = MODEL.format(parameters=sum(p.numel() for p in model.parameters()) / 1e3, families=families)
+    own = f" --questions {options['questions']}" * ("questions" in options)
+    arguments = f"--entry model_repository/{name} --sets {' '.join(options['sets'])}".rstrip() + own
+    rows = [
+        ROW.format(name=file, part=PARTS[part], right=right, count=count)
+        for part, files in figures["refused"].items()
+        for file, (right, count) in files.items()
+    ]
+    command = f"`python -m scripts.train.phrases.measure --data DATA {arguments}`"
+    return described, FIGURES.format(command=command, rows="\n".join(rows), **figures)
+
+
+def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m scripts.train.phrases.export",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--run", type=Path, default=Path("runs/phrases"), help="folder of the run")
-    parser.add_argument("--data", type=Path, default=os.environ.get("RETORT_DATA"), help="data folder (or RETORT_DATA)")
-    parser.add_argument("--texts", type=int, default=2000, help="new texts to measure on")
-    parser.add_argument("--id", help="new public id of molecule_reader; needed without --to")
-    parser.add_argument("--to", type=Path, default=served.VERSION, help="folder to write the two files into")
-    given = parser.parse_args()
-    is_served = given.to.resolve() == served.VERSION.resolve()
-    if is_served:
-        entry.check_new(given.id, served.ENTRY.parent)
-    model = Model(len(NAMES))
-    model.load_state_dict(checkpoint.weights(given.run))
-    given.to.mkdir(parents=True, exist_ok=True)
-    graph(model.eval()).save(given.to / "phrases.onnx", "phrases")
-    labels = evaluation.labels()
-    file = given.to / "phrases.json"
-    file.write_text(json.dumps(labels, indent=1) + "\n")
-    served_parser = IntentParser(given.to)
-    data = Path(given.data)
-    figures = measure.measure(served_parser, data) | measure_new_texts(served_parser, data, given.texts)
-    state = checkpoint.load(given.run / "checkpoint.pt")
-    origin = provenance.read(given.run)
-    training = {
-        "samples": state["samples"],
-        "seed": state["options"]["seed"],
-        "machines": origin["machines"],
-        "data": origin["data"],
-    }
-    file.write_text(json.dumps({**labels, "training": training, "figures": figures}, indent=1) + "\n")
-    if is_served:
-        entry.set_id(served.ENTRY / "config.pbtxt", given.id)
-    print("\n".join(measure.list_misread(served_parser)[0]))
+    parser.add_argument("--data", type=Path, help="data folder (default: that of the run)")
+    parser.add_argument("--repository", type=Path, default=Path("model_repository"), help="the model repository")
+    parser.add_argument("--entry", default="own_phrases", help="folder in the repository (default: own_phrases)")
+    parser.add_argument("--id", help="public id of the model; it must be new")
+    given = parser.parse_args(arguments)
+    entry.check_new(given.id, given.repository)
+    options = configuration.load(given.run)
+    model = load_run(given.run)
+    data = given.data or Path(options["data"])
+    held_out = own_questions(data, options.get("questions")).held_out
+    with reader.draft(given.repository, given.entry, given.run) as folder:
+        reader.replace(folder, reader.QUESTIONS, reader.stored_questions(model), model.shape)
+        reader.write_graphs(folder)
+        (folder / "1" / "phrases.json").write_text(json.dumps(model.shape.labels, indent=1) + "\n")
+        served = IntentParser(folder / "1")
+        figures = measure.measure(served, data, options["sets"], held_out)
+        (given.run / "figures.json").write_text(json.dumps(figures, indent=1) + "\n")
+        print("\n".join(measure.list_misread(served, held_out)[0]))
+        reader.name_entry(folder, given.id, given.run)
+        sections = card_sections(folder.name, options, model, figures)
+        reader.write_card(folder, reader.QUESTIONS, given.run, *sections, options.get("start"))
     print(json.dumps(figures))
 
 

@@ -83,6 +83,26 @@ def _parse(text: str, at: int, until: str) -> tuple[tuple[Node, ...], int]:
     return tuple(nodes), at
 
 
+def check(template: str) -> None:
+    """ValueError, which has the template: its brackets do not match, or it has an unknown part or label."""
+    try:
+        _check(parse(template))
+    except (ValueError, KeyError, IndexError, RecursionError) as error:
+        raise ValueError(f"{template!r:.200}: {error}") from error
+
+
+def _check(nodes: tuple[Node, ...]) -> None:
+    for node in nodes:
+        if node[0] == "choice":
+            for option in node[1]:
+                _check(option)
+        elif node[0] == "label":
+            head_of(node[1])
+            _check(node[2])
+        elif node[0] == "part" and node[1] not in ("E", "Es", "G", "Gs", *PARTS):
+            raise ValueError(f"no such part: {node[1]}")
+
+
 def head_of(label: str) -> tuple[str, str]:
     """Returns the head and the value of a template's label."""
     if "=" in label:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+from typing import Any
+
 import numpy as np
 import torch
 import torch.nn.functional as F
@@ -9,9 +12,26 @@ from torch import nn
 
 from scripts.served_reader import intents
 from scripts.train.graph import Graph
-from scripts.train.phrases.grammar import HEADS, LABELS
+from scripts.train.phrases.grammar import LABELS
+from scripts.train.phrases.templates import TRAIN
 
-EMBEDDING, HIDDEN, REACHES = 32, 96, (1, 2, 4)
+
+@dataclasses.dataclass
+class Shape:
+    """Widths of a word's features and of the layers, the words that a layer reaches on either side, and the labels by
+    head, in the order of the outputs."""
+
+    embedding: int = 32
+    hidden: int = 96
+    reaches: tuple[int, ...] = (1, 2, 4)
+    labels: dict[str, list[str]] = dataclasses.field(
+        default_factory=lambda: {head: list(LABELS.get(head, TRAIN)) for head in intents.HEADS}
+    )
+
+
+def shape_of(given: dict[str, Any]) -> Shape:
+    """Returns the shape that dataclasses.asdict returned. TypeError: other fields."""
+    return Shape(**{**given, "reaches": tuple(given["reaches"])})
 
 
 class Convolution(nn.Module):
@@ -35,17 +55,18 @@ class Model(nn.Module):
     whose first row is 0.
     """
 
-    def __init__(self, families: int) -> None:
+    def __init__(self, shape: Shape) -> None:
         super().__init__()
-        self.embedding = nn.Embedding(intents.BUCKETS, EMBEDDING, padding_idx=0)
+        self.shape, width = shape, shape.hidden
+        self.embedding = nn.Embedding(intents.BUCKETS, shape.embedding, padding_idx=0)
         with torch.no_grad():
             self.embedding.weight.mul_(0.2)  # Small compared with a step of the optimiser.
-        self.enter = nn.Linear(EMBEDDING, HIDDEN)
-        self.layers = nn.ModuleList(Convolution(HIDDEN, d) for d in REACHES)
-        self.context = nn.Linear(HIDDEN, HIDDEN)
-        self.norm = nn.LayerNorm(HIDDEN)
-        self.begins = nn.Linear(HIDDEN, 1)
-        self.heads = nn.ModuleList(nn.Linear(HIDDEN, n) for n in [families, *(len(LABELS[h]) for h in HEADS)])
+        self.enter = nn.Linear(shape.embedding, width)
+        self.layers = nn.ModuleList(Convolution(width, reach) for reach in shape.reaches)
+        self.context = nn.Linear(width, width)
+        self.norm = nn.LayerNorm(width)
+        self.begins = nn.Linear(width, 1)
+        self.heads = nn.ModuleDict({head: nn.Linear(width, len(labels)) for head, labels in shape.labels.items()})
         self.drop = nn.Dropout(0.1)
 
     def vectors(self, distinct: torch.Tensor) -> torch.Tensor:
@@ -63,7 +84,7 @@ class Model(nn.Module):
         for layer in self.layers[1:]:
             x = layer(x, mask)
         x = self.drop(self.norm(x))
-        return self.begins(x).squeeze(-1), [head(x) for head in self.heads]
+        return self.begins(x).squeeze(-1), [head(x) for head in self.heads.values()]
 
 
 def loss(model: Model, batch: dict[str, torch.Tensor]) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
@@ -73,9 +94,16 @@ def loss(model: Model, batch: dict[str, torch.Tensor]) -> tuple[torch.Tensor, di
     start = F.binary_cross_entropy_with_logits(begins.float()[is_word], batch["begins"].float()[is_word])
     parts = {
         name: F.cross_entropy(logits.float()[is_word], batch[name][is_word])
-        for name, logits in zip(("family", *HEADS), heads)
+        for name, logits in zip(intents.HEADS, heads)
     }
     return start + sum(parts.values()), {"begins": start.detach(), **{k: v.detach() for k, v in parts.items()}}
+
+
+def quantised(table: torch.Tensor) -> tuple[np.ndarray, np.ndarray]:
+    """Returns a table rounded to int8, and the step size of each column, float32."""
+    values = table.detach().cpu().numpy()
+    step = np.maximum(np.abs(values).max(0), 1e-8).astype(np.float32) / 127
+    return np.rint(values / step).astype(np.int8), step
 
 
 def graph(model: Model) -> Graph:
@@ -83,9 +111,8 @@ def graph(model: Model) -> Graph:
     per head."""
     g = Graph()
     words = g.input("words", 7, ["words", intents.WORD_FEATURES])
-    table = model.embedding.weight.detach().numpy()
-    step = np.maximum(np.abs(table).max(0), 1e-8).astype(np.float32) / 127  # [E]: the table is stored in int8
-    codes = g.op("Cast", g.op("Gather", np.rint(table / step).astype(np.int8), words), to=1)
+    codes, step = quantised(model.embedding.weight)
+    codes = g.op("Cast", g.op("Gather", codes, words), to=1)
     rows = g.op("Mul", codes, step)  # [L, WIDTH, E]; row 0 is zero
     first, second, rest = g.op("Split", rows, g.constant([1, 1, intents.WORD_FEATURES - 2]), outputs=3, axis=1)
     grams = g.op("Slice", words, [2], [intents.WORD_FEATURES], [1])
@@ -99,7 +126,7 @@ def graph(model: Model) -> Graph:
         x = _convolve(g, x, layer)
     x = g.norm(x, model.norm)
     g.output(g.op("Squeeze", g.layer(x, model.begins), [1]), 1, ["words"], "begins")
-    for name, head in zip(("family", *HEADS), model.heads):
+    for name, head in model.heads.items():
         g.output(g.op("LogSoftmax", g.layer(x, head), axis=1), 1, ["words", head.out_features], name)
     return g
 

@@ -3,15 +3,19 @@ grammar.py."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 FOLDER = Path(__file__).with_name("templates")
 
 
 def lines(name: str) -> list[str]:
-    """Returns the lines of a file that are neither empty nor comments."""
-    text = (FOLDER / name).read_text().splitlines()
-    return [line for line in text if line.strip() and not line.startswith("#")]
+    """Returns the lines of a file of the folder that are neither empty nor comments."""
+    return without_comments((FOLDER / name).read_text())
+
+
+def without_comments(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
 
 
 def definitions(name: str) -> dict[str, str]:
@@ -27,22 +31,33 @@ def definitions(name: str) -> dict[str, str]:
     return found
 
 
-def families() -> tuple[dict[str, list[str]], dict[str, list[str]]]:
-    """Returns by family the templates for training, and the held-out ones."""
-    training: dict[str, list[str]] = {}
-    held_out: dict[str, list[str]] = {}
-    for line in lines("questions.txt"):
+@dataclass(frozen=True)
+class Questions:
+    """By family the templates for training, and the held-out questions."""
+
+    train: dict[str, list[str]]
+    held_out: dict[str, list[str]]
+
+
+def families(text: list[str]) -> Questions:
+    """Returns the questions of the lines of a file. ValueError: a line before the first family."""
+    found = Questions({}, {})
+    into = None
+    for line in text:
         if line.startswith("== "):
-            family = line[3:]
-            training[family], held_out[family] = [], []
-            into = training[family]
-        elif line == "--":
-            into = held_out[family]
+            family = line[3:].strip()
+            into = found.train.setdefault(family, [])
+            found.held_out.setdefault(family, [])
+        elif into is None:
+            raise ValueError(f"the first line must name a family, == NAME, got {line!r:.60}")
         else:
-            into.append(line)
-    return training, held_out
+            into = found.held_out[family] if line == "--" else into
+            if line != "--":
+                into.append(line)
+    return found
 
 
 PARTS = definitions("parts.txt")
 NOUNS = definitions("nouns.txt")
-TRAIN, HELD_OUT = families()
+SHIPPED = families(lines("questions.txt"))
+TRAIN, HELD_OUT = SHIPPED.train, SHIPPED.held_out

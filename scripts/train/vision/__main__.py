@@ -2,9 +2,12 @@
 
     python -m scripts.train.vision --config cpu --data DATA
 
-draws the molecules of DATA (corpus.py) in many styles, mixes them with drawings by other programs from runs/drawings
-(other_programs.py), and writes runs/vision/. The same command with a larger budget resumes the run. With --start
-model_repository/molecule_reader training starts from the served weights.
+draws the molecules of DATA (corpus.py), or of --molecules, in many styles, and writes runs/vision/. The same command
+with a larger budget resumes the run. With --start model_repository/molecule_reader training starts from the served
+weights.
+
+RDKit draws while the network learns. Other programs draw in advance, in an environment of their own
+(other_programs.py); `--programs rdkit=1 indigo=0.5 cdk=0.5` takes half of the drawings from theirs.
 """
 
 from __future__ import annotations
@@ -16,9 +19,10 @@ from pathlib import Path
 
 import torch
 
-from scripts.train import provenance, training
-from scripts.train.vision import corpus, evaluation, warm_start
-from scripts.train.vision.batches import Batches, ForeignDrawings
+from scripts.train import provenance, reader, training
+from scripts.train.latent.corpus import parse_shares
+from scripts.train.vision import corpus, evaluation
+from scripts.train.vision.batches import RDKIT, Batches, Programs, drawings_file
 from scripts.train.vision.model import SIZES, Model, Shape, describe, loss
 
 
@@ -27,13 +31,29 @@ def arguments() -> argparse.ArgumentParser:
         prog="python -m scripts.train.vision", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     training.add_arguments(parser, name="vision", batch=48, lr=2e-3, optimiser="muon", warmup=6_000, ema=0.998)
-    parser.add_argument("--size", choices=SIZES, default="small", help="model size (default: small)")
-    parser.add_argument("--uses", type=int, default=4, help="times that a drawing is used (default: 4)")
+    parser.add_argument("--size", choices=SIZES, help="model size (default: that of --start, or small)")
     parser.add_argument(
-        "--start", type=Path, help="entry of a model repository to start from (default: random weights)"
+        "--molecules",
+        nargs="+",
+        metavar="FILE=SHARE",
+        help="files of the data folder, and their shares of the molecules (default: those of corpus.py)",
     )
     parser.add_argument(
-        "--drawings", type=Path, default=Path("runs/drawings"), help="folder of the drawings by other programs"
+        "--valid", nargs="+", metavar="FILE", default=evaluation.VALID, help="files of held-out molecules"
+    )
+    parser.add_argument(
+        "--programs",
+        nargs="+",
+        metavar="NAME=SHARE",
+        default=[RDKIT],
+        help="programs that draw, and their shares of the drawings; rdkit, or the name of a file of DATA/drawings "
+        "without .jsonl (default: rdkit)",
+    )
+    parser.add_argument("--uses", type=int, default=4, help="times that a drawing is used (default: 4)")
+    parser.add_argument(
+        "--start",
+        type=Path,
+        help="entry of a model repository to start from; --size can add blocks (default: random weights)",
     )
     parser.add_argument("--evaluate", type=int, default=100, help="drawings a style at each evaluation (default: 100)")
     return parser
@@ -49,30 +69,43 @@ def retain_memory() -> None:
         pass
 
 
+def start(given: argparse.Namespace) -> Model:
+    """Returns the model to train: that of --start, or a new one. Exits if an entry is wrong or --size does not fit."""
+    if not given.start:
+        return Model(Shape(**SIZES[given.size or "small"]))
+    try:
+        stored = reader.read_shape(given.start)
+        shape = Shape(**SIZES[given.size]) if given.size else Shape(stored.widths, stored.blocks, stored.features)
+        return reader.load_drawings(given.start, shape)
+    except ValueError as error:
+        raise SystemExit(f"training: --start: {error}") from error
+
+
 def main() -> None:
     given, options = training.parse(arguments())
     retain_memory()
-    provenance.record(options, corpus.FILES)
     data = Path(options.data)
-    molecules = corpus.load(data)
-    foreign = ForeignDrawings(given.drawings)
-    held_out = evaluation.tuning_molecules(data)
-    shape = Shape(**SIZES[given.size])
-    options.folder.mkdir(parents=True, exist_ok=True)  # The first process may not have made it yet.
-    (options.folder / "shape.json").write_text(json.dumps(describe(shape), indent=1) + "\n")
+    shares = parse_shares(given.molecules, corpus.FILES)
+    programs = parse_shares(given.programs, {}, "--programs")
+    files = [*shares, *given.valid, *(drawings_file(name) for name in programs if name != RDKIT)]
+    if repeated := {*shares} & {*given.valid}:
+        raise SystemExit(f"training: {', '.join(repeated)}: a file of --molecules cannot be one of --valid")
+    drawn = Programs(programs, data)
+    provenance.record(options, files)
+    _, tuning = evaluation.held_out(data, given.valid)
     torch.manual_seed(options.seed)
-    model = Model(shape)
-    batches = Batches(molecules, foreign, options.batch, options.seed, given.uses)
-    if given.start and not (options.folder / "checkpoint.pt").exists():
-        warm_start.load_onnx(model, given.start / "1", batches.batch(0))
+    model = start(given)
+    batches = Batches(corpus.load(data, shares), drawn, options.batch, options.seed, given.uses)
+    options.folder.mkdir(parents=True, exist_ok=True)  # The first process may not have made it yet.
+    (options.folder / "shape.json").write_text(json.dumps(describe(model.shape), indent=1) + "\n")
     parameters = sum(p.numel() for p in model.parameters()) / 1e6
-    print(f"{parameters:.2f} M parameters, {len(foreign.places)} drawings by other programs", flush=True)
+    print(f"{parameters:.2f} M parameters, drawings by {', '.join(programs)}", flush=True)
     training.run(
         options,
         model,
         batches.batch,
         loss,
-        evaluate=lambda network, step: evaluation.quick(network, held_out, given.evaluate),
+        evaluate=lambda network, step: evaluation.quick(network, tuning, given.evaluate),
     )
 
 

@@ -1,4 +1,5 @@
-"""Batches of training data: drawings by RDKit, made on the fly, and drawings by other programs, from files.
+"""Batches of training data: drawings by RDKit, made on the fly, and drawings by other programs, from files of the data
+folder.
 
 Drawing costs as much as learning from it, so a drawing is used `uses` times, REUSE_INTERVAL steps apart, each time at
 another scale and with other noise. The batch of a step is a pure function of (seed, step) and the files.
@@ -38,34 +39,64 @@ SMALLEST_SCALES = 0.2, 0.55
 """Range of scales of a molecule of one or two heavy atoms, relative to the usual one (views.SMALL_MOLECULE_SCALES)."""
 MIN_BOND, MAX_BOND = 11, 44
 """Range of bond lengths in pixels."""
-OTHER_SHARE = 0.5
-"""Share of the drawings by other programs, if there are any."""
+RDKIT = "rdkit"
 CLASSES = {label: number for number, label in enumerate(ATOM_LABELS)}
 
 
-class ForeignDrawings:
-    """Drawings by other programs, each with the same probability, from the files of other_programs.py."""
+def drawings_file(program: str) -> str:
+    """Returns the file of the data folder with the drawings by another program than RDKit (other_programs.py)."""
+    return f"drawings/{program}.jsonl"
 
-    def __init__(self, folder: Path) -> None:
-        self.places: list[tuple[Path, int]] = []
-        """File and offset of each drawing."""
-        for path in sorted(folder.glob("*.jsonl")):
-            with path.open("rb") as file:
-                ends = np.cumsum([len(line) for line in file]).tolist()
-            self.places += [(path, start) for start in [0, *ends[:-1]]]
 
-    def __bool__(self) -> bool:
-        return bool(self.places)
+class Programs:
+    """The programs that draw, with their shares of the drawings.
 
-    def draw(self, random: Random) -> Drawing:
-        """Returns a random drawing, cropped; one in two is augmented."""
-        path, start = random.choice(self.places)
+    Exits if there are no drawings by a program.
+    """
+
+    def __init__(self, shares: dict[str, float], data: Path) -> None:
+        self.names, self.shares = list(shares), list(shares.values())
+        self.places: dict[str, tuple[Path, np.ndarray]] = {}
+        """By program other than RDKit: the file, and the offset of each drawing."""
+        for name in self.names:
+            if name != RDKIT:
+                self.places[name] = data / drawings_file(name), self._offsets(data, name)
+
+    @staticmethod
+    def _offsets(data: Path, name: str) -> np.ndarray:
+        try:
+            with (data / drawings_file(name)).open("rb") as file:
+                ends = np.cumsum([len(line) for line in file], dtype=np.int64)
+        except OSError as error:
+            hint = "python -m scripts.train.vision.other_programs makes it"
+            raise SystemExit(f"training: --programs {name}: {error}; {hint}") from error
+        if not len(ends):
+            raise SystemExit(f"training: --programs {name}: {drawings_file(name)} has no drawings")
+        return np.concatenate([[0], ends[:-1]])
+
+    def draw(self, random: Random) -> Drawing | None:
+        """Returns a random drawing by another program, or None if it is RDKit's turn.
+
+        The drawing is cropped; one in two is augmented. ValueError, which names the file: it is damaged.
+        """
+        if not self.places:
+            return None
+        name = random.choices(self.names, self.shares)[0]
+        if name == RDKIT:
+            return None
+        path, offsets = self.places[name]
+        start = int(offsets[random.randrange(len(offsets))])
         with path.open("rb") as file:
             file.seek(start)
-            record = json.loads(file.readline())
-        image = Image.open(io.BytesIO(base64.b64decode(record["png"]))).convert("RGB")
-        bonds = np.array(record["bonds"], np.int64).reshape(-1, 3)
-        labels = Drawing(np.zeros((0, 0), np.uint8), np.array(record["points"], np.float32), record["atoms"], bonds)
+            line = file.readline()
+        try:
+            record = json.loads(line)
+            image = Image.open(io.BytesIO(base64.b64decode(record["png"]))).convert("RGB")
+            bonds = np.array(record["bonds"], np.int64).reshape(-1, 3)
+            points = np.array(record["points"], np.float32).reshape(-1, 2)
+            labels = Drawing(np.zeros((0, 0), np.uint8), points, record["atoms"], bonds)
+        except (ValueError, KeyError, TypeError, OSError) as error:
+            raise ValueError(f"{path}: the drawing at byte {start}: {error!r}") from error
         return crop(image, labels, random, augment=random.random() >= 0.5)
 
 
@@ -152,14 +183,14 @@ def negative_sample(random: np.random.Generator) -> Sample | None:
 
 
 class Batches:
-    """Batches of a corpus, drawn by RDKit, mixed with drawings by other programs."""
+    """Batches of a corpus, drawn by RDKit, and of drawings by other programs."""
 
     def __init__(
-        self, molecules: Corpus, foreign: ForeignDrawings, batch: int, seed: int, uses: int = 2, default: float = 0.3
+        self, molecules: Corpus, programs: Programs, batch: int, seed: int, uses: int = 2, default: float = 0.3
     ) -> None:
         """batch: samples a batch; default: share of RDKit's drawings in its default style."""
         self.molecules = molecules
-        self.foreign = foreign
+        self.programs = programs
         self.size = batch
         self.seed = seed
         self.uses = uses
@@ -183,8 +214,9 @@ class Batches:
         return self.groups[group]
 
     def _drawing(self, random: Random) -> Drawing | None:
-        if self.foreign and random.random() < OTHER_SHARE:
-            return self.foreign.draw(random)
+        by_another = self.programs.draw(random)
+        if by_another:
+            return by_another
         try:
             return draw(self._molecule(random), random, random.random() < self.default)
         except (RuntimeError, ValueError):  # RDKit cannot lay it out or kekulise it.

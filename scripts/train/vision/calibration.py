@@ -16,6 +16,11 @@ from scripts.served_reader.ink import ink_of
 from scripts.served_reader.views import Calibration, View
 from scripts.train.vision import abbreviations, evaluation, negatives
 
+REPEATS = 4
+"""The most drawings of a molecule in a style."""
+UNREADABLE = -9.0
+"""Log odds that a reading is exact, of a reader that reads none of the drawings."""
+
 
 def fit(features: np.ndarray, target: np.ndarray, penalty: float = 1e-3, rounds: int = 50) -> list[float]:
     """Returns intercept and weights of a logistic regression, by Newton's method with an L2 penalty on standardised
@@ -37,9 +42,12 @@ def calibrate(reader: DrawingReader, molecules: list[str], count: int, seed: int
     """Returns the calibration of a reader.
 
     The drawings: `count` in the default style and as many in varied styles; half as many with abbreviations, and with
-    an unknown label in either style; `count` pictures without a molecule. The confidence is not fitted on drawings in
-    which the reader found an unknown label: it gives no SMILES for them.
+    an unknown label in either style; `count` pictures without a molecule. Fewer, if a molecule would be drawn more than
+    REPEATS times. The confidence is not fitted on drawings in which the reader found an unknown label: it gives no
+    SMILES for them.
     """
+    count = min(count, REPEATS * len(molecules))
+    molecules = molecules * -(-count // len(molecules))
     views: list[View] = []
     exact: list[bool] = []
     for alter, default in (
@@ -65,7 +73,9 @@ def calibrate(reader: DrawingReader, molecules: list[str], count: int, seed: int
     readable = [i for i, view in enumerate(views) if view.candidate and not view.candidate.unknown_labels]
     features = np.array([view.features for view in views])
     return Calibration(
-        fit(features[readable], np.array(exact, float)[readable]),
+        fit(features[readable], np.array(exact, float)[readable])
+        if readable
+        else [UNREADABLE, *[0.0] * features.shape[1]],
         fit(
             np.concatenate([features, np.array([view.features for view in others])]),
             np.array([1.0] * len(features) + [0.0] * len(others)),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -10,6 +9,7 @@ from random import Random
 from rdkit import Chem
 from rdkit.Chem import rdMolDescriptors
 
+from scripts.train.latent.corpus import read_file
 from scripts.train.vision.abbreviations import is_end
 
 FILES = {
@@ -18,7 +18,8 @@ FILES = {
     "chebi_train.smi.gz": 0.17,
     "chembl_salts.smi.gz": 0.06,
 }
-"""Share of the molecules by file. The others have one of RARE, or are cages or tiny."""
+"""Share of the molecules by file. The others, RARE_SHARE, have one of RARE, or are cages or tiny."""
+RARE_SHARE = 0.24
 RARE = """
     [S-] [N-] [n-] [NH3+] [NH2+] [N+] [n+] [nH+] [O-] I P Br S # B [Si [Se [B- [S+ [P [2H] @@ /C= [C-] [As [Sn [Na+]
     [K+] Cl. .[ .O [Te C12 C23
@@ -55,12 +56,6 @@ ANIONS = """
 """Counterions of molecules with a positive charge."""
 
 
-def read(path: Path) -> list[str]:
-    """Returns the first column of a file, gzip or plain."""
-    with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as file:
-        return [line.split()[0] for line in file if line.strip()]
-
-
 @dataclass
 class Corpus:
     """SMILES by file with their share, and SMILES with something rare by kind."""
@@ -84,9 +79,14 @@ class Corpus:
         return random.choice(random.choice(self.rare))
 
 
-def load(data: Path) -> Corpus:
-    """Reads the corpus from the data folder."""
-    files = [(share, [s for s in read(data / name) if len(s) < 3 * MAX_ATOMS]) for name, share in FILES.items()]
+def load(data: Path, shares: dict[str, float]) -> Corpus:
+    """Reads files of the data folder, each with its share. Exits if one cannot be read or has no molecule to draw."""
+    files = []
+    for name, share in shares.items():
+        fitting = [smiles for smiles in read_file(data, name) if len(smiles) < 3 * MAX_ATOMS]
+        if not fitting:
+            raise SystemExit(f"training: {name} has no molecule of at most {MAX_ATOMS} heavy atoms")
+        files.append((share / sum(shares.values()) * (1 - RARE_SHARE), fitting))
     molecules = [smiles for _, chosen in files for smiles in chosen]
     rare = [found for text in RARE if (found := [smiles for smiles in molecules if text in smiles])]
     sample = Random(0).sample(molecules, min(CAGE_SAMPLE, len(molecules)))
@@ -94,7 +94,7 @@ def load(data: Path) -> Corpus:
     tiny = [smiles for smiles in molecules if len(smiles) < 8]
     rare += CAGE_WEIGHT * [cages] if cages else []
     rare += TINY_WEIGHT * [tiny] if tiny else []
-    return Corpus(files, rare, REAGENT_SHARE)
+    return Corpus(files, rare or [molecules], REAGENT_SHARE)
 
 
 def with_reagent(smiles: str, random: Random) -> str:

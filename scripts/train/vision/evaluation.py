@@ -16,21 +16,33 @@ from scripts.served_reader.labels import UNKNOWN_LABEL
 from scripts.served_reader.sparse_cells import SparseCells
 from scripts.served_reader.views import UNFITTED
 from scripts.train.batches import send
-from scripts.train.molecules import read_molecules
-from scripts.train.vision import abbreviations, corpus
+from scripts.train.latent.corpus import read_file
+from scripts.train.vision import abbreviations
 from scripts.train.vision.batches import cell_tensors
 from scripts.train.vision.drawing import Alter, has_defined_double_bonds, picture
 from scripts.train.vision.model import Model
 
-TUNING_START = 20_000
-"""Molecules of zinc250k_valid.smi.gz from this one on are for tuning and calibration, those before for measuring."""
+VALID = ["zinc250k_valid.smi.gz", "chembl_valid.smi.gz"]
+"""Files of held-out molecules."""
+TUNING_SHARE = 1 / 6
+"""Share of each file, its end, for tuning and calibration. The others are for measuring, here and in scripts.eval."""
 
 
-def tuning_molecules(data: Path) -> list[str]:
-    """Returns the molecules for tuning and calibration: of zinc250k_valid from TUNING_START on, of chembl_valid
-    the second half."""
-    broad = corpus.read(data / "chembl_valid.smi.gz")
-    return read_molecules(data / "zinc250k_valid.smi.gz")[TUNING_START:] + broad[len(broad) // 2 :]
+def held_out(data: Path, files: list[str]) -> tuple[list[str], list[str]]:
+    """Returns the held-out molecules for measuring, and those for tuning and calibration.
+
+    Exits if a file cannot be read, or if no molecule of one kind has three atoms and defined double bonds.
+    """
+    measuring: list[str] = []
+    tuning: list[str] = []
+    for name in files:
+        molecules = read_file(data, name)
+        start = int(len(molecules) * (1 - TUNING_SHARE))
+        measuring += molecules[:start]
+        tuning += molecules[start:]
+    if not any(map(has_defined_double_bonds, measuring)) or not any(map(has_defined_double_bonds, tuning)):
+        raise SystemExit(f"training: --valid {' '.join(files)}: too few molecules to measure and to calibrate on")
+    return measuring, tuning
 
 
 class TorchNetworks:
@@ -57,7 +69,7 @@ class TorchNetworks:
 def pictures(
     molecules: list[str], count: int, default: bool, seed: int, alter: Alter | None = None
 ) -> list[tuple[str, bytes]]:
-    """Returns canonical SMILES and PNG files of the first `count` molecules of a seeded shuffle.
+    """Returns canonical SMILES and PNG files of the first `count` molecules of a seeded shuffle, or of fewer.
 
     alter: a function of abbreviations.py. With add_unknown every picture has an unknown label, else none has.
     """
@@ -88,7 +100,8 @@ def accuracy(reader: DrawingReader, drawings: list[tuple[str, bytes]]) -> dict[s
         exact += read == smiles
         valid += read is not None
         exact_flat += read is not None and (read == smiles or without_stereo(read) == without_stereo(smiles))
-    return {"exact": exact / len(drawings), "flat": exact_flat / len(drawings), "valid": valid / len(drawings)}
+    count = max(1, len(drawings))
+    return {"exact": exact / count, "flat": exact_flat / count, "valid": valid / count}
 
 
 def quick(model: Model, molecules: list[str], count: int) -> dict[str, float]:

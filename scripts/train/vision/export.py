@@ -1,10 +1,10 @@
-"""Writes the trained reader into the model repository:
+"""Exports the trained networks of drawings as a model repository entry:
 
-    python -m scripts.train.vision.export --run runs/vision --data DATA --id retort/molecule-reader-vN
+    python -m scripts.train.vision.export --run runs/vision --id own/reader-v1
 
-writes atom_detector.onnx and bond_classifier.onnx (weights in fp16) and calibration.json, fitted on the tuning
-molecules (evaluation.py), which nothing measures; the id goes into config.pbtxt. With --to FOLDER it writes there and
-needs no id.
+writes the weights of the run into a copy of the shipped entry (scripts.train.reader), model_repository/own_reader;
+makes the ONNX files of them; fits 1/calibration.json on the held-out molecules for tuning; and measures it on the other
+ones for the card, into figures.json of the run. An entry that exists keeps its model of questions and its code.
 """
 
 from __future__ import annotations
@@ -12,17 +12,27 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-import os
-import shutil
 from pathlib import Path
+from typing import Any
 
 import torch
 
 from scripts.served_reader.drawing_reader import DrawingReader
 from scripts.served_reader.views import UNFITTED
-from scripts.train import checkpoint, entry, served
-from scripts.train.vision import calibration, evaluation, graphs, warm_start
+from scripts.train import checkpoint, configuration, entry, reader
+from scripts.train.vision import calibration, evaluation, report
 from scripts.train.vision.model import Model, shape_of
+
+MODEL = """{parameters:.1f} M parameters: levels of width {widths}, {labels} atom labels. It learned from drawings by
+{programs}."""
+FIGURES = """{command}:
+
+| {drawings:,} drawings of a style | exact SMILES | exact without stereochemistry | any SMILES | CPU time, median |
+| --- | ---: | ---: | ---: | ---: |
+{rows}
+
+{taken} of {pictures} pictures without a molecule are taken for one."""
+ROW = "| {name} | {exact:.1%} | {flat:.1%} | {given:.1%} | {milliseconds:.0f} ms |"
 
 
 def load_run(run: Path) -> Model:
@@ -32,34 +42,71 @@ def load_run(run: Path) -> Model:
     return model.eval()
 
 
-def main() -> None:
+def calibrate(folder: Path, molecules: list[str], count: int) -> None:
+    """Writes calibration.json into the version's folder."""
+    fitted = dataclasses.asdict(calibration.calibrate(DrawingReader(folder, calibration=UNFITTED), molecules, count))
+    text = json.dumps({key: [round(w, 4) for w in weights] for key, weights in fitted.items()}, indent=1)
+    (folder / "calibration.json").write_text(text + "\n")
+
+
+def card_sections(
+    folder: Path, options: dict[str, Any], model: Model, figures: dict[str, Any], count: int
+) -> tuple[str, str]:
+    """Returns the sections card-model and card-figures."""
+    described = MODEL.format(
+        parameters=sum(p.numel() for p in model.parameters()) / 1e6,
+        widths=", ".join(map(str, model.shape.widths)),
+        labels=len(model.shape.labels),
+        programs=", ".join(options["programs"]),
+    )
+    rows = [
+        ROW.format(name=name, **figures[style] | {"milliseconds": figures[style]["milliseconds"]["p50"]})
+        for style, name in report.STYLES.items()
+    ]
+    valid = " ".join(options["valid"])
+    arguments = f"--entry model_repository/{folder.name} --valid {valid}" + f" --count {count}" * (
+        count != report.COUNT
+    )
+    return described, FIGURES.format(
+        command=f"`python -m scripts.train.vision.report --data DATA {arguments}`",
+        drawings=figures["default"]["drawings"],
+        rows="\n".join(rows),
+        taken=figures["others"]["taken_for_drawing"],
+        pictures=figures["others"]["pictures"],
+    )
+
+
+def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m scripts.train.vision.export",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--run", type=Path, default=Path("runs/vision"), help="folder of the run")
-    parser.add_argument("--data", type=Path, default=os.environ.get("RETORT_DATA"), help="data folder (or RETORT_DATA)")
-    parser.add_argument("--to", type=Path, default=served.VERSION, help="folder of the version in the model repository")
-    parser.add_argument("--count", type=int, default=600, help="drawings a style for the calibration")
-    parser.add_argument("--id", help="new public id of molecule_reader; needed without --to")
-    given = parser.parse_args()
-    is_served = given.to.resolve() == served.VERSION.resolve()
-    if is_served:
-        entry.check_new(given.id, served.ENTRY.parent)
+    parser.add_argument("--data", type=Path, help="data folder (default: that of the run)")
+    parser.add_argument("--repository", type=Path, default=Path("model_repository"), help="the model repository")
+    parser.add_argument("--entry", default="own_reader", help="folder in the repository (default: own_reader)")
+    parser.add_argument("--id", help="public id of the model; it must be new")
+    parser.add_argument("--calibrate", type=int, default=600, help="drawings a style to calibrate on (default: 600)")
+    parser.add_argument(
+        "--count", type=int, default=report.COUNT, help=f"drawings a style to measure (default: {report.COUNT})"
+    )
+    given = parser.parse_args(arguments)
+    entry.check_new(given.id, given.repository)
+    options = configuration.load(given.run)
+    model = load_run(given.run)
     torch.set_num_threads(1)
-    given.to.mkdir(parents=True, exist_ok=True)
-    graphs.save(load_run(given.run), given.to)
-    if not is_served:
-        warm_start.labels_file(given.to).parent.mkdir(exist_ok=True)
-        shutil.copy(warm_start.labels_file(served.VERSION), warm_start.labels_file(given.to))
-    reader = DrawingReader(given.to, calibration=UNFITTED)
-    held_out = evaluation.tuning_molecules(Path(given.data))
-    fitted = dataclasses.asdict(calibration.calibrate(reader, held_out, given.count))
-    text = json.dumps({key: [round(w, 4) for w in weights] for key, weights in fitted.items()}, indent=1)
-    (given.to / "calibration.json").write_text(text + "\n")
-    if is_served:
-        entry.set_id(served.ENTRY / "config.pbtxt", given.id)
+    measuring, tuning = evaluation.held_out(given.data or Path(options["data"]), options["valid"])
+    with reader.draft(given.repository, given.entry, given.run) as folder:
+        reader.replace(folder, reader.DRAWINGS, reader.stored_drawings(model), model.shape)
+        reader.write_graphs(folder)
+        calibrate(folder / "1", tuning, given.calibrate)
+        figures = report.measure(DrawingReader(folder / "1"), measuring, given.count)
+        (given.run / "figures.json").write_text(json.dumps(figures, indent=1) + "\n")
+        reader.name_entry(folder, given.id, given.run)
+        sections = card_sections(folder, options, model, figures, given.count)
+        reader.write_card(folder, reader.DRAWINGS, given.run, *sections, options.get("start"))
+    print(json.dumps(figures))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Writes the two networks as ONNX graphs for one drawing: as in model.py, with batch norms folded into the matrices."""
+"""Writes the two networks as ONNX graphs for one drawing: as in model.py, with folded batch norms (norms.py)."""
 
 from __future__ import annotations
 
@@ -10,15 +10,10 @@ from onnx import TensorProto
 from torch import nn
 
 from scripts.train.graph import Graph
+from scripts.train.vision import norms
 from scripts.train.vision.model import AtomDetector, Block, BondClassifier, Convolution, Down, Model, Up
 
 F32, I64, U8 = TensorProto.FLOAT, TensorProto.INT64, TensorProto.UINT8
-
-
-def folded(weight: torch.Tensor, norm: nn.BatchNorm1d) -> tuple[torch.Tensor, torch.Tensor]:
-    """Returns weight [in, out] and bias of a product followed by a norm."""
-    scale = norm.weight / torch.sqrt(norm.running_var + norm.eps)
-    return weight * scale, norm.bias - norm.running_mean * scale
 
 
 class Sparse(Graph):
@@ -34,7 +29,7 @@ class Sparse(Graph):
     def convolution(self, x: str, module: Convolution, norm: nn.BatchNorm1d, near: str) -> str:
         width = module.weight.shape[0] // 9
         columns = self.op("Reshape", self.pick(x, near, width), np.array([-1, 9 * width]))
-        return self.product(columns, *folded(module.weight, norm))
+        return self.product(columns, module.weight, norms.bias(norm))
 
     def block(self, x: str, module: Block, near: str) -> str:
         y = self.op("Relu", self.convolution(x, module.first, module.norm, near))
@@ -43,13 +38,12 @@ class Sparse(Graph):
     def down(self, x: str, module: Down, children: str) -> str:
         width = module.linear.in_features // 4
         columns = self.op("Reshape", self.pick(x, children, width), np.array([-1, 4 * width]))
-        return self.op("Relu", self.product(columns, *folded(module.linear.weight.T, module.norm)))
+        return self.op("Relu", self.product(columns, module.linear.weight.T, norms.bias(module.norm)))
 
     def up(self, x: str, skip: str, module: Up, place: str) -> str:
-        scale = module.norm.weight / torch.sqrt(module.norm.running_var + module.norm.eps)
-        fine = self.op("MatMul", x, self.weight(module.linear.weight.T * scale.repeat(4)))
+        fine = self.op("MatMul", x, self.weight(module.linear.weight.T))
         fine = self.op("Gather", self.op("Reshape", fine, np.array([-1, module.outputs])), place, axis=0)
-        return self.op("Relu", self.op("Add", fine, self.product(skip, *folded(module.skip.weight.T, module.norm))))
+        return self.op("Relu", self.op("Add", fine, self.product(skip, module.skip.weight.T, norms.bias(module.norm))))
 
     def perceptron(self, x: str, module: nn.Sequential) -> str:
         return self.layer(self.op("Relu", self.layer(x, module[0])), module[2])
@@ -63,7 +57,7 @@ def atom_detector(module: AtomDetector) -> Sparse:
     children = {i: g.input(f"children{i}", I64, [f"n{i}", 4]) for i in range(1, 4)}
     place = [g.input(f"place{i}", I64, [f"n{i}"]) for i in range(3)]
     x = g.op("Sub", g.op("Mul", g.op("Cast", patches, to=F32), 1 / 128), 0.5)
-    x = g.op("Relu", g.product(x, *folded(module.stem.weight.T, module.stem_norm)))
+    x = g.op("Relu", g.product(x, module.stem.weight.T, norms.bias(module.stem_norm)))
     x = g.op("Relu", g.convolution(x, module.fine, module.fine_norm, near[0]))
     four = g.block(g.down(x, module.down[0], children[1]), module.at4, near[1])
     eight = g.down(four, module.down[1], children[2])
@@ -102,7 +96,8 @@ def bond_classifier(module: BondClassifier) -> Sparse:
 
 
 def save(model: Model, folder: Path) -> None:
-    """Writes atom_detector.onnx and bond_classifier.onnx."""
+    """Writes atom_detector.onnx and bond_classifier.onnx. Folds the norms of the model."""
+    norms.fold(model)
     with torch.no_grad():
         atom_detector(model.atom_detector).save(folder / "atom_detector.onnx", "atom_detector")
         bond_classifier(model.bond_classifier).save(folder / "bond_classifier.onnx", "bond_classifier")

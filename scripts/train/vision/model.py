@@ -23,12 +23,13 @@ KINDS = len(REVERSED_KIND)
 @dataclass
 class Shape:
     """Widths of the levels (cells of 2, 4, 8 and 16 pixels), residual blocks at the last two, width of the features,
-    number of atom labels, and steps along a line."""
+    the atom labels, the number of kinds of bonds, and steps along a line."""
 
     widths: tuple[int, int, int, int] = (32, 64, 128, 192)
     blocks: tuple[int, int] = (4, 4)
     features: int = 96
-    atoms: int = len(ATOM_LABELS)
+    labels: tuple[str, ...] = ATOM_LABELS
+    kinds: int = KINDS
     steps: int = LINE_POINTS
 
 
@@ -155,7 +156,7 @@ class AtomDetector(nn.Module):
         self.up8, self.back8 = Up(d, c, c), Block(c)
         self.up4, self.back4 = Up(c, b, shape.features), Block(shape.features)
         self.atom = nn.Sequential(
-            nn.Linear(shape.features, shape.features), nn.ReLU(), nn.Linear(shape.features, 1 + shape.atoms + 2)
+            nn.Linear(shape.features, shape.features), nn.ReLU(), nn.Linear(shape.features, 1 + len(shape.labels) + 2)
         )
         self.molecule = nn.Sequential(nn.Linear(d, 64), nn.ReLU(), nn.Linear(64, 1))
         self.atom.hidden = self.molecule.hidden = self.stem.hidden = False
@@ -195,11 +196,11 @@ class BondClassifier(nn.Module):
         self.cells = shape.features
         self.features = nn.Linear(shape.features * shape.steps, 160)
         self.shape = nn.Linear(4, 160, bias=False)
-        self.hide, self.out = nn.Linear(160, 96), nn.Linear(96, KINDS)
+        self.hide, self.out = nn.Linear(160, 96), nn.Linear(96, shape.kinds)
         self.out.hidden = self.shape.hidden = False
 
     def forward(self, features: torch.Tensor, line: torch.Tensor, shape: torch.Tensor) -> torch.Tensor:
-        """Logits [pairs, KINDS] from cell features, cell numbers [pairs, steps] and line shapes [pairs, 4]."""
+        """Logits [pairs, kinds] from cell features, cell numbers [pairs, steps] and line shapes [pairs, 4]."""
         x = pick(features, line.flatten()).view(len(line), -1)
         return self.out(F.relu(self.hide(F.relu(self.features(x) + self.shape(shape)))))
 
@@ -207,6 +208,7 @@ class BondClassifier(nn.Module):
 class Model(nn.Module):
     def __init__(self, shape: Shape) -> None:
         super().__init__()
+        self.shape = shape
         self.atom_detector, self.bond_classifier = AtomDetector(shape), BondClassifier(shape)
 
     def forward(self, batch: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -236,7 +238,7 @@ def loss(model: nn.Module, batch: dict[str, torch.Tensor]) -> tuple[torch.Tensor
 
 
 def shape_of(given: dict[str, Any]) -> Shape:
-    """Returns the shape that describe returned as a JSON object."""
+    """Returns the shape that describe returned as a JSON object. TypeError: other fields."""
     fields: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in given.items()}
     return Shape(**fields)
 

@@ -3,11 +3,12 @@
     make .venv-renderers/stamp
     .venv-renderers/bin/python -m scripts.train.vision.other_programs --data DATA --programs indigo,cdk
 
-writes runs/drawings/PROGRAM.jsonl, a drawing a line: the picture as base64 of a PNG file, its atoms and bonds. An
-existing file is continued. With --layouts indigo,cdk the coordinates are by these instead of RDKit, in
-PROGRAM-layouts.jsonl. With --plain each program draws SMILES with its default settings, in PROGRAM-plain.jsonl.
+writes DATA/drawings/PROGRAM.jsonl, a drawing a line: the picture as base64 of a PNG file, its atoms and bonds. Training
+reads it with `--programs rdkit=1 PROGRAM=1`. An existing file is continued. With --layouts indigo,cdk the coordinates
+are by these instead of RDKit, in PROGRAM-layouts.jsonl. With --plain each program draws SMILES with its default
+settings, in PROGRAM-plain.jsonl.
 
-For measuring, --molecules FILE --to FOLDER draws each molecule of FILE once, in its order, up to --count;
+For measuring, --measure FILE --to FOLDER draws each molecule of FILE once, in its order, up to --count;
 scripts.eval.drawings reads the folder. Every program can then be --plain.
 """
 
@@ -32,6 +33,8 @@ from rdkit.Geometry import Point3D
 
 from scripts.served_reader.ink import ink_of
 from scripts.served_reader.labels import AROMATIC, DASH, DOUBLE, SINGLE, TRIPLE, WAVY, WEDGE
+from scripts.train.latent.corpus import parse_shares
+from scripts.train.molecules import read_molecules
 from scripts.train.vision import abbreviations, alignment, corpus, drawing, programs, styles, uneven_layout
 
 POINT_DECIMALS = 1
@@ -294,7 +297,13 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=6000, help="drawings by each program")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument(
-        "--molecules", type=Path, help="draw the molecules of this file, one SMILES a line, to measure on"
+        "--molecules",
+        nargs="+",
+        metavar="FILE=SHARE",
+        help="files of the data folder, and their shares of the molecules (default: those of corpus.py)",
+    )
+    parser.add_argument(
+        "--measure", type=Path, help="draw the molecules of this file, one SMILES a line, to measure on"
     )
     parser.add_argument(
         "--layouts",
@@ -302,19 +311,26 @@ def main() -> None:
         help="take the coordinates from one of these at random, instead of RDKit: " + ", ".join(programs.LAYOUTS),
     )
     parser.add_argument("--plain", action="store_true", help="draw SMILES with each program's default settings")
-    parser.add_argument("--to", type=Path, default=Path("runs/drawings"), help="output folder")
+    parser.add_argument("--to", type=Path, help="output folder (default: DATA/drawings)")
     given = parser.parse_args()
-    given.to.mkdir(parents=True, exist_ok=True)
-    molecules: Molecules = InOrder(corpus.read(given.molecules)) if given.molecules else corpus.load(given.data)
-    labelled = not given.molecules
+    if not (given.to if given.measure else given.data):
+        parser.error("--data is required, or --to with --measure")
+    folder = given.to or Path(given.data) / "drawings"
+    folder.mkdir(parents=True, exist_ok=True)
+    molecules: Molecules = (
+        InOrder(read_molecules(given.measure))
+        if given.measure
+        else corpus.load(Path(given.data), parse_shares(given.molecules, corpus.FILES))
+    )
+    labelled = not given.measure
     layouts = [programs.LAYOUTS[name]() for name in given.layouts.split(",") if name]
     suffix = "-plain" if given.plain else "-layouts" if layouts else ""
     for name in given.programs.split(","):
-        path = given.to / f"{name}{suffix}.jsonl"
+        path = folder / f"{name}{suffix}.jsonl"
         chosen = molecules.after(path) if isinstance(molecules, InOrder) else molecules
         if given.plain and labelled and name not in programs.REPORTING:
             listed = ", ".join(sorted(programs.REPORTING))
-            parser.error(f"--plain without --molecules is for {listed}, not for {name}")
+            parser.error(f"--plain without --measure is for {listed}, not for {name}")
         if given.plain:
             record = plain_records(name, chosen, labelled)
         elif name in programs.SELF_LABELLED:

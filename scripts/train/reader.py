@@ -1,0 +1,258 @@
+"""The entry of the molecule reader. It has two models: of drawings (scripts.train.vision), and of questions
+(scripts.train.phrases).
+
+model.safetensors   atom_detector.* and bond_classifier.* of vision.model.Model, with folded norms (vision.norms);
+                    phrases.* of phrases.model.Model
+config.json         `drawings` and `questions`: the Shape of each, with its labels
+
+write_graphs makes the three ONNX files of these two files. An export replaces one model in a new entry, or in an
+existing one, and keeps the other model and the code.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import re
+import runpy
+import shutil
+import tempfile
+from collections.abc import Callable, Collection, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import safetensors
+import safetensors.torch
+import torch
+from torch import nn
+
+from scripts import sections
+from scripts.lint import cards, manifest
+from scripts.served_reader.labels import ATOM_LABELS
+from scripts.train import card, checkpoint, entry, provenance, served, stored
+from scripts.train.phrases import model as phrases
+from scripts.train.vision import graphs, norms
+from scripts.train.vision import model as vision
+
+DRAWINGS, QUESTIONS = "drawings", "questions"
+PREFIX = "phrases."
+"""Start of the names of the weights of the model of questions."""
+UNCOUNTED = "num_batches_tracked"
+"""Suffix of a counter of batch norms, which has no effect."""
+
+Network = TypeVar("Network", bound=nn.Module)
+
+
+def stored_drawings(model: vision.Model) -> dict[str, torch.Tensor]:
+    """Folds the norms of a model, and returns the tensors to store."""
+    norms.fold(model)
+    in_norms = {
+        f"{name}.{key}"
+        for name, module in model.named_modules()
+        if isinstance(module, nn.BatchNorm1d)
+        for key in module.state_dict()
+    }
+    return {
+        name: value if name in in_norms else value.half()
+        for name, value in model.state_dict().items()
+        if not name.endswith(UNCOUNTED)
+    }
+
+
+def stored_questions(model: phrases.Model) -> dict[str, torch.Tensor]:
+    """Returns the tensors of a model to store."""
+    codes, step = phrases.quantised(model.embedding.weight)
+    tensors = {PREFIX + name: value.half() for name, value in model.state_dict().items()}
+    table = PREFIX + "embedding.weight"
+    return tensors | {table: torch.from_numpy(codes), table + stored.STEP: torch.from_numpy(step)}
+
+
+def load_drawings(folder: Path, shape: vision.Shape | None = None) -> vision.Model:
+    """Returns the model of drawings of an entry, in eval mode.
+
+    A shape can have other labels and more blocks. Labels are matched by name, see match_labels. New blocks start as the
+    identity (a last norm of zero: Goyal et al. 2017, arXiv 1706.02677, section 5.1).
+
+    ValueError, which names the file: it is missing, damaged, or does not fit the shape.
+    """
+    weights, config = stored.read(folder)
+    old = build(folder, DRAWINGS, config, vision.shape_of, vision.Model).shape
+    shape = shape or old
+    model = vision.Model(shape)
+    detector = model.atom_detector
+    for blocks, count in ((detector.at8, old.blocks[0]), (detector.at16, old.blocks[1])):
+        for block in blocks[count:]:
+            nn.init.zeros_(block.last.weight)
+            nn.init.zeros_(block.last.bias)
+    added = {name for name in model.state_dict() if name.endswith(UNCOUNTED) or is_added(name, old)}
+    rows = ["no atom", *old.labels], ["no atom", *shape.labels]
+    weights = {name: value for name, value in weights.items() if not name.startswith(PREFIX)}
+    match_labels(weights, "atom_detector.atom.2", *rows, ["offset x", "offset y"])
+    return fill(model, weights, folder, added)
+
+
+def read_shape(folder: Path) -> vision.Shape:
+    """Returns the shape of the model of drawings of an entry. ValueError: see load_drawings."""
+    return build(folder, DRAWINGS, stored.read(folder)[1], vision.shape_of, vision.Model).shape
+
+
+def is_added(name: str, old: vision.Shape) -> bool:
+    """Reports whether a weight is of a block beyond those of a shape."""
+    match = re.match(r"atom_detector\.at(8|16)\.(\d+)\.", name)
+    return match is not None and int(match[2]) >= old.blocks[("8", "16").index(match[1])]
+
+
+def load_questions(folder: Path, shape: phrases.Shape | None = None) -> phrases.Model:
+    """Returns the model of questions of an entry, in eval mode. A shape can have other labels.
+
+    ValueError, which names the file: it is missing, damaged, or does not fit the shape.
+    """
+    weights, config = stored.read(folder)
+    old = build(folder, QUESTIONS, config, phrases.shape_of, phrases.Model).shape
+    shape = shape or old
+    weights = {name.removeprefix(PREFIX): value for name, value in weights.items() if name.startswith(PREFIX)}
+    for head, labels in shape.labels.items():
+        match_labels(weights, f"heads.{head}", old.labels.get(head, []), labels)
+    return fill(phrases.Model(shape), weights, folder)
+
+
+def build(
+    folder: Path, part: str, config: dict[str, Any], shape_of: Callable[[Any], Any], network: Callable[[Any], Network]
+) -> Network:
+    """Returns a new network of the shape in a part of config.json. ValueError, which names the file and the part."""
+    try:
+        return network(shape_of(config[part]))
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RuntimeError, ZeroDivisionError) as error:
+        raise ValueError(f"{folder / stored.CONFIG}: {part}: {type(error).__name__}: {error}") from error
+
+
+def fill(model: Network, weights: dict[str, torch.Tensor], folder: Path, added: Collection[str] = ()) -> Network:
+    """Returns the model with the weights, in eval mode; added: names of those that it keeps.
+
+    ValueError, which names the file and the weights that are missing, unknown or of another shape.
+    """
+    state = model.state_dict()
+    wanted = {name: tuple(value.shape) for name, value in state.items() if name not in added}
+    found = {name: tuple(value.shape) for name, value in weights.items()}
+    if wrong := sorted(n for n in wanted.keys() | found.keys() if wanted.get(n) != found.get(n)):
+        details = ", ".join(f"{n} is {found.get(n, 'missing')}, not {wanted.get(n, 'known')}" for n in wrong[:3])
+        raise ValueError(f"{folder / stored.WEIGHTS}: {len(wrong)} weights do not fit: {details}")
+    model.load_state_dict(state | weights)
+    return model.eval()
+
+
+def match_labels(
+    weights: dict[str, torch.Tensor], layer: str, old: Sequence[str], new: Sequence[str], last: Sequence[str] = ()
+) -> None:
+    """Gives an output layer the rows of new labels instead of old ones; `last` names further rows, which stay.
+
+    A label that is not among the old ones gets the mean weight and a bias below the mean. The level of all logits is
+    arbitrary, so no fixed number would do.
+    """
+    weight, bias = weights.get(f"{layer}.weight"), weights.get(f"{layer}.bias")
+    if weight is None or bias is None or list(old) == list(new) or len(weight) != len(old) + len(last):
+        return  # fill reports what does not fit.
+    rows = {name: row for row, name in enumerate([*old, *last])}
+    mean, level = weight[: len(old)].mean(0), bias[: len(old)].mean() - 1
+    names = [*new, *last]
+    weights[f"{layer}.weight"] = torch.stack([weight[rows[name]] if name in rows else mean for name in names])
+    weights[f"{layer}.bias"] = torch.stack([bias[rows[name]] if name in rows else level for name in names])
+
+
+def replace(folder: Path, part: str, tensors: dict[str, torch.Tensor], shape: Any) -> None:
+    """Replaces the weights and the shape of a model in an entry.
+
+    ValueError, which names the file: the entry's weights or configuration are missing or damaged.
+    """
+    _, config = stored.read(folder)
+    others = safetensors.torch.load_file(folder / stored.WEIGHTS)
+    kept = {name: value for name, value in others.items() if name.startswith(PREFIX) != (part == QUESTIONS)}
+    stored.write(folder, dict(sorted((kept | tensors).items())), config | {part: dataclasses.asdict(shape)})
+
+
+def write_graphs(folder: Path) -> None:
+    """Writes the ONNX files of an entry's weights."""
+    version = folder / served.VERSION.name
+    graphs.save(load_drawings(folder), version)
+    phrases.graph(load_questions(folder)).save(version / "phrases.onnx", "phrases")
+
+
+@contextlib.contextmanager
+def draft(repository: Path, name: str, run: Path) -> Iterator[Path]:
+    """Yields a copy of an entry, or of the shipped one if there is none, which takes the entry's place at the end."""
+    target = repository / name
+    source = target if target.exists() else served.ENTRY
+    pages = () if target.exists() else ("*.md",)
+    with tempfile.TemporaryDirectory(dir=run) as folder:
+        copy = Path(folder) / name
+        shutil.copytree(source, copy, ignore=shutil.ignore_patterns("__pycache__", *pages))
+        check_labels(copy)
+        create_card(copy / cards.CARD)
+        yield copy
+        repository.mkdir(parents=True, exist_ok=True)
+        if target.exists():
+            shutil.rmtree(target)
+        shutil.move(copy, target)
+
+
+def check_labels(folder: Path) -> None:
+    """Exits if the code of an entry has other labels than the shipped reader, with whose labels models are trained."""
+    file = folder / "1" / "reader" / "labels.py"
+    if runpy.run_path(str(file))["ATOM_LABELS"] != ATOM_LABELS:
+        raise SystemExit(
+            f"export: the code of {folder.name} has other labels than {served.ENTRY.name}; choose another entry"
+        )
+
+
+def name_entry(folder: Path, model_id: str, run: Path) -> None:
+    """Writes the name, the id and the day of creation into config.pbtxt."""
+    config = folder / "config.pbtxt"
+    entry.set_parameter(config, "model_id", model_id)
+    entry.set_parameter(config, "created", entry.creation_day(run))
+    config.write_text(
+        re.sub(r'^name: "[^"]*"', f'name: "{folder.name}"', config.read_text(), count=1, flags=re.MULTILINE)
+    )
+
+
+def create_card(page: Path) -> None:
+    """Writes a new card, whose sections name the shipped reader. Exits if there is a card without the sections."""
+    names = [f"{name}-{part}" for part in (DRAWINGS, QUESTIONS) for name in card.SECTIONS]
+    if page.exists():
+        try:
+            return sections.check(page, *names, cards.SECTION)
+        except LookupError as error:
+            raise SystemExit(f"export: {error}") from error
+    empty = {
+        name.replace("-", "_"): "\n".join("".join(sections.marks(f"{name}-{part}")) for part in (DRAWINGS, QUESTIONS))
+        for name in card.SECTIONS
+    }
+    details = "".join(sections.marks(cards.SECTION))
+    text = card.SKELETON.format(task="image-text-to-text", entry=page.parent.name, card_details=details, **empty)
+    page.write_text(text)
+    for name in names:
+        sections.write(page, name, f"The model of {name.rpartition('-')[2]} is that of {link(served.ENTRY)}.")
+
+
+def link(folder: Path) -> str:
+    """Returns the id of an entry beside others, as a link to its card."""
+    found = manifest.ID.search((folder / "config.pbtxt").read_text())
+    return f"[`{found[1] if found else folder.name}`](../{folder.name}/{cards.CARD})"
+
+
+def write_card(folder: Path, part: str, run: Path, model: str, figures: str, start: str | None) -> None:
+    """Writes the sections of a model into the card of an entry; start: the entry that its training started from."""
+    origin = provenance.read(run)
+    data = card.data_table(origin)
+    if start:
+        data += f"\n\nThe training started from {link(Path(start))}, so its data counts too."
+    training = training_state(run)
+    texts = (model, data, card.describe_training(origin, training), figures)
+    for name, text in zip(card.SECTIONS, texts, strict=True):
+        sections.write(folder / cards.CARD, f"{name}-{part}", f"**{part.capitalize()}**\n\n{text}")
+    cards.write(folder.parent, [folder.name])
+
+
+def training_state(run: Path) -> dict[str, Any]:
+    """Returns what a card says of the training."""
+    state = checkpoint.load(run / "checkpoint.pt")
+    return {key: state[key] for key in ("step", "samples", "seconds", "falling", "options")}
