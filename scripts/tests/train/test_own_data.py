@@ -4,6 +4,7 @@ import gzip
 import json
 import sys
 import types
+from collections import Counter
 
 import pytest
 import tiny_entries
@@ -61,6 +62,12 @@ def test_the_files_have_each_molecule_once(data, tmp_path, monkeypatch):
 def test_stereoisomers_are_held_out_together():
     for smiles in ("C[C@H](N)C(=O)O", "C[C@@H](N)C(=O)O", "CC(N)C(=O)O"):
         assert molecules.is_held_out(smiles, 0.5) == molecules.is_held_out("CC(N)C(=O)O", 0.5)
+
+
+def test_long_lines_are_not_parsed():
+    left_out: Counter[str] = Counter()
+    assert list(molecules.clean(["CCO", "C" * 500_000, "?" * 3001, "?"], 60, False, left_out)) == ["CCO"]
+    assert left_out == {"too small or large": 2, "invalid": 1}
 
 
 def test_files_of_windows_are_read(tmp_path):
