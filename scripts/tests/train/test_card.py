@@ -109,7 +109,7 @@ def check(text, run, data, model_id, files):
     assert not [words for words in SHIPPED_FACTS if words in text]
     assert (
         "## Licence of the weights\n\nNot stated." in text
-        and "Sources and licences of other files: not stated." in text
+        and 'Source and licence of the files marked "not known": not stated.' in text
     )
 
 

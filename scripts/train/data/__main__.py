@@ -134,7 +134,7 @@ def list_sets(data: Path) -> None:
         print(f"{name:28} {found:20} {each.used_by}")
         if found not in ("there", "there, hash unknown"):
             for source in each.sources:
-                print(f"    {source.at}")
+                print(f"    {source.at}" + (f" ({source.size / 1e6:,.1f} MB)" if source.size else ""))
 
 
 def table() -> str:
@@ -142,13 +142,9 @@ def table() -> str:
     rows = ["| set | content | used by | rows | source | licence |", "| --- | --- | --- | ---: | --- | --- |"]
     for name, each in manifest.read().items():
         counts = "<br>".join(f"{result.rows:,}" if result.rows else "not known" for result in each.results)
-        sources = ", ".join(
-            f"[{PurePosixPath(s.path).name if not s.is_folder() else s.path.replace('*', '…')}]({s.at})"
-            for s in each.sources[:3]
-        ) + (f" and {len(each.sources) - 3} more" if len(each.sources) > 3 else "")
         note = f" ({each.note})" if each.note else ""
         rows.append(
-            f"| `{name}` | {each.what}{note} | {each.used_by} | {counts} | {sources}; {each.version} "
+            f"| `{name}` | {each.what}{note} | {each.used_by} | {counts} | {each.links()} "
             f"| [{each.licence}]({each.licence_at}) |"
         )
     return "\n".join(rows)
