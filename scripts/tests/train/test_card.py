@@ -89,7 +89,21 @@ def latent_run(data, tmp_path, monkeypatch):
 
 @pytest.fixture
 def masked_run(data, tmp_path, monkeypatch):
-    call(monkeypatch, masked.main, "--data", data, "--runs", tmp_path, "--merges", 5, *TINY, "--qed", 0.1)
+    call(
+        monkeypatch,
+        masked.main,
+        "--data",
+        data,
+        "--runs",
+        tmp_path,
+        "--merges",
+        5,
+        *TINY,
+        "--mix",
+        "druglike",
+        "--qed",
+        0.1,
+    )
     report = f"--run {tmp_path}/tiny --data {data} --samples 4 --settings 1 --threads 1"
     call(monkeypatch, masked_report.main, *report.split())
     return tmp_path / "tiny"

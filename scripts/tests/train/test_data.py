@@ -258,7 +258,9 @@ def test_a_model_is_trained_on_the_public_sets(model, tmp_path, monkeypatch):
     for name in ("zinc250k", "muv", "chembl", "coconut", "chebi"):
         make(monkeypatch, name, tmp_path, *(["--changed"] if name in ("zinc250k", "muv") else []))
     tiny = "--size tiny --samples 16 --batch 8 --threads 1 --device cpu --precision fp32 --evaluate 2 --merges 3"
-    mix = ["--mix", "broad", "--count", "64"] if model is masked else []
-    call(monkeypatch, model.main, "--data", tmp_path, "--runs", tmp_path / "runs", "--name", "run", *tiny.split(), *mix)
+    count = ["--count", "64"] if model is masked else []
+    call(
+        monkeypatch, model.main, "--data", tmp_path, "--runs", tmp_path / "runs", "--name", "run", *tiny.split(), *count
+    )
     origin = json.loads((tmp_path / "runs" / "run" / "provenance.json").read_text())
     assert {*(broad.SHARES if model is masked else corpus.SHARES)} <= {*origin["data"]}
