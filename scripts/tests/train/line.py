@@ -55,5 +55,5 @@ def train(folder, stop_at=None, dropout=0.2, figures=None, **more):
 
 
 if __name__ == "__main__":
-    samples, parts, workers = map(int, (*sys.argv[2:], 0)[:3])
+    samples, parts, workers = (int(text) for text in [*sys.argv[2:], "0"][:3])
     train(sys.argv[1], samples=samples, parts=parts, workers=workers)

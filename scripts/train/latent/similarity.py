@@ -100,7 +100,7 @@ def train(states: list[torch.Tensor], prints: torch.Tensor, latent: int, steps: 
     torch.manual_seed(seed)
     head, neighbours = Similarity(states[0].shape[1], latent), nearest(prints)
     optimiser = torch.optim.AdamW(head.parameters(), lr=1e-3, weight_decay=0.01)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, 2e-3, total_steps=steps, pct_start=0.05)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, 2e-3, total_steps=steps, pct_start=max(0.05, 2 / steps))
     for step in range(steps):
         single = torch.randint(len(states), (BATCH // 2,))
         grouped = torch.randint(len(states), (BATCH // 2 // (NEIGHBOURS + 1), 1))
