@@ -7,6 +7,7 @@ is random.
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
 from typing import Any
 
@@ -77,6 +78,7 @@ class Prefetcher:
             num_workers=workers,
             prefetch_factor=3,
             multiprocessing_context="fork",  # The data is shared, not copied.
+            worker_init_fn=_ignore_signals,
             generator=torch.Generator(),  # Leaves the global random state alone.
         )
         self._batches, self._numbers = iter(loader), iter(numbers)
@@ -94,6 +96,12 @@ class _Batches(data.Dataset):
 
     def __getitem__(self, number: int) -> Any:
         return self.batch(number)
+
+
+def _ignore_signals(_: int) -> None:
+    """Ignores the signals of a process group in a worker: the parent ends its workers after it has saved the run."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _as_is(batch: Any) -> Any:

@@ -42,7 +42,7 @@ Not stated.
 ## Data
 
 {card_data}
-Sources and licences of other files: not stated.
+Source and licence of the files marked "not known": not stated.
 
 ## Training
 
@@ -87,7 +87,7 @@ def data_table(origin: dict[str, Any]) -> str:
     rows = []
     for name, file in origin["data"].items():
         known = manifest.find_by_digest(file["sha256"])
-        sources = " ".join(f"[{i}]({s.at})" for i, s in enumerate(known.sources, 1)) if known else "not known"
+        sources = known.links() if known else "not known"
         licence = f"[{known.licence}]({known.licence_at})" if known else "not known"
         rows.append(f"| `{name}` | {file['rows']:,} | `{file['sha256']}` | {sources} | {licence} |")
     return "\n".join(

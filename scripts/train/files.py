@@ -8,11 +8,14 @@ from pathlib import Path
 
 
 def replace(path: Path, content: bytes) -> None:
-    """Writes a temporary file and renames it, so that a crash leaves the old file. Makes its folder."""
+    """Writes a temporary file and renames it, so that a failure leaves the old file. Makes its folder."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".partial")
-    partial.write_bytes(content)
-    os.replace(partial, path)
+    try:
+        partial.write_bytes(content)
+        os.replace(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def digest(text: str) -> int:

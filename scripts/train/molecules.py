@@ -25,6 +25,9 @@ from rdkit import Chem, RDLogger
 
 from scripts.train import files
 
+LONGEST = 50
+"""Characters of a SMILES for each heavy atom; a longer one has more atoms, and RDKit takes minutes for 200,000."""
+
 
 def read_molecules(path: Path) -> list[str]:
     """Returns the SMILES of a .smi or .smi.gz file: the first word of each line that is not empty.
@@ -44,6 +47,9 @@ def clean(texts: Iterable[str], heaviest: int, mixtures: bool, left_out: Counter
     """Yields the canonical SMILES of the molecules to train on, each once; counts the others."""
     seen = set()
     for smiles in texts:
+        if len(smiles) > LONGEST * heaviest:
+            left_out["too small or large"] += 1
+            continue
         molecule = Chem.MolFromSmiles(smiles)
         if molecule is None:
             left_out["invalid"] += 1

@@ -472,7 +472,6 @@ class _Stop:
         self.requested = False
 
     def __enter__(self) -> _Stop:
-        self.process = os.getpid()
         self.previous = {s: signal.signal(s, self._request) for s in (signal.SIGTERM, signal.SIGINT)}
         return self
 
@@ -485,5 +484,4 @@ class _Stop:
 
     def _request(self, *_: object) -> None:
         self.requested = True
-        if os.getpid() == self.process:  # Not in the workers, which also receive Ctrl-C.
-            print("training: stopping after this step", file=sys.stderr, flush=True)
+        print("training: stopping after this step", file=sys.stderr, flush=True)

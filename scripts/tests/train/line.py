@@ -1,4 +1,4 @@
-"""A small model to train: python line.py FOLDER SAMPLES PARTS."""
+"""A small model to train: python line.py FOLDER SAMPLES PARTS [WORKERS]."""
 
 import os
 import signal
@@ -55,4 +55,5 @@ def train(folder, stop_at=None, dropout=0.2, figures=None, **more):
 
 
 if __name__ == "__main__":
-    train(sys.argv[1], samples=int(sys.argv[2]), parts=int(sys.argv[3]))
+    samples, parts, workers = (int(text) for text in [*sys.argv[2:], "0"][:3])
+    train(sys.argv[1], samples=samples, parts=parts, workers=workers)

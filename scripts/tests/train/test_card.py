@@ -89,7 +89,21 @@ def latent_run(data, tmp_path, monkeypatch):
 
 @pytest.fixture
 def masked_run(data, tmp_path, monkeypatch):
-    call(monkeypatch, masked.main, "--data", data, "--runs", tmp_path, "--merges", 5, *TINY, "--qed", 0.1)
+    call(
+        monkeypatch,
+        masked.main,
+        "--data",
+        data,
+        "--runs",
+        tmp_path,
+        "--merges",
+        5,
+        *TINY,
+        "--mix",
+        "druglike",
+        "--qed",
+        0.1,
+    )
     report = f"--run {tmp_path}/tiny --data {data} --samples 4 --settings 1 --threads 1"
     call(monkeypatch, masked_report.main, *report.split())
     return tmp_path / "tiny"
@@ -109,7 +123,7 @@ def check(text, run, data, model_id, files):
     assert not [words for words in SHIPPED_FACTS if words in text]
     assert (
         "## Licence of the weights\n\nNot stated." in text
-        and "Sources and licences of other files: not stated." in text
+        and 'Source and licence of the files marked "not known": not stated.' in text
     )
 
 

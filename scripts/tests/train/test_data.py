@@ -3,9 +3,11 @@ made-up molecules), and training on what they make. Run by `make test-train`."""
 
 import gzip
 import hashlib
+import io
 import json
 import shutil
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -96,7 +98,8 @@ def test_the_expected_content_is_recognised(tmp_path, monkeypatch, capsys):
     assert "11 rows, as expected" in printed
     assert "banking77                    there  " in printed
     origin = {"data": {"a.jsonl.gz": {"rows": 11, "sha256": changed["banking77"].results[0].sha256}}}
-    assert "CC BY 4.0" in card.data_table(origin) and changed["banking77"].sources[0].at in card.data_table(origin)
+    row = card.data_table(origin).splitlines()[-1]
+    assert "https://github.com/PolyAI-LDN/task-specific-datasets/tree/57ec275d" in row and "[CC BY 4.0](https" in row
 
 
 @pytest.mark.parametrize(
@@ -105,7 +108,7 @@ def test_the_expected_content_is_recognised(tmp_path, monkeypatch, capsys):
         ("banking77", ["--from", SAMPLES / "banking77"], "train.csv has changed: its SHA-256 is .*, expected .*"),
         ("banking77", ["--from", SAMPLES / "chebi"], "no train.csv in .*; it is at https://"),
         ("medquad", ["--from", SAMPLES / "medquad"], r"\*/\*.xml has changed"),
-        ("medquad", ["--from", SAMPLES / "chebi"], "it is at https://github.com/abachaa/MedQuAD"),
+        ("medquad", ["--from", SAMPLES / "chebi"], "give the unpacked folder of https://github.com/abachaa/MedQuAD"),
         ("chebi", ["--from", SAMPLES / "banking77" / "banking_data" / "train.csv"], "no column canonical_smiles"),
         ("chebi", ["--from", SAMPLES / "zinc250k" / "data" / "zinc.txt.gz"], "no column canonical_smiles"),
         ("nq_gold", ["--changed", "--from", SAMPLES / "banking77" / "banking_data" / "train.csv"], "BadGzipFile"),
@@ -115,6 +118,72 @@ def test_a_wrong_source_is_named_and_leaves_nothing(name, arguments, message, tm
     with pytest.raises(SystemExit, match=message):
         call(monkeypatch, data.main, name, *arguments, "--data", tmp_path / "data")
     assert not (tmp_path / "data").exists()
+
+
+def zipped(**tables):
+    """Returns a zip archive. Keywords: the content of each table by its name without .csv."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, content in tables.items():
+            archive.writestr(f"{name}.csv", content)
+    return out.getvalue()
+
+
+ENCRYPTED = (
+    zipped(a="smiles\nCCO\n")
+    .replace(b"PK\3\4\x14\0\0", b"PK\3\4\x14\0\1")
+    .replace(b"PK\1\2\x14\3\x14\0\0", b"PK\1\2\x14\3\x14\0\1")
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("chebi", b"", "no column canonical_smiles or smiles"),
+        ("chebi", "smiles\nCCO\n".encode("utf-16"), "UnicodeDecodeError"),
+        ("chebi", b"smiles\nno molecule\n", "no molecules to train on"),
+        ("chebi", b'smiles\n"C\n' * 9 + b"C" * 3000, "a line of more than 1,000 characters"),
+        ("chebi", b'smiles\n"' + b"C\n" * 999, "Error: field larger than field limit"),
+        ("chebi", gzip.compress(b"C" * 3000), "a line of more than 1,000 characters"),
+        ("chebi", (SAMPLES / "chebi" / "structures.tsv.gz").read_bytes()[:-300], "EOFError"),
+        (
+            "coconut",
+            zipped(a="smiles\nCCO\n", b="smiles\nCCO\n"),
+            "one table is expected in the archive, not a.csv, b.csv",
+        ),
+        ("coconut", zipped(a="smiles\nCCO\n")[:-30], "BadZipFile"),
+        ("coconut", ENCRYPTED, "is encrypted"),
+        ("zinc250k", gzip.compress(b"CCO\n"), "ReadError"),
+        ("nq_gold", gzip.compress(b"{}" * 3000), "more than 5,000 bytes after decompression"),
+        ("nq_gold", b"no gzip", "BadGzipFile"),
+        ("pubmedqa", b"[" * 200_000, "RecursionError"),
+        ("pubmedqa", b"[]", "AttributeError"),
+        ("pubmedqa", b"{}", "no rows"),
+    ],
+)
+def test_a_source_of_another_form_is_named_and_leaves_nothing(name, content, message, tmp_path, monkeypatch):
+    monkeypatch.setattr(smiles, "LONGEST_LINE", 1000)
+    monkeypatch.setattr(texts, "LARGEST", 5000)
+    path = manifest.read()[name].sources[0].path
+    source = tmp_path / "source" / path
+    source.parent.mkdir(parents=True)
+    source.write_bytes(content)
+    places = [tmp_path / "source", SAMPLES / name]  # the other sources are samples
+    with pytest.raises(SystemExit, match=f"(?s)data: {name}: {path}.*: another form than expected: .*{message}"):
+        call(monkeypatch, data.main, name, "--changed", "--from", *places, "--data", tmp_path / "data")
+    assert not (tmp_path / "data").exists()
+
+
+def test_files_in_an_archive_that_are_no_tables_are_passed_over(tmp_path):
+    lines = smiles.column(zipped(**{"../../a": "SMILES,name\nCCO,b\n", "__MACOSX/._a": "c"}))
+    assert list(lines) == ["CCO"]  # read in place: a name with folders writes nothing
+
+
+def test_a_result_that_cannot_be_written_leaves_nothing(tmp_path, monkeypatch):
+    (tmp_path / "chebi_train.smi.gz").mkdir()
+    with pytest.raises(SystemExit, match="Is a directory"):
+        call(monkeypatch, data.main, "chebi", "--from", SAMPLES / "chebi", "--data", tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["chebi_train.smi.gz"]
 
 
 def test_texts_have_their_answers_and_splits(tmp_path, monkeypatch):
@@ -189,7 +258,9 @@ def test_a_model_is_trained_on_the_public_sets(model, tmp_path, monkeypatch):
     for name in ("zinc250k", "muv", "chembl", "coconut", "chebi"):
         make(monkeypatch, name, tmp_path, *(["--changed"] if name in ("zinc250k", "muv") else []))
     tiny = "--size tiny --samples 16 --batch 8 --threads 1 --device cpu --precision fp32 --evaluate 2 --merges 3"
-    mix = ["--mix", "broad", "--count", "64"] if model is masked else []
-    call(monkeypatch, model.main, "--data", tmp_path, "--runs", tmp_path / "runs", "--name", "run", *tiny.split(), *mix)
+    count = ["--count", "64"] if model is masked else []
+    call(
+        monkeypatch, model.main, "--data", tmp_path, "--runs", tmp_path / "runs", "--name", "run", *tiny.split(), *count
+    )
     origin = json.loads((tmp_path / "runs" / "run" / "provenance.json").read_text())
     assert {*(broad.SHARES if model is masked else corpus.SHARES)} <= {*origin["data"]}

@@ -319,6 +319,12 @@ def test_a_frozen_encoder_does_not_change(model, vocabulary, tmp_path):
         assert torch.equal(held.state_dict()[name], value) == (name.startswith("encoder.") or value.ndim == 0), name
 
 
+def test_the_similarity_head_needs_neighbours():
+    with pytest.raises(SystemExit, match="3 training molecules have at most 24 tokens, too few"):
+        similarity.train([torch.zeros(2, 8)] * 3, torch.ones(3, 2048), 8, 20)
+    similarity.train([torch.ones(2, 8)] * 4, torch.eye(4, 2048), 8, 20)
+
+
 def test_the_similarity_head_learns_and_its_graph_equals_torch(model, vocabulary, tmp_path):
     molecules = ["C" * n + end for n in range(2, 12) for end in ("O", "N", "Cl", "C(=O)O")]
     words = vocabulary.extended(molecules, 0)

@@ -4,8 +4,10 @@ import argparse
 import importlib
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 import tomllib
 from pathlib import Path
 
@@ -55,6 +57,22 @@ def test_prefetched_batches_are_the_same(tmp_path):
     helped, _ = fit(tmp_path / "b", 160, workers=2)
     for key, value in alone.state_dict().items():
         assert torch.equal(value, helped.state_dict()[key]), key
+
+
+def test_a_signal_to_the_workers_stops_a_run_like_any_other(tmp_path):
+    """As from a terminal or a batch system, which signal the whole process group."""
+    command = [sys.executable, line.__file__, tmp_path, "4_000_000", "1", "2"]
+    environment = os.environ | {"PYTHONPATH": str(Path.cwd())}
+    process = subprocess.Popen(
+        command, env=environment, text=True, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
+    losses = tmp_path / "losses-0"
+    while process.poll() is None and not (losses.exists() and losses.read_text().count("\n") > 1):
+        time.sleep(0.1)  # The second batch is made by the second worker.
+    os.killpg(process.pid, signal.SIGTERM)
+    _, printed = process.communicate(timeout=60)
+    assert process.returncode == training.UNFINISHED, printed
+    assert "the same command resumes it" in printed and "Traceback" not in printed
 
 
 def test_a_larger_budget_resumes_from_before_the_decay(tmp_path):

@@ -13,9 +13,11 @@ benchmarks.py.
 from __future__ import annotations
 
 import argparse
+import csv
 import gzip
 import os
 import sys
+import tarfile
 import zipfile
 import zlib
 from pathlib import Path, PurePosixPath
@@ -45,7 +47,8 @@ def find(source: Source, places: list[Path]) -> dict[str, bytes]:
             alone = [place] if place.is_file() and (place.name == name or len(places) == 1) else []
             found += [{source.path: p.read_bytes()} for p in (*alone, place / source.path, place / name) if p.is_file()]
     if not found:
-        raise WrongSourceError(f"no {name} in {' '.join(map(str, places))}; it is at {source.at}")
+        sought, form = (source.path, "give the unpacked folder of") if source.is_folder() else (name, "it is at")
+        raise WrongSourceError(f"no {sought} in {' '.join(map(str, places))}; {form} {source.at}")
     return next((contents for contents in found if digest(source, contents) == source.sha256), found[0])
 
 
@@ -70,24 +73,33 @@ def collect(chosen: Set, places: list[Path], changed: bool) -> dict[str, bytes]:
     return every
 
 
-def build(name: str, contents: dict[str, bytes]) -> list[bytes]:
-    """Returns the uncompressed content of each result of a set. WrongSourceError: a source has another form."""
+def build(chosen: Set, contents: dict[str, bytes]) -> list[bytes]:
+    """Returns the uncompressed content of each result. WrongSourceError: a source has not the expected form."""
     try:
-        if name in texts.BUILDERS:
-            return [texts.lines(rows) for rows in texts.BUILDERS[name](name, contents)]
-        if name in benchmarks.BUILDERS:
-            return benchmarks.BUILDERS[name](contents)
-        return ["".join(f"{line}\n" for line in lines).encode() for lines in smiles.BUILDERS[name](contents)]
+        made = _build(chosen.name, contents)
+        if not made[0]:
+            raise WrongSourceError("no rows")
+        return made
     except (
-        *(ValueError, KeyError, IndexError, TypeError, AttributeError, OSError, EOFError),
-        *(zlib.error, ElementTree.ParseError, zipfile.BadZipFile),
+        *(WrongSourceError, ValueError, LookupError, TypeError, AttributeError, OSError, EOFError, RuntimeError),
+        *(csv.Error, tarfile.TarError, zlib.error, ElementTree.ParseError, zipfile.BadZipFile),
     ) as error:
-        raise WrongSourceError(f"another form than expected: {type(error).__name__}: {error}") from error
+        sources = " ".join(source.path for source in chosen.sources)
+        reason = "" if isinstance(error, WrongSourceError) else f"{type(error).__name__}: "
+        raise WrongSourceError(f"{sources}: another form than expected: {reason}{error}") from error
+
+
+def _build(name: str, contents: dict[str, bytes]) -> list[bytes]:
+    if name in texts.BUILDERS:
+        return [texts.lines(rows) for rows in texts.BUILDERS[name](name, contents)]
+    if name in benchmarks.BUILDERS:
+        return benchmarks.BUILDERS[name](contents)
+    return ["".join(f"{line}\n" for line in lines).encode() for lines in smiles.BUILDERS[name](contents)]
 
 
 def make(chosen: Set, places: list[Path], data: Path, changed: bool) -> bool:
     """Writes the results of a set, and reports whether each is the expected one."""
-    made = build(chosen.name, collect(chosen, places, changed))
+    made = build(chosen, collect(chosen, places, changed))
     as_expected = True
     for result, content in zip(chosen.results, made, strict=True):
         files.replace(data / result.name, gzip.compress(content, mtime=0) if result.name.endswith(".gz") else content)
@@ -104,7 +116,7 @@ def make(chosen: Set, places: list[Path], data: Path, changed: bool) -> bool:
 
 
 def state(chosen: Set, data: Path) -> str:
-    """Returns whether DATA has the files of a set: "there", "missing", "differs" or "there, hash unknown"."""
+    """Returns the state of the files of a set in DATA: there, missing, different or damaged."""
     try:
         digests = [manifest.digest(manifest.content(data / result.name)) for result in chosen.results]
     except FileNotFoundError:
@@ -122,7 +134,7 @@ def list_sets(data: Path) -> None:
         print(f"{name:28} {found:20} {each.used_by}")
         if found not in ("there", "there, hash unknown"):
             for source in each.sources:
-                print(f"    {source.at}")
+                print(f"    {source.at}" + (f" ({source.size / 1e6:,.1f} MB)" if source.size else ""))
 
 
 def table() -> str:
@@ -130,13 +142,9 @@ def table() -> str:
     rows = ["| set | content | used by | rows | source | licence |", "| --- | --- | --- | ---: | --- | --- |"]
     for name, each in manifest.read().items():
         counts = "<br>".join(f"{result.rows:,}" if result.rows else "not known" for result in each.results)
-        sources = ", ".join(
-            f"[{PurePosixPath(s.path).name if not s.is_folder() else s.path.replace('*', '…')}]({s.at})"
-            for s in each.sources[:3]
-        ) + (f" and {len(each.sources) - 3} more" if len(each.sources) > 3 else "")
         note = f" ({each.note})" if each.note else ""
         rows.append(
-            f"| `{name}` | {each.what}{note} | {each.used_by} | {counts} | {sources}; {each.version} "
+            f"| `{name}` | {each.what}{note} | {each.used_by} | {counts} | {each.links()} "
             f"| [{each.licence}]({each.licence_at}) |"
         )
     return "\n".join(rows)

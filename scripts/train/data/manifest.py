@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import gzip
 import hashlib
+import re
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,10 +32,17 @@ class Source:
     sha256: str = ""
     """Digest; empty if this file was not to be had where the manifest was written."""
     size: int = 0
-    """Bytes; 0 if unknown."""
+    """Bytes, of a folder those of its files; 0 if unknown."""
 
     def is_folder(self) -> bool:
         return "*" in self.path
+
+    def repository(self) -> str:
+        """Returns a link to the repository at the commit of the source, or nothing."""
+        found = re.match(
+            r"https://(?:raw\.githubusercontent|github)\.com/([^/]+/[^/]+)/(?:archive/)?([0-9a-f]{40})", self.at
+        )
+        return f"[{found[1]}, {found[2][:8]}](https://github.com/{found[1]}/tree/{found[2]})" if found else ""
 
 
 @dataclass(frozen=True)
@@ -58,11 +66,16 @@ class Set:
     licence: str
     licence_at: str
     """Address of the licence, or of the page that states it."""
-    version: str
     sources: tuple[Source, ...]
     results: tuple[Result, ...]
+    version: str = ""
+    """Release of the source; empty if its address has a commit."""
     note: str = ""
     """What a user must know: what is not exact, what was not tried."""
+
+    def links(self) -> str:
+        """Returns a link to each repository or release of the sources."""
+        return "<br>".join(dict.fromkeys(s.repository() or f"[{self.version}]({s.at})" for s in self.sources))
 
 
 @functools.cache

@@ -15,15 +15,18 @@ import tarfile
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator
+from pathlib import PurePosixPath
 from typing import IO, cast
 
 from rdkit import Chem
 
 from scripts.train import molecules
-from scripts.train.data.texts import Contents, WrongSourceError
+from scripts.train.data.texts import Contents, WrongSourceError, read_whole
 
 COLUMNS = ("canonical_smiles", "smiles")
 """Names of the column of SMILES, in any case."""
+LONGEST_LINE = 2**24
+"""Characters of a line of a table: a column may be a MOL block."""
 HEAVIEST, HELD_OUT = 60, 0.02
 """Of tables: heavy atoms of the largest molecule, and the share that is held out."""
 DRUGLIKE_SIZES = range(8, 46)
@@ -45,7 +48,7 @@ def read_zinc(contents: Contents) -> list[str]:
         file = archive.extractfile(member)
         if file is None:
             raise WrongSourceError("zinc.txt.gz has no file")
-        return file.read().decode().split()
+        return read_whole(file).decode().split()
 
 
 def zinc250k(contents: Contents) -> list[list[str]]:
@@ -97,6 +100,8 @@ def table(contents: Contents) -> list[list[str]]:
             held_out += [smiles] if "." not in smiles else []
         else:
             (mixtures if "." in smiles else training).append(smiles)
+    if not training:
+        raise WrongSourceError("no molecules to train on")
     return [training, held_out, mixtures]
 
 
@@ -106,23 +111,33 @@ def column(content: bytes) -> Iterator[str]:
         raw: IO[bytes] = cast(IO[bytes], gzip.open(io.BytesIO(content)))
     elif content.startswith(b"PK"):
         archive = zipfile.ZipFile(io.BytesIO(content))
-        names = [name for name in archive.namelist() if name.endswith((".csv", ".tsv", ".txt"))]
+        tables = (name for name in archive.namelist() if name.endswith((".csv", ".tsv", ".txt")))
+        names = [name for name in tables if not PurePosixPath(name).name.startswith(".")]  # macOS adds ._NAME.
         if len(names) != 1:
             raise WrongSourceError(f"one table is expected in the archive, not {', '.join(names) or 'none'}")
         raw = archive.open(names[0])
     else:
         raw = io.BytesIO(content)
-    csv.field_size_limit(2**24)  # A MOL block is a field.
+    csv.field_size_limit(LONGEST_LINE)
     with io.TextIOWrapper(raw, "utf-8-sig", newline="") as text:
-        header = text.readline().rstrip("\r\n")
+        lines = read_lines(text)
+        header = next(lines, "").rstrip("\r\n")
         delimiter = "\t" if "\t" in header else ","
         names = [name.strip('"').lower() for name in header.split(delimiter)]
         places = [names.index(name) for name in COLUMNS if name in names]
         if not places:
             raise WrongSourceError(f"no column {' or '.join(COLUMNS)} in: {header[:100]}")
-        for row in csv.reader(text, delimiter=delimiter):
+        for row in csv.reader(lines, delimiter=delimiter):
             if len(row) > places[0] and row[places[0]].strip():
                 yield row[places[0]].strip()
+
+
+def read_lines(text: IO[str]) -> Iterator[str]:
+    """Yields the lines of a text. WrongSourceError: one is too long, as in a file that is no table."""
+    while line := text.readline(LONGEST_LINE + 1):
+        if len(line) > LONGEST_LINE:
+            raise WrongSourceError(f"a line of more than {LONGEST_LINE:,} characters")
+        yield line
 
 
 BUILDERS: dict[str, Callable[[Contents], list[list[str]]]] = {

@@ -21,7 +21,7 @@ import io
 import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 from urllib.parse import unquote
 from xml.etree import ElementTree
 
@@ -42,13 +42,25 @@ LEFT_OUT = {
     "What is COPD?",
     "What is Epilepsy?",
 }
-"""Questions of MedQuAD and MEDIQA 2019 that were kept for tests; the passages of MedQuAD stay."""
+"""Questions of MedQuAD and MEDIQA 2019 that are not in the sets; their answers stay among the passages of MedQuAD."""
 LANGUAGES = ("en", "ar", "de", "el", "es", "hi", "ro", "ru", "th", "tr", "vi", "zh")
 """Of XQuAD, in the order of the rows."""
 
 
+LARGEST = 2**28
+"""Bytes of the largest content of a compressed file that is read as a whole."""
+
+
 class WrongSourceError(Exception):
-    """A source that has not the expected form."""
+    """A source is missing or has not the expected form."""
+
+
+def read_whole(file: IO[bytes] | gzip.GzipFile) -> bytes:
+    """Returns the content of a file, compressed or not. WrongSourceError: it is larger than LARGEST."""
+    content = file.read(LARGEST + 1)
+    if len(content) > LARGEST:
+        raise WrongSourceError(f"more than {LARGEST:,} bytes after decompression")
+    return content
 
 
 def spaced(text: str | None) -> str:
@@ -133,7 +145,7 @@ def nq_gold(name: str, contents: Contents) -> list[list[Row]]:
     (text,) = contents.values()
     split = Splitter(name)
     passages, queries = [], []
-    for number, line in enumerate(gzip.decompress(text).decode().splitlines()):
+    for number, line in enumerate(read_whole(gzip.open(io.BytesIO(text))).decode().splitlines()):
         row = json.loads(line)
         gold, pid = row["nq_annotated_gold"], f"p{number}"
         passages.append({"pid": pid, "title": gold["title"], "text": spaced(gold["chunked_long_answer"])})

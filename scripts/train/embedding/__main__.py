@@ -96,7 +96,11 @@ def first_rotation(sets: list[Mined], options: training.Options) -> torch.Tensor
 
 
 def arguments() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m scripts.train.embedding",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     training.add_arguments(parser, name="embedding", batch=48, lr=5e-5, warmup=1000, ema=0.99, decay=0.4)
     parser.add_argument("--start", type=Path, default=twomode.START, help=twomode.START_HELP)
     parser.add_argument("--examples", type=Path, default=Path("runs/examples"))

@@ -94,11 +94,13 @@ def loss(vectors: torch.Tensor, prints: torch.Tensor) -> torch.Tensor:
 
 
 def train(states: list[torch.Tensor], prints: torch.Tensor, latent: int, steps: int, seed: int = 1) -> Similarity:
-    """Trains the head on token states and fingerprints of the same molecules."""
+    """Trains the head on token states and fingerprints of the same molecules. Exits if they are too few."""
+    if len(states) <= NEIGHBOURS:
+        raise SystemExit(f"similarity: {len(states)} training molecules have at most {MAX_TOKENS} tokens, too few")
     torch.manual_seed(seed)
     head, neighbours = Similarity(states[0].shape[1], latent), nearest(prints)
     optimiser = torch.optim.AdamW(head.parameters(), lr=1e-3, weight_decay=0.01)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, 2e-3, total_steps=steps, pct_start=0.05)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, 2e-3, total_steps=steps, pct_start=max(0.05, 2 / steps))
     for step in range(steps):
         single = torch.randint(len(states), (BATCH // 2,))
         grouped = torch.randint(len(states), (BATCH // 2 // (NEIGHBOURS + 1), 1))

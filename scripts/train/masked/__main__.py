@@ -2,13 +2,12 @@
 
     python -m scripts.train.masked --config cpu --data DATA
 
-The first call converts the drug-like molecules of DATA/zinc250k_train.smi.gz, or of --molecules, to strings, which
-takes about half an hour, and caches them in runs/masked/strings.npz. The run is written to runs/masked/. Resume it, or
+The first call converts the molecules of the public files, or of --molecules, to strings, which takes about half an hour
+for the public files, and caches them in runs/masked/strings.npz. The run is written to runs/masked/. Resume it, or
 train longer, with the same command and a larger budget.
 
---start starts from the weights and tokens of a model repository entry, or of another run. --mix broad trains on
-molecules of every kind, with stereochemistry and with tokens for length and quality (see broad.py), and adds the tokens
-that they need.
+--start starts from the weights and tokens of a model repository entry, or of another run, and adds the tokens that the
+molecules need. --mix druglike is for a model of its own: no stereochemistry, no tokens for length and quality.
 """
 
 from __future__ import annotations
@@ -40,9 +39,10 @@ def arguments() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--mix",
-        choices=("druglike", "broad"),
-        default="druglike",
-        help="molecules to train on, see broad.py (default: druglike)",
+        choices=("broad", "druglike"),
+        default="broad",
+        help="broad: molecules of every kind, see broad.py; druglike: those of --qed and --sa, without stereochemistry "
+        "(default: broad)",
     )
     parser.add_argument(
         "--molecules",

@@ -1,6 +1,6 @@
 """Training strings of molecules of every kind: with stereochemistry, charges, rare elements and large rings.
 
-    python -m scripts.train.masked --data DATA --mix broad --merges 0 --name broad --samples 2000000
+    python -m scripts.train.masked --data DATA --merges 0 --name broad --samples 2000000
 
 The first call writes the strings of about 300,000 molecules (5 ms each), weighted as in scripts.train.latent.corpus.
 

@@ -1,7 +1,7 @@
 """Generates molecules with quality from a trained model, to train it on them:
 
     python -m scripts.train.masked.rejection --run runs/broad --samples 60000     # writes runs/broad/self_generated.npz
-    python -m scripts.train.masked --data DATA --mix broad --name broad --self-generated runs/broad/self_generated.npz
+    python -m scripts.train.masked --data DATA --name broad --self-generated runs/broad/self_generated.npz
 
 After training on molecules of every kind, one sample in five that requests [QUALITY] lacks it. Rejection sampling
 fine-tuning (Dong et al. 2023, arXiv 2304.06767) samples de novo with [QUALITY] and keeps distinct, strictly valid

@@ -71,7 +71,11 @@ def build(entry: Path, sets: list[pairs.QuerySet], tokenizer, options: training.
 
 
 def arguments() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m scripts.train.ranking",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     training.add_arguments(parser, name="ranking", batch=10, lr=1e-4, warmup=300, ema=0.98, decay=0.4)
     parser.add_argument(
         "--start", type=Path, default=START, help=f"entry of the ranker to start from (default: {START})"
