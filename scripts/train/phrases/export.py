@@ -60,11 +60,8 @@ def main(arguments: list[str] | None = None) -> None:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--run", type=Path, default=Path("runs/phrases"), help="folder of the run")
+    entry.add_arguments(parser, "own_phrases", Path("runs/phrases"))
     parser.add_argument("--data", type=Path, help="data folder (default: that of the run)")
-    parser.add_argument("--repository", type=Path, default=Path("model_repository"), help="the model repository")
-    parser.add_argument("--entry", default="own_phrases", help="folder in the repository (default: own_phrases)")
-    parser.add_argument("--id", help="public id of the model; it must be new")
     given = parser.parse_args(arguments)
     entry.check_new(given.id, given.repository)
     options = configuration.load(given.run)

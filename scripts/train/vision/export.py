@@ -82,11 +82,8 @@ def main(arguments: list[str] | None = None) -> None:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--run", type=Path, default=Path("runs/vision"), help="folder of the run")
+    entry.add_arguments(parser, "own_reader", Path("runs/vision"))
     parser.add_argument("--data", type=Path, help="data folder (default: that of the run)")
-    parser.add_argument("--repository", type=Path, default=Path("model_repository"), help="the model repository")
-    parser.add_argument("--entry", default="own_reader", help="folder in the repository (default: own_reader)")
-    parser.add_argument("--id", help="public id of the model; it must be new")
     parser.add_argument("--calibrate", type=int, default=600, help="drawings a style to calibrate on (default: 600)")
     parser.add_argument(
         "--count", type=int, default=report.COUNT, help=f"drawings a style to measure (default: {report.COUNT})"
