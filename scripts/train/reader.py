@@ -79,7 +79,8 @@ def load_drawings(folder: Path, shape: vision.Shape | None = None) -> vision.Mod
     weights = {name: value for name, value in weights.items() if not name.startswith(PREFIX)}
     match_labels(weights, "atom_detector.atom.2", *rows, ["offset x", "offset y"])
     model = stored.load_network(
-        folder,
+        folder / stored.WEIGHTS,
+        folder / stored.CONFIG,
         lambda: vision.Model(shape),
         weights,
         lambda name: name.endswith(UNCOUNTED) or is_added(name, old),
@@ -95,7 +96,9 @@ def load_drawings(folder: Path, shape: vision.Shape | None = None) -> vision.Mod
 def read_shape(folder: Path) -> vision.Shape:
     """Returns the shape of the model of drawings of an entry. ValueError: see load_drawings."""
     config = stored.config(folder)
-    return stored.outline(folder, lambda: vision.Model(vision.shape_of(config[DRAWINGS])), DRAWINGS).shape
+    return stored.outline(
+        folder / stored.CONFIG, lambda: vision.Model(vision.shape_of(config[DRAWINGS])), DRAWINGS
+    ).shape
 
 
 def is_added(name: str, old: vision.Shape) -> bool:
@@ -110,12 +113,13 @@ def load_questions(folder: Path, shape: phrases.Shape | None = None) -> phrases.
     ValueError, which names the file: it is missing, damaged, or does not fit the shape.
     """
     weights, config = stored.read(folder)
-    old = stored.outline(folder, lambda: phrases.Model(phrases.shape_of(config[QUESTIONS])), QUESTIONS).shape
+    file = folder / stored.CONFIG
+    old = stored.outline(file, lambda: phrases.Model(phrases.shape_of(config[QUESTIONS])), QUESTIONS).shape
     shape = shape or old
     weights = {name.removeprefix(PREFIX): value for name, value in weights.items() if name.startswith(PREFIX)}
     for head, labels in shape.labels.items():
         match_labels(weights, f"heads.{head}", old.labels.get(head, []), labels)
-    return stored.load_network(folder, lambda: phrases.Model(shape), weights)
+    return stored.load_network(folder / stored.WEIGHTS, folder / stored.CONFIG, lambda: phrases.Model(shape), weights)
 
 
 def match_labels(

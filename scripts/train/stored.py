@@ -20,10 +20,12 @@ import safetensors.torch
 import torch
 from torch import nn
 
-from scripts.train import files
+from scripts.train import checkpoint, files
 
 WEIGHTS = "model.safetensors"
 CONFIG = "config.json"
+SHAPE = "shape.json"
+"""The file of a run that has the sizes of its network."""
 STEP = ".step"
 """Suffix of the name of a weight's step sizes."""
 FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
@@ -56,12 +58,17 @@ def tensors(entry: Path) -> dict[str, torch.Tensor]:
 
 def config(entry: Path) -> dict[str, Any]:
     """Returns the configuration. ValueError, which names the file: it is missing, or no JSON object."""
+    return read_object(entry / CONFIG)
+
+
+def read_object(file: Path) -> dict[str, Any]:
+    """Returns the object in a JSON file. ValueError, which names the file: it is missing, or no JSON object."""
     try:
-        found = json.loads((entry / CONFIG).read_text(encoding="utf-8"))
+        found = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise ValueError(f"{entry / CONFIG}: {error}") from error
+        raise ValueError(f"{file}: {error}") from error
     if not isinstance(found, dict):
-        raise ValueError(f"{entry / CONFIG}: an object is expected, got {found!r:.40}")
+        raise ValueError(f"{file}: an object is expected, got {found!r:.40}")
     return found
 
 
@@ -111,41 +118,55 @@ def load(
     ValueError, which names the file: see read, or the network cannot be built or has other weights.
     """
     weights, found = read(entry, kind)
-    return load_network(entry, lambda: build(found).to(kind), weights), found
+    return load_network(entry / WEIGHTS, entry / CONFIG, lambda: build(found).to(kind), weights), found
+
+
+def load_run(run: Path, build: Callable[[dict[str, Any]], Network]) -> Network:
+    """Returns the network that `build` makes of a run's shape, with the weights to export, in eval mode.
+
+    ValueError, which names the file or the run: a file is missing or damaged, or they do not fit.
+    """
+    shape = read_object(run / SHAPE)
+    try:
+        weights = checkpoint.weights(run)
+    except (OSError, safetensors.SafetensorError) as error:
+        raise ValueError(f"{run}: {error}") from error
+    return load_network(run, run / SHAPE, lambda: build(shape), weights)
 
 
 def load_network(
-    entry: Path,
+    file: Path,
+    sizes_file: Path,
     build: Callable[[], Network],
     weights: dict[str, torch.Tensor],
     keeps: Callable[[str], bool] = lambda name: False,
 ) -> Network:
     """Returns the network that `build` makes, with the weights, in eval mode. keeps: whether a weight stays as built.
 
-    The sizes are compared before the network gets any memory. ValueError, which names the file: the network cannot be
-    built, or the weights that are missing, unknown or of another shape.
+    file, sizes_file: where weights and sizes are from. The sizes are compared before the network gets any memory.
+    ValueError, which names the file: the network cannot be built, or weights are missing, unknown or of another shape.
     """
-    wanted = {name: value for name, value in outline(entry, build).state_dict().items() if not keeps(name)}
+    wanted = {name: value for name, value in outline(sizes_file, build).state_dict().items() if not keeps(name)}
     sizes, found = ({name: tuple(value.shape) for name, value in part.items()} for part in (wanted, weights))
     if wrong := sorted(name for name in sizes.keys() | found.keys() if sizes.get(name) != found.get(name)):
         details = ", ".join(f"{n} is {found.get(n, 'missing')}, not {sizes.get(n, 'known')}" for n in wrong[:3])
-        raise ValueError(f"{entry / WEIGHTS}: {len(wrong)} weights do not fit: {details}")
+        raise ValueError(f"{file}: {len(wrong)} weights do not fit: {details}")
     network = build()
     network.load_state_dict(weights, strict=False)
     return network.eval()
 
 
-def outline(entry: Path, build: Callable[[], Network], key: str = "") -> Network:
+def outline(sizes_file: Path, build: Callable[[], Network], key: str = "") -> Network:
     """Returns a network that has shapes but no numbers, on the device meta.
 
-    key: the key of the configuration that has its sizes. ValueError, which names file and key: it cannot be built.
+    key: the key in the file of its sizes. ValueError, which names file and key: the network cannot be built.
     """
     try:
         with torch.device("meta"):
             return build()
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RuntimeError) as error:
-        place = f"{entry / CONFIG}: {key}: " if key else f"{entry / CONFIG}: "
-        raise ValueError(f"{place}{type(error).__name__}: {error}") from error
+        place = f"{sizes_file}: {key}" if key else str(sizes_file)
+        raise ValueError(f"{place}: {type(error).__name__}: {error}") from error
 
 
 def digest(entry: Path) -> str:

@@ -7,7 +7,7 @@ import safetensors.torch
 import torch
 from torch import nn
 
-from scripts.train import stored
+from scripts.train import checkpoint, stored
 
 LINEAR = {
     "weight": torch.tensor([[1, -2, 3], [4, 5, -6]], dtype=torch.int8),
@@ -55,6 +55,30 @@ def test_a_wrong_tensor_is_named(change, message, tmp_path):
     write(tmp_path, tensors, {"inputs": 3, "outputs": 2})
     with pytest.raises(ValueError, match=f"{stored.WEIGHTS}: .*{message}"):
         stored.load(tmp_path, build)
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({}, "shape.json: "),
+        ({"shape.json": b"{"}, "shape.json: "),
+        ({"shape.json": b"[]"}, "shape.json: an object is expected"),
+        ({"shape.json": b"{}"}, "run: .*no weights.safetensors"),
+        ({"shape.json": b"{}", checkpoint.WEIGHTS: b"cut off"}, "run: .*header"),
+        ({"shape.json": b"{}", checkpoint.WEIGHTS: safetensors.torch.save(LINEAR)}, "shape.json: KeyError: 'inputs'"),
+        (
+            {"shape.json": b'{"inputs": 4, "outputs": 2}', checkpoint.WEIGHTS: safetensors.torch.save(LINEAR)},
+            "run: 2 weights do not fit: weight is .2, 3., not .2, 4.",
+        ),
+    ],
+)
+def test_a_wrong_file_of_a_run_is_named(files, message, tmp_path):
+    run = tmp_path / "run"
+    run.mkdir()
+    for name, content in files.items():
+        (run / name).write_bytes(content)
+    with pytest.raises(ValueError, match=message):
+        stored.load_run(run, build)
 
 
 def test_a_network_that_does_not_fit_gets_no_memory(tmp_path):

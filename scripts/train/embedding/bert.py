@@ -155,6 +155,7 @@ def load_encoder(folder: Path, dropout: float = 0.0) -> Encoder:
     def build() -> Encoder:
         return Encoder(shape, dropout)
 
-    published, names = stored.tensors(folder), stored.outline(folder, build).state_dict()
+    published, names = stored.tensors(folder), stored.outline(folder / stored.CONFIG, build).state_dict()
     weights = {k: published[n] for k in names if (n := published_name(k)) in published}
-    return stored.load_network(folder, build, stored.dequantise(weights, folder / stored.WEIGHTS))
+    weights = stored.dequantise(weights, folder / stored.WEIGHTS)
+    return stored.load_network(folder / stored.WEIGHTS, folder / stored.CONFIG, build, weights)

@@ -65,7 +65,13 @@ def load(folder: Path, dropout: float = 0.0, rotation: Tensor | None = None) -> 
         return TwoMode(bert.load_encoder(folder, dropout), rotation)
     weights, _ = stored.read(folder)
     shape = bert.Shape.read(folder / stored.CONFIG)
-    model = stored.load_network(folder, lambda: TwoMode(Encoder(shape, dropout)), weights, {"first_turn"}.__contains__)
+    model = stored.load_network(
+        folder / stored.WEIGHTS,
+        folder / stored.CONFIG,
+        lambda: TwoMode(Encoder(shape, dropout)),
+        weights,
+        {"first_turn"}.__contains__,
+    )
     model.first_turn.copy_(model.turn.weight.detach())
     return model
 

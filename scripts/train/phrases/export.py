@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from scripts.served_reader.intents import IntentParser
-from scripts.train import checkpoint, configuration, entry, reader
+from scripts.train import configuration, entry, reader, stored
 from scripts.train.phrases import measure
 from scripts.train.phrases.examples import own_questions
 from scripts.train.phrases.model import Model, shape_of
@@ -33,10 +33,8 @@ PARTS = {"held out": "held out of the training", "outside": "not trained on"}
 
 
 def load_run(run: Path) -> Model:
-    """Returns the averaged weights of a run, in eval mode."""
-    model = Model(shape_of(json.loads((run / "shape.json").read_text())))
-    model.load_state_dict(checkpoint.weights(run))
-    return model.eval()
+    """Returns the model of a run. ValueError, which names the file: see stored.load_run."""
+    return stored.load_run(run, lambda shape: Model(shape_of(shape)))
 
 
 def card_sections(name: str, options: dict[str, Any], model: Model, figures: dict[str, Any]) -> tuple[str, str]:

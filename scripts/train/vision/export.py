@@ -19,7 +19,7 @@ import torch
 
 from scripts.served_reader.drawing_reader import DrawingReader
 from scripts.served_reader.views import UNFITTED
-from scripts.train import checkpoint, configuration, entry, reader
+from scripts.train import configuration, entry, reader, stored
 from scripts.train.vision import calibration, evaluation, report
 from scripts.train.vision.model import Model, shape_of
 
@@ -36,10 +36,8 @@ ROW = "| {name} | {exact:.1%} | {flat:.1%} | {given:.1%} | {milliseconds:.0f} ms
 
 
 def load_run(run: Path) -> Model:
-    """Returns the averaged weights of a run, in eval mode."""
-    model = Model(shape_of(json.loads((run / "shape.json").read_text())))
-    model.load_state_dict(checkpoint.weights(run))
-    return model.eval()
+    """Returns the model of a run. ValueError, which names the file: see stored.load_run."""
+    return stored.load_run(run, lambda shape: Model(shape_of(shape)))
 
 
 def calibrate(folder: Path, molecules: list[str], count: int) -> None:
