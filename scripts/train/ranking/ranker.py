@@ -319,8 +319,10 @@ def load(entry: Path) -> Ranker:
     weights = stored.dequantise(tensors(entry), entry / stored.WEIGHTS)
     try:
         reading = Reading(int(config["together"]), float(config["share"]))
-    except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{entry / stored.CONFIG}: together and share must be numbers: {error!r}") from error
+        if not math.isfinite(reading.share):
+            raise ValueError(f"share is {reading.share}")
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{entry / stored.CONFIG}: together and share must be finite numbers: {error!r}") from error
     shape = bert.Shape.read(base / stored.CONFIG)
     begins = prefixes(vectors.load_tokenizer(entry / "tokenizer.json"))
 
@@ -328,7 +330,7 @@ def load(entry: Path) -> Ranker:
         turn, metric = torch.zeros(2, shape.hidden_size, shape.hidden_size)
         return Ranker(Encoder(shape), turn.clone(), metric.clone(), torch.zeros(shape.vocab_size), begins, reading)
 
-    return stored.load_network(entry, build, weights, DERIVED.__contains__)
+    return stored.load_network(entry / stored.WEIGHTS, base / stored.CONFIG, build, weights, DERIVED.__contains__)
 
 
 def store(entry: Path, model: Ranker, embedding: Path) -> None:
