@@ -201,7 +201,7 @@ train-reader train-phrases: train-%: .venv-train/stamp train-variables ## train 
 .PHONY: train-variables
 train-variables: | .venv-train/stamp
 	@test -n "$(DATA)" && test -n "$(ID)" || { echo 'DATA or ID is missing: DATA=FOLDER ID=own/model-v1'; exit 2; }
-	@$(TRAIN).entry $(ID)
+	@$(TRAIN).entry $(ID) $(ENTRY)
 
 .PHONY: test-train
 test-train: .venv-train/stamp ## tests of the training scripts, which need torch (5.7 GB, installed once)

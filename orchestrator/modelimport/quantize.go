@@ -90,7 +90,12 @@ const quantizedCard = "# %s\n\n" +
 	"source: do not mix vectors of both in one index.\n\n" +
 	"## Evaluation\n\nNot measured here.\n"
 
-// write copies the files of the source except its versions, card and configuration, and creates the new ones.
+// trainingFiles are files that make the graph of an entry (model_repository/README.md#weights), but not its graph in
+// int8.
+var trainingFiles = []string{"model.safetensors", "config.json"}
+
+// write copies the files of the source except its versions, card, configuration and trainingFiles, and creates the new
+// ones.
 func (o QuantizeOptions) write(source, dir string, config []byte) error {
 	version, err := newestVersion(source)
 	if err != nil {
@@ -116,7 +121,8 @@ func (o QuantizeOptions) write(source, dir string, config []byte) error {
 		return err
 	}
 	for _, file := range files {
-		if !file.Type().IsRegular() || slices.Contains([]string{".md", ".pbtxt"}, filepath.Ext(file.Name())) {
+		if !file.Type().IsRegular() || slices.Contains([]string{".md", ".pbtxt"}, filepath.Ext(file.Name())) ||
+			slices.Contains(trainingFiles, file.Name()) {
 			continue
 		}
 		if err := copyFile(filepath.Join(source, file.Name()), filepath.Join(dir, file.Name())); err != nil {

@@ -40,6 +40,12 @@ func repositoryToQuantize(t *testing.T) (repository string) {
 
 func TestQuantize(t *testing.T) {
 	repository := repositoryToQuantize(t)
+	weights := []string{"model.safetensors", "config.json"}
+	for _, name := range weights {
+		if err := os.WriteFile(filepath.Join(repository, "tiny_model_v1", name), []byte("{}"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
 	options := QuantizeOptions{
 		Source: "tiny_model_v1", ID: "tests/int8", Repository: repository, Now: time.Unix(1795219200, 0),
 	}
@@ -73,6 +79,11 @@ func TestQuantize(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(result.Dir, "tokenizer.json")); err != nil {
 		t.Error(err)
+	}
+	for _, name := range weights {
+		if _, err := os.Stat(filepath.Join(result.Dir, name)); err == nil {
+			t.Errorf("the entry has the %s of the source, which does not give its graph", name)
+		}
 	}
 	if _, err := Quantize(options); err == nil || !strings.Contains(err.Error(), "--force") {
 		t.Errorf("replaced without --force: %v", err)

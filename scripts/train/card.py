@@ -6,6 +6,7 @@ the weights. A new card says "not stated" there. scripts.lint.cards writes the s
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -69,15 +70,33 @@ def write(
     training: the key of that name in the run's figures.json.
     """
     if not page.exists():
-        empty = {name.replace("-", "_"): "".join(sections.marks(name)) for name in (*SECTIONS, cards.SECTION)}
-        page.parent.mkdir(parents=True, exist_ok=True)
-        page.write_text(SKELETON.format(task=task, tags=tags, entry=page.parent.name, **empty))
+        create(page, task, {name: [name] for name in SECTIONS}, tags)
     origin = provenance.read(run)
     sections.check(page, *SECTIONS, cards.SECTION)
     for name, text in zip(
         SECTIONS, (model, data_table(origin), describe_training(origin, training), figures), strict=True
     ):
-        sections.write(page, name, text)
+        sections.write(page, name, wrap(text))
+
+
+def create(page: Path, task: str, parts: dict[str, list[str]], tags: str = "chemistry") -> None:
+    """Writes a new card. parts: the names of the generated sections in the place of each of SECTIONS."""
+    empty = {
+        place.replace("-", "_"): "\n".join("".join(sections.marks(name)) for name in names)
+        for place, names in {**parts, cards.SECTION: [cards.SECTION]}.items()
+    }
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text(SKELETON.format(task=task, tags=tags, entry=page.parent.name, **empty))
+
+
+def wrap(text: str) -> str:
+    """Breaks the lines of paragraphs at 120 characters. Tables and code stay as they are."""
+    return "\n\n".join(
+        part
+        if part.startswith(("|", "    "))
+        else textwrap.fill(part, 120, break_long_words=False, break_on_hyphens=False)
+        for part in text.split("\n\n")
+    )
 
 
 def data_table(origin: dict[str, Any]) -> str:

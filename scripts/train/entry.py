@@ -1,14 +1,14 @@
 """Writes model repository entries: config.pbtxt and the files next to the graph.
 
-`python -m scripts.train.entry ID` exits with a message if the manifest already has the id, so that a training need not
-run for hours before its export says so.
+`python -m scripts.train.entry ID [ENTRY]` exits with a message if the manifest already has the id, or if no entry can
+have the name, so that a training need not run for hours before its export says so.
 """
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import re
-import sys
 import time
 from pathlib import Path
 
@@ -16,6 +16,9 @@ from scripts.lint import manifest
 from scripts.train import checkpoint
 
 KINDS = {"INT64", "INT32", "FP32"}
+
+NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+"""The names of entries, as in orchestrator/modelimport."""
 
 CALIBRATE = {"embedding": "--texts TEXTS", "ranking": "--pairs PAIRS"}
 """Options of `retort model calibrate` by API. A calibration holds for the weights that it was fitted to."""
@@ -116,5 +119,26 @@ def set_parameter(config: Path, key: str, value: str) -> None:
     config.write_text(text)
 
 
+def entry_name(text: str) -> str:
+    """Checks an argument: the name of an entry."""
+    if not NAME.fullmatch(text):
+        raise argparse.ArgumentTypeError(f"{text!r}: letters, digits, _, - and . are expected")
+    return text
+
+
+def add_arguments(
+    parser: argparse.ArgumentParser, name: str, run: Path | None = None, folder: str = "folder in the repository"
+) -> None:
+    """Adds the options of all exports. name, run: the defaults of --entry and --run; folder: what --entry is."""
+    text = "folder of the run" if run else "folder of the run; without it only 1/model.onnx is made"
+    parser.add_argument("--run", type=Path, default=run, help=text)
+    parser.add_argument("--repository", type=Path, default=Path("model_repository"), help="the model repository")
+    parser.add_argument("--entry", type=entry_name, default=name, help=f"{folder} (default: {name})")
+    parser.add_argument("--id", help="public id of the model; it must be new")
+
+
 if __name__ == "__main__":
-    check_new(sys.argv[1], manifest.REPOSITORY)
+    parser = argparse.ArgumentParser(prog="python -m scripts.train.entry", description=__doc__)
+    parser.add_argument("id")
+    parser.add_argument("entry", nargs="?", type=entry_name)
+    check_new(parser.parse_args().id, manifest.REPOSITORY)

@@ -16,13 +16,13 @@ import dataclasses
 import re
 import runpy
 import shutil
+import signal
+import sys
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-import safetensors
-import safetensors.torch
 import torch
 from torch import nn
 
@@ -39,8 +39,6 @@ PREFIX = "phrases."
 """Start of the names of the weights of the model of questions."""
 UNCOUNTED = "num_batches_tracked"
 """Suffix of a counter of batch norms, which has no effect."""
-
-Network = TypeVar("Network", bound=nn.Module)
 
 
 def stored_drawings(model: vision.Model) -> dict[str, torch.Tensor]:
@@ -75,25 +73,32 @@ def load_drawings(folder: Path, shape: vision.Shape | None = None) -> vision.Mod
 
     ValueError, which names the file: it is missing, damaged, or does not fit the shape.
     """
-    weights, config = stored.read(folder)
-    old = build(folder, DRAWINGS, config, vision.shape_of, vision.Model).shape
+    weights, old = stored.read(folder)[0], read_shape(folder)
     shape = shape or old
-    model = vision.Model(shape)
+    rows = ["no atom", *old.labels], ["no atom", *shape.labels]
+    weights = {name: value for name, value in weights.items() if not name.startswith(PREFIX)}
+    match_labels(weights, "atom_detector.atom.2", *rows, ["offset x", "offset y"])
+    model = stored.load_network(
+        folder / stored.WEIGHTS,
+        folder / stored.CONFIG,
+        lambda: vision.Model(shape),
+        weights,
+        lambda name: name.endswith(UNCOUNTED) or is_added(name, old),
+    )
     detector = model.atom_detector
     for blocks, count in ((detector.at8, old.blocks[0]), (detector.at16, old.blocks[1])):
         for block in blocks[count:]:
             nn.init.zeros_(block.last.weight)
             nn.init.zeros_(block.last.bias)
-    added = {name for name in model.state_dict() if name.endswith(UNCOUNTED) or is_added(name, old)}
-    rows = ["no atom", *old.labels], ["no atom", *shape.labels]
-    weights = {name: value for name, value in weights.items() if not name.startswith(PREFIX)}
-    match_labels(weights, "atom_detector.atom.2", *rows, ["offset x", "offset y"])
-    return fill(model, weights, folder, added)
+    return model
 
 
 def read_shape(folder: Path) -> vision.Shape:
     """Returns the shape of the model of drawings of an entry. ValueError: see load_drawings."""
-    return build(folder, DRAWINGS, stored.read(folder)[1], vision.shape_of, vision.Model).shape
+    config = stored.config(folder)
+    return stored.outline(
+        folder / stored.CONFIG, lambda: vision.Model(vision.shape_of(config[DRAWINGS])), DRAWINGS
+    ).shape
 
 
 def is_added(name: str, old: vision.Shape) -> bool:
@@ -108,37 +113,13 @@ def load_questions(folder: Path, shape: phrases.Shape | None = None) -> phrases.
     ValueError, which names the file: it is missing, damaged, or does not fit the shape.
     """
     weights, config = stored.read(folder)
-    old = build(folder, QUESTIONS, config, phrases.shape_of, phrases.Model).shape
+    file = folder / stored.CONFIG
+    old = stored.outline(file, lambda: phrases.Model(phrases.shape_of(config[QUESTIONS])), QUESTIONS).shape
     shape = shape or old
     weights = {name.removeprefix(PREFIX): value for name, value in weights.items() if name.startswith(PREFIX)}
     for head, labels in shape.labels.items():
         match_labels(weights, f"heads.{head}", old.labels.get(head, []), labels)
-    return fill(phrases.Model(shape), weights, folder)
-
-
-def build(
-    folder: Path, part: str, config: dict[str, Any], shape_of: Callable[[Any], Any], network: Callable[[Any], Network]
-) -> Network:
-    """Returns a new network of the shape in a part of config.json. ValueError, which names the file and the part."""
-    try:
-        return network(shape_of(config[part]))
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RuntimeError, ZeroDivisionError) as error:
-        raise ValueError(f"{folder / stored.CONFIG}: {part}: {type(error).__name__}: {error}") from error
-
-
-def fill(model: Network, weights: dict[str, torch.Tensor], folder: Path, added: Collection[str] = ()) -> Network:
-    """Returns the model with the weights, in eval mode; added: names of those that it keeps.
-
-    ValueError, which names the file and the weights that are missing, unknown or of another shape.
-    """
-    state = model.state_dict()
-    wanted = {name: tuple(value.shape) for name, value in state.items() if name not in added}
-    found = {name: tuple(value.shape) for name, value in weights.items()}
-    if wrong := sorted(n for n in wanted.keys() | found.keys() if wanted.get(n) != found.get(n)):
-        details = ", ".join(f"{n} is {found.get(n, 'missing')}, not {wanted.get(n, 'known')}" for n in wrong[:3])
-        raise ValueError(f"{folder / stored.WEIGHTS}: {len(wrong)} weights do not fit: {details}")
-    model.load_state_dict(state | weights)
-    return model.eval()
+    return stored.load_network(folder / stored.WEIGHTS, folder / stored.CONFIG, lambda: phrases.Model(shape), weights)
 
 
 def match_labels(
@@ -151,7 +132,7 @@ def match_labels(
     """
     weight, bias = weights.get(f"{layer}.weight"), weights.get(f"{layer}.bias")
     if weight is None or bias is None or list(old) == list(new) or len(weight) != len(old) + len(last):
-        return  # fill reports what does not fit.
+        return  # load_network reports what does not fit.
     rows = {name: row for row, name in enumerate([*old, *last])}
     mean, level = weight[: len(old)].mean(0), bias[: len(old)].mean() - 1
     names = [*new, *last]
@@ -164,9 +145,10 @@ def replace(folder: Path, part: str, tensors: dict[str, torch.Tensor], shape: An
 
     ValueError, which names the file: the entry's weights or configuration are missing or damaged.
     """
-    _, config = stored.read(folder)
-    others = safetensors.torch.load_file(folder / stored.WEIGHTS)
-    kept = {name: value for name, value in others.items() if name.startswith(PREFIX) != (part == QUESTIONS)}
+    config = stored.config(folder)
+    kept = {
+        name: value for name, value in stored.tensors(folder).items() if name.startswith(PREFIX) != (part == QUESTIONS)
+    }
     stored.write(folder, dict(sorted((kept | tensors).items())), config | {part: dataclasses.asdict(shape)})
 
 
@@ -179,20 +161,27 @@ def write_graphs(folder: Path) -> None:
 
 @contextlib.contextmanager
 def draft(repository: Path, name: str, run: Path) -> Iterator[Path]:
-    """Yields a copy of an entry, or of the shipped one if there is none, which takes the entry's place at the end."""
+    """Yields a copy of an entry, or of the shipped one if there is none, which takes the entry's place at the end.
+
+    SIGTERM ends the export as an exception does, so that the copy is removed.
+    """
     target = repository / name
     source = target if target.exists() else served.ENTRY
     pages = () if target.exists() else ("*.md",)
-    with tempfile.TemporaryDirectory(dir=run) as folder:
-        copy = Path(folder) / name
-        shutil.copytree(source, copy, ignore=shutil.ignore_patterns("__pycache__", *pages))
-        check_labels(copy)
-        create_card(copy / cards.CARD)
-        yield copy
-        repository.mkdir(parents=True, exist_ok=True)
-        if target.exists():
-            shutil.rmtree(target)
-        shutil.move(copy, target)
+    before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    try:
+        with tempfile.TemporaryDirectory(dir=run) as folder:
+            copy = Path(folder) / name
+            shutil.copytree(source, copy, ignore=shutil.ignore_patterns("__pycache__", *pages))
+            check_labels(copy)
+            create_card(copy / cards.CARD)
+            yield copy
+            repository.mkdir(parents=True, exist_ok=True)
+            if target.exists():
+                shutil.move(target, Path(folder) / "replaced")
+            shutil.move(copy, target)
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def check_labels(folder: Path) -> None:
@@ -222,13 +211,8 @@ def create_card(page: Path) -> None:
             return sections.check(page, *names, cards.SECTION)
         except LookupError as error:
             raise SystemExit(f"export: {error}") from error
-    empty = {
-        name.replace("-", "_"): "\n".join("".join(sections.marks(f"{name}-{part}")) for part in (DRAWINGS, QUESTIONS))
-        for name in card.SECTIONS
-    }
-    details = "".join(sections.marks(cards.SECTION))
-    text = card.SKELETON.format(task="image-text-to-text", entry=page.parent.name, card_details=details, **empty)
-    page.write_text(text)
+    places = {name: [f"{name}-{part}" for part in (DRAWINGS, QUESTIONS)] for name in card.SECTIONS}
+    card.create(page, "image-text-to-text", places)
     for name in names:
         sections.write(page, name, f"The model of {name.rpartition('-')[2]} is that of {link(served.ENTRY)}.")
 
@@ -248,7 +232,7 @@ def write_card(folder: Path, part: str, run: Path, model: str, figures: str, sta
     training = training_state(run)
     texts = (model, data, card.describe_training(origin, training), figures)
     for name, text in zip(card.SECTIONS, texts, strict=True):
-        sections.write(folder / cards.CARD, f"{name}-{part}", f"**{part.capitalize()}**\n\n{text}")
+        sections.write(folder / cards.CARD, f"{name}-{part}", card.wrap(f"**{part.capitalize()}**\n\n{text}"))
     cards.write(folder.parent, [folder.name])
 
 

@@ -11,21 +11,26 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import safetensors
 import safetensors.torch
 import torch
 from torch import nn
 
-from scripts.train import files
+from scripts.train import checkpoint, files
 
 WEIGHTS = "model.safetensors"
 CONFIG = "config.json"
+SHAPE = "shape.json"
+"""The file of a run that has the sizes of its network."""
 STEP = ".step"
 """Suffix of the name of a weight's step sizes."""
+FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+
+Network = TypeVar("Network", bound=nn.Module)
 
 
 def write(entry: Path, tensors: dict[str, torch.Tensor], config: dict[str, Any]) -> None:
@@ -53,12 +58,17 @@ def tensors(entry: Path) -> dict[str, torch.Tensor]:
 
 def config(entry: Path) -> dict[str, Any]:
     """Returns the configuration. ValueError, which names the file: it is missing, or no JSON object."""
+    return read_object(entry / CONFIG)
+
+
+def read_object(file: Path) -> dict[str, Any]:
+    """Returns the object in a JSON file. ValueError, which names the file: it is missing, or no JSON object."""
     try:
-        found = json.loads((entry / CONFIG).read_text(encoding="utf-8"))
+        found = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise ValueError(f"{entry / CONFIG}: {error}") from error
+        raise ValueError(f"{file}: {error}") from error
     if not isinstance(found, dict):
-        raise ValueError(f"{entry / CONFIG}: an object is expected, got {found!r:.40}")
+        raise ValueError(f"{file}: an object is expected, got {found!r:.40}")
     return found
 
 
@@ -67,36 +77,96 @@ def dequantise(
 ) -> dict[str, torch.Tensor]:
     """Returns the weights of stored tensors in the given type.
 
-    ValueError, which names the file: a step does not fit its weight.
+    ValueError, which names the file and the tensor: a wrong type, a number that is not finite, or a step that does not
+    fit its weight.
     """
-    weights = {name: value.to(kind) for name, value in stored.items() if not name.endswith(STEP)}
-    for key in stored.keys() - weights.keys():
-        name = key.removesuffix(STEP)
-        try:
-            value = stored[name].double() * stored[key].double()
-        except (KeyError, RuntimeError) as error:
-            raise ValueError(f"{file}: {key}: step sizes without a weight of their shape") from error
+    weights = {}
+    for name, value in stored.items():
+        if name.endswith(STEP):
+            weight = name.removesuffix(STEP)
+            if weight not in stored or weight.endswith(STEP):
+                raise ValueError(f"{file}: {name}: step sizes without a weight")
+            continue
+        step = stored.get(name + STEP)
+        if value.dtype not in FLOATS and (step is None or value.dtype != torch.int8):
+            raise ValueError(f"{file}: {name} has the type {value.dtype}, not a float or int8 with {name}{STEP}")
+        if step is not None:
+            value = value.double() * fitting(step, value, f"{file}: {name}{STEP}")
         weights[name] = value.to(kind)
+        if not weights[name].isfinite().all():
+            raise ValueError(f"{file}: {name} has a number that is not finite")
     return weights
 
 
+def fitting(step: torch.Tensor, weight: torch.Tensor, name: str) -> torch.Tensor:
+    """Returns the step sizes of a weight in fp64. ValueError: wrong type, or a shape that does not broadcast to it."""
+    try:
+        fits = step.dtype in FLOATS and torch.broadcast_shapes(step.shape, weight.shape) == weight.shape
+    except RuntimeError:
+        fits = False
+    if not fits:
+        shapes = f"{step.dtype} {tuple(step.shape)} for a weight of {tuple(weight.shape)}"
+        raise ValueError(f"{name}: step sizes do not fit: {shapes}")
+    return step.double()
+
+
 def load(
-    entry: Path, build: Callable[[dict[str, Any]], nn.Module], kind: torch.dtype = torch.float32
-) -> tuple[nn.Module, dict[str, Any]]:
+    entry: Path, build: Callable[[dict[str, Any]], Network], kind: torch.dtype = torch.float32
+) -> tuple[Network, dict[str, Any]]:
     """Returns the network that `build` makes of the configuration, with the weights, and the configuration.
 
     ValueError, which names the file: see read, or the network cannot be built or has other weights.
     """
     weights, found = read(entry, kind)
+    return load_network(entry / WEIGHTS, entry / CONFIG, lambda: build(found).to(kind), weights), found
+
+
+def load_run(run: Path, build: Callable[[dict[str, Any]], Network]) -> Network:
+    """Returns the network that `build` makes of a run's shape, with the weights to export, in eval mode.
+
+    ValueError, which names the file or the run: a file is missing or damaged, or they do not fit.
+    """
+    shape = read_object(run / SHAPE)
     try:
-        network = build(found)
-    except (KeyError, TypeError, ValueError, RuntimeError, ZeroDivisionError) as error:
-        raise ValueError(f"{entry / CONFIG}: {type(error).__name__}: {error}") from error
+        weights = checkpoint.weights(run)
+    except (OSError, safetensors.SafetensorError) as error:
+        raise ValueError(f"{run}: {error}") from error
+    return load_network(run, run / SHAPE, lambda: build(shape), weights)
+
+
+def load_network(
+    file: Path,
+    sizes_file: Path,
+    build: Callable[[], Network],
+    weights: dict[str, torch.Tensor],
+    keeps: Callable[[str], bool] = lambda name: False,
+) -> Network:
+    """Returns the network that `build` makes, with the weights, in eval mode. keeps: whether a weight stays as built.
+
+    file, sizes_file: where weights and sizes are from. The sizes are compared before the network gets any memory.
+    ValueError, which names the file: the network cannot be built, or weights are missing, unknown or of another shape.
+    """
+    wanted = {name: value for name, value in outline(sizes_file, build).state_dict().items() if not keeps(name)}
+    sizes, found = ({name: tuple(value.shape) for name, value in part.items()} for part in (wanted, weights))
+    if wrong := sorted(name for name in sizes.keys() | found.keys() if sizes.get(name) != found.get(name)):
+        details = ", ".join(f"{n} is {found.get(n, 'missing')}, not {sizes.get(n, 'known')}" for n in wrong[:3])
+        raise ValueError(f"{file}: {len(wrong)} weights do not fit: {details}")
+    network = build()
+    network.load_state_dict(weights, strict=False)
+    return network.eval()
+
+
+def outline(sizes_file: Path, build: Callable[[], Network], key: str = "") -> Network:
+    """Returns a network that has shapes but no numbers, on the device meta.
+
+    key: the key in the file of its sizes. ValueError, which names file and key: the network cannot be built.
+    """
     try:
-        network.to(kind).load_state_dict(weights)
-    except RuntimeError as error:
-        raise ValueError(f"{entry / WEIGHTS}: {' '.join(str(error).split())[:400]}") from error
-    return network.eval(), found
+        with torch.device("meta"):
+            return build()
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RuntimeError) as error:
+        place = f"{sizes_file}: {key}" if key else str(sizes_file)
+        raise ValueError(f"{place}: {type(error).__name__}: {error}") from error
 
 
 def digest(entry: Path) -> str:
@@ -105,20 +175,3 @@ def digest(entry: Path) -> str:
         return hashlib.sha256((entry / WEIGHTS).read_bytes()).hexdigest()
     except OSError as error:
         raise ValueError(f"{entry / WEIGHTS}: {error}") from error
-
-
-def load_state(network: nn.Module, weights: dict[str, torch.Tensor], file: Path, derived: Collection[str] = ()) -> None:
-    """Loads weights into a network that has just these; derived: names of buffers that no file has.
-
-    ValueError, which names the file and the weights that are missing, unknown or of another shape.
-    """
-    wanted = {name: value for name, value in network.state_dict().items() if name not in derived}
-    wrong = sorted(
-        name
-        for name in wanted.keys() | weights.keys()
-        if name not in wanted or name not in weights or wanted[name].shape != weights[name].shape
-    )
-    if wrong:
-        more = f" and {len(wrong) - 3} more" if len(wrong) > 3 else ""
-        raise ValueError(f"{file}: {', '.join(wrong[:3])}{more}: missing, unknown or of another shape")
-    network.load_state_dict(weights, strict=False)

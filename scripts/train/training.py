@@ -256,8 +256,10 @@ class Run:
         self.step, self.samples, self.seconds, self.falling, self.best = (
             state[k] for k in ("step", "samples", "seconds", "falling", "best")
         )
-        if state["options"]["best"] != self.options.best:
-            self.best = -math.inf  # of another figure
+        if state["options"]["best"] != self.options.best:  # It was the best of another figure, which no longer counts.
+            self.best = -math.inf
+            if processes.is_first():
+                (self.options.folder / checkpoint.BEST).unlink(missing_ok=True)
 
     def starts_decay(self) -> bool:
         """Reports whether the learning rate decays from now on."""

@@ -111,9 +111,11 @@ def masked_run(data, tmp_path, monkeypatch):
 
 def check(text, run, data, model_id, files):
     """A card describes its run, and claims nothing about another."""
+    assert not [line for line in text.splitlines() if len(line) > 120 and not line.startswith(("| ", "    "))]
+    flat = " ".join(text.split())
     state = checkpoint.load(run / "checkpoint.pt")
     assert f"| public id | `{model_id}` |" in text and cards.find_heading_problems(text) == []
-    assert f"32 samples in {state['step']} steps of 8" in text and "seed 5, fp32" in text and ", 1 thread; " in text
+    assert f"32 samples in {state['step']} steps of 8" in flat and "seed 5, fp32" in flat and ", 1 thread; " in flat
     assert "    python -m program --data DATA " in text and str(data) not in text and str(run.parent) not in text
     for name in files:
         held = hashlib.sha256(data_manifest.content(data / name)).hexdigest()
@@ -139,7 +141,10 @@ def export_again(export, run, repository, page, monkeypatch):
     text = page.read_text()
     assert text.count("By the author.") == 4 and "my own molecules, CC0" in text
     assert "`house/second-v2`" in text and "house/first" not in text and "4,096 samples" in text
-    assert "On a machine that was not recorded." in text and "The data files of the run were not recorded." in text
+    assert (
+        "On a machine that was not recorded." in " ".join(text.split())
+        and "The data files of the run were not recorded." in text
+    )
 
 
 def test_the_latent_card(latent_run, data, tmp_path, monkeypatch):
@@ -192,6 +197,16 @@ def test_exports_into_the_repository_need_a_new_id(export, arguments, monkeypatc
         monkeypatch.setattr(sys, "argv", ["export", *arguments, *more])
         with pytest.raises(SystemExit, match=message):
             export.main()
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "own reader", "-v", 'a"b', "é", "own\n"])
+@pytest.mark.parametrize(
+    "export", [embedding_export, ranking_export, latent_export, masked_export, phrases_export, vision_export]
+)
+def test_a_name_that_no_entry_can_have_is_refused(export, name, capsys):
+    with pytest.raises(SystemExit):
+        export.main([f"--entry={name}", "--id", "own/new-v1", "--run", "nowhere"])
+    assert f"{name!r}: letters, digits, _, - and . are expected" in capsys.readouterr().err
 
 
 def test_an_export_replaces_parameters_in_config(tmp_path):

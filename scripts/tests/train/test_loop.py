@@ -170,6 +170,8 @@ def test_the_best_weights_are_kept(tmp_path):
     last = checkpoint.load(tmp_path / "line" / "checkpoint.pt")["average"]
     assert not torch.equal(best["outer.weight"], last["outer.weight"])
     assert checkpoint.load(tmp_path / "line" / "checkpoint.pt")["best"] == 0.9
+    line.train(tmp_path, samples=80, eval_samples=20, best="")
+    assert torch.equal(checkpoint.weights(tmp_path / "line")["outer.weight"], last["outer.weight"])
 
 
 def test_an_unknown_figure_ends_the_run_before_its_first_step(tmp_path):

@@ -3,9 +3,12 @@ exported. Run by `make test-train`."""
 
 import dataclasses
 import json
+import os
 import re
 import shutil
+import signal
 import sys
+import time
 
 import numpy as np
 import onnx
@@ -269,7 +272,7 @@ def simple_drawing():
         (["--molecules", "own_train.smi.gz", "--programs", "rdkit=0"], "--programs rdkit=0: the share"),
         (["--molecules", "own_train.smi.gz", "--programs", "rdkit", "cdk"], "cdk.jsonl.*other_programs makes it"),
         (["--molecules", "none.smi"], "none.smi: "),
-        (["--molecules", "own_train.smi.gz", "--start", "nowhere"], "--start: nowhere/model.safetensors: "),
+        (["--molecules", "own_train.smi.gz", "--start", "nowhere"], "--start: nowhere/config.json: "),
         (["--molecules", "own_train.smi.gz", "--size", "large", "--start", str(served.ENTRY)], "weights do not fit"),
     ],
 )
@@ -294,3 +297,15 @@ def test_an_entry_with_other_code_or_a_card_by_hand_is_left_alone(tmp_path, monk
     assert {n: h for n, h in manifest.hashes(target).items() if n != "1/reader/labels.py"} == {
         n: h for n, h in before.items() if n != "1/reader/labels.py"
     }
+
+
+def test_an_export_that_is_terminated_leaves_nothing(tmp_path):
+    with (
+        pytest.raises(SystemExit, match="143"),
+        reader.draft(tmp_path / "repository", "own_reader", tmp_path) as folder,
+    ):
+        assert (folder / stored.WEIGHTS).exists()
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(60)
+    assert not list(tmp_path.iterdir())
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL

@@ -100,14 +100,17 @@ def test_a_ranker_keeps_only_its_own_weights(copied):
         (lambda e: (e / stored.CONFIG).write_text("[]"), "config.json: an object is expected"),
         (
             lambda e: edit(e, model_type="else"),
-            "missing, unknown or of another shape|not the configuration of a ranker",
+            "do not fit: layers.0.attention_norm.bias is missing|not the configuration of a ranker",
         ),
-        (lambda e: edit(e, hidden_size=-1, share="low"), "hidden_size must be|together and share must be numbers"),
+        (lambda e: edit(e, hidden_size=-1, share="low"), "hidden_size must be|share must be finite numbers"),
+        (lambda e: edit(e, hidden_size=0, share=float("nan")), "hidden_size must be|share must be finite numbers"),
         (
             lambda e: edit(e, hidden_size=96, embedding={"entry": "minilm_embed_qa", "sha256": "0"}),
-            "and .* more: missing, unknown or of another shape|needs minilm_embed_qa with .* of SHA-256 0",
+            "encoder.layers.0.attention_norm.bias is .384,., not .96,.|needs minilm_embed_qa with .* of SHA-256 0",
         ),
         (lambda e: edit(e, num_hidden_layers=7, embedding={"entry": "../x"}), "layers.6|must be the name of an entry"),
+        (lambda e: edit(e, hidden_size=2**23, embedding={"entry": ".."}), "do not fit|must be the name of an entry"),
+        (lambda e: edit(e, type_vocab_size=3, embedding={"entry": "a\0b"}), "do not fit|must be the name of an entry"),
     ],
 )
 def test_a_wrong_entry_is_named(change, message, copied):
@@ -115,6 +118,14 @@ def test_a_wrong_entry_is_named(change, message, copied):
         change(copied / name)
         with pytest.raises(ValueError, match=message):
             load(copied / name)
+
+
+@pytest.mark.parametrize("content", [None, b"", b"{}", b"\xff", b'{"version": "1.0", "model": {"type": "WordPiece"}}'])
+def test_a_wrong_tokenizer_is_named(content, tmp_path):
+    if content is not None:
+        (tmp_path / "tokenizer.json").write_bytes(content)
+    with pytest.raises(ValueError, match="tokenizer.json: "):
+        vectors.load_tokenizer(tmp_path / "tokenizer.json")
 
 
 def edit(entry, **values):

@@ -150,8 +150,12 @@ def load_encoder(folder: Path, dropout: float = 0.0) -> Encoder:
 
     ValueError, which names the file: it is missing or damaged, or lacks a weight.
     """
-    encoder = Encoder(Shape.read(folder / stored.CONFIG), dropout)
-    published = stored.tensors(folder)
-    weights = {k: published[n].float() for k in encoder.state_dict() if (n := published_name(k)) in published}
-    stored.load_state(encoder, weights, folder / stored.WEIGHTS)
-    return encoder
+    shape = Shape.read(folder / stored.CONFIG)
+
+    def build() -> Encoder:
+        return Encoder(shape, dropout)
+
+    published, names = stored.tensors(folder), stored.outline(folder / stored.CONFIG, build).state_dict()
+    weights = {k: published[n] for k in names if (n := published_name(k)) in published}
+    weights = stored.dequantise(weights, folder / stored.WEIGHTS)
+    return stored.load_network(folder / stored.WEIGHTS, folder / stored.CONFIG, build, weights)

@@ -14,6 +14,7 @@ import hashlib
 import io
 import json
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import onnx
@@ -23,7 +24,7 @@ from torch import nn
 from scripts.lint import cards
 from scripts.train import card, files, stored
 from scripts.train.embedding import bert, int8, report, twomode, vectors
-from scripts.train.entry import Entry, Tensor, check_new, creation_day
+from scripts.train.entry import Entry, Tensor, add_arguments, check_new, creation_day
 
 INPUTS = ["input_ids", "attention_mask", "token_type_ids"]
 OUTPUT = "sentence_embedding"
@@ -123,15 +124,6 @@ EXAMPLES = (
 )
 
 
-def add_arguments(parser: argparse.ArgumentParser, entry: str) -> None:
-    """Adds the options of the exports of embedding and ranking."""
-    parser.add_argument("--run", type=Path, help="folder of the run; without it only 1/model.onnx is made")
-    parser.add_argument("--repository", type=Path, default=Path("model_repository"), help="the model repository")
-    parser.add_argument("--entry", default=entry, help=f"folder in the repository (default: {entry})")
-    parser.add_argument("--id", help="public id of the model; it must be new")
-    parser.add_argument("--reference", type=Path, help="also write torch's results for a few texts here")
-
-
 def card_model(figures: dict, parameters: int, shape: bert.Shape) -> str:
     """Returns the section card-model."""
     text = MODEL.format(parameters=parameters / 1e6, start=figures["start"], **vars(shape))
@@ -169,13 +161,23 @@ def write_run(run: Path, folder: Path, model_id: str) -> None:
     repository_entry(folder, "Two-mode sentence embeddings for retrieval.", output, parameters).write(folder.parent, {})
 
 
-def main(arguments: list[str] | None = None) -> None:
+def export(
+    arguments: list[str] | None,
+    program: tuple[str, str | None, str],
+    write_run: Callable[[Path, Path, str], None],
+    write_onnx: Callable[[Path], None],
+    cases: Callable[[Path], list[dict]],
+) -> None:
+    """Runs the export of an embedding model or of a ranker.
+
+    program: its module, its description and the default entry. cases: returns torch's results of an entry.
+    """
+    module, description, name = program
     parser = argparse.ArgumentParser(
-        prog="python -m scripts.train.embedding.export",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        prog=f"python -m {module}", description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    add_arguments(parser, "minilm_embed_qa")
+    add_arguments(parser, name)
+    parser.add_argument("--reference", type=Path, help="also write torch's results for a few texts here")
     given = parser.parse_args(arguments)
     folder = given.repository / given.entry
     try:
@@ -184,13 +186,26 @@ def main(arguments: list[str] | None = None) -> None:
             write_run(given.run, folder, given.id)
         write_onnx(folder)
         if given.reference:
-            tokenizer = vectors.load_tokenizer(folder / "tokenizer.json")
-            cases = reference_cases(twomode.load(folder), tokenizer, EXAMPLES)
-            write_reference(given.reference, cases, "scripts.train.embedding.export")
+            write_reference(given.reference, cases(folder), module)
     except ValueError as error:
         raise SystemExit(f"export: {error}") from error
     if given.run:
         cards.write(given.repository, [given.entry])
+
+
+def reference_of(folder: Path) -> list[dict]:
+    """Returns the reference cases of an entry."""
+    return reference_cases(twomode.load(folder), vectors.load_tokenizer(folder / "tokenizer.json"), EXAMPLES)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    export(
+        arguments,
+        ("scripts.train.embedding.export", __doc__, "minilm_embed_qa"),
+        write_run,
+        write_onnx,
+        reference_of,
+    )
 
 
 if __name__ == "__main__":

@@ -64,10 +64,16 @@ def load(folder: Path, dropout: float = 0.0, rotation: Tensor | None = None) -> 
     if not is_entry(folder):
         return TwoMode(bert.load_encoder(folder, dropout), rotation)
     weights, _ = stored.read(folder)
-    model = TwoMode(Encoder(bert.Shape.read(folder / stored.CONFIG), dropout))
-    stored.load_state(model, weights, folder / stored.WEIGHTS, ("first_turn",))
+    shape = bert.Shape.read(folder / stored.CONFIG)
+    model = stored.load_network(
+        folder / stored.WEIGHTS,
+        folder / stored.CONFIG,
+        lambda: TwoMode(Encoder(shape, dropout)),
+        weights,
+        {"first_turn"}.__contains__,
+    )
     model.first_turn.copy_(model.turn.weight.detach())
-    return model.eval()
+    return model
 
 
 def store(entry: Path, model: TwoMode) -> None:

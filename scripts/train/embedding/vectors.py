@@ -19,8 +19,14 @@ CPU_TOKENS, GPU_TOKENS = 2048, 65536
 
 
 def load_tokenizer(file: Path) -> Tokenizer:
-    """Reads a tokenizer without the truncation and padding of its published file."""
-    tokenizer = Tokenizer.from_file(str(file))
+    """Reads a tokenizer without the truncation and padding of its published file.
+
+    ValueError, which names the file: it is missing or damaged.
+    """
+    try:
+        tokenizer = Tokenizer.from_file(str(file))
+    except Exception as error:  # The library has no class of its own.
+        raise ValueError(f"{file}: {error}") from error
     tokenizer.no_padding()
     tokenizer.no_truncation()
     return tokenizer

@@ -173,12 +173,8 @@ def main(arguments: list[str] | None = None) -> None:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--run", type=Path, default=Path("runs/latent"), help="folder of the run")
-    parser.add_argument("--repository", type=Path, default=Path("model_repository"), help="the model repository")
-    parser.add_argument(
-        "--entry", default="latent", help="start of the names of the three folders in the repository (default: latent)"
-    )
-    parser.add_argument("--id", help="public id of the model; it must be new")
+    names = "start of the names of the three folders in the repository"
+    entry.add_arguments(parser, "latent", Path("runs/latent"), names)
     parser.add_argument("--float", action="store_true", help="keep linear maps in fp32")
     given = parser.parse_args(arguments)
     entry.check_new(given.id, given.repository)

@@ -9,13 +9,12 @@ config.json: unit         the number inside the model that is 1 in the tensors o
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from torch import nn
 
-from scripts.train import checkpoint, entry_network, stored
+from scripts.train import entry_network, stored
 from scripts.train.graph import Ranges
 from scripts.train.latent import decoder_graph, encoder_graph
 from scripts.train.latent.model import Model, Shape, Similarity
@@ -27,9 +26,8 @@ def load(folder: Path) -> tuple[Model, Vocabulary]:
 
     ValueError or OSError, which names the file: it is missing or wrong.
     """
-    if (folder / "shape.json").exists():
-        model = Model(Shape(**json.loads((folder / "shape.json").read_text())))
-        model.load_state_dict(checkpoint.weights(folder))
+    if (folder / stored.SHAPE).exists():
+        model = stored.load_run(folder, lambda shape: Model(Shape(**shape)))
     else:
         networks, config = stored.load(folder, build)
         model = Model(Shape(**config["shape"]))

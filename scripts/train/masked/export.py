@@ -97,10 +97,7 @@ def main(arguments: list[str] | None = None) -> None:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--run", type=Path, default=Path("runs/masked"), help="folder of the run")
-    parser.add_argument("--repository", type=Path, default=Path("model_repository"), help="the model repository")
-    parser.add_argument("--entry", default="masked", help="folder in the repository (default: masked)")
-    parser.add_argument("--id", help="public id of the model; it must be new")
+    entry.add_arguments(parser, "masked", Path("runs/masked"))
     parser.add_argument("--float", action="store_true", help="keep linear maps in fp32")
     given = parser.parse_args(arguments)
     entry.check_new(given.id, given.repository)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-from scripts.train import checkpoint, entry_network, stored
+from scripts.train import entry_network, stored
 from scripts.train.graph import Ranges
 from scripts.train.masked import structure, unmask_graph
 from scripts.train.masked.model import Model, Shape
@@ -18,9 +17,8 @@ def load(folder: Path) -> tuple[Model, Vocabulary]:
 
     ValueError or OSError, which names the file: it is missing or wrong.
     """
-    if (folder / "shape.json").exists():
-        model = Model(Shape(**json.loads((folder / "shape.json").read_text())))
-        model.load_state_dict(checkpoint.weights(folder))
+    if (folder / stored.SHAPE).exists():
+        model = stored.load_run(folder, lambda shape: Model(Shape(**shape)))
     else:
         model, _ = stored.load(folder, build)
     return model.eval(), entry_network.read_vocabulary(folder / "vocab.txt", Vocabulary, model.shape.vocabulary)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from scripts.served_reader.intents import IntentParser
-from scripts.train import checkpoint, configuration, entry, reader
+from scripts.train import configuration, entry, reader, stored
 from scripts.train.phrases import measure
 from scripts.train.phrases.examples import own_questions
 from scripts.train.phrases.model import Model, shape_of
@@ -33,10 +33,8 @@ PARTS = {"held out": "held out of the training", "outside": "not trained on"}
 
 
 def load_run(run: Path) -> Model:
-    """Returns the averaged weights of a run, in eval mode."""
-    model = Model(shape_of(json.loads((run / "shape.json").read_text())))
-    model.load_state_dict(checkpoint.weights(run))
-    return model.eval()
+    """Returns the model of a run. ValueError, which names the file: see stored.load_run."""
+    return stored.load_run(run, lambda shape: Model(shape_of(shape)))
 
 
 def card_sections(name: str, options: dict[str, Any], model: Model, figures: dict[str, Any]) -> tuple[str, str]:
@@ -60,11 +58,8 @@ def main(arguments: list[str] | None = None) -> None:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--run", type=Path, default=Path("runs/phrases"), help="folder of the run")
+    entry.add_arguments(parser, "own_phrases", Path("runs/phrases"))
     parser.add_argument("--data", type=Path, help="data folder (default: that of the run)")
-    parser.add_argument("--repository", type=Path, default=Path("model_repository"), help="the model repository")
-    parser.add_argument("--entry", default="own_phrases", help="folder in the repository (default: own_phrases)")
-    parser.add_argument("--id", help="public id of the model; it must be new")
     given = parser.parse_args(arguments)
     entry.check_new(given.id, given.repository)
     options = configuration.load(given.run)

@@ -9,7 +9,6 @@ which config.json names, with the SHA-256 of its weights; it must be an entry of
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 import numpy as np
@@ -24,14 +23,13 @@ from scripts.train.embedding.export import (
     INPUTS,
     INTERPOLATED,
     PADDING_COST,
-    add_arguments,
+    export,
     graph,
     repository_entry,
     write_graph,
-    write_reference,
     write_tokenizer,
 )
-from scripts.train.entry import Tensor, check_new, creation_day
+from scripts.train.entry import Tensor, creation_day
 from scripts.train.ranking import pairs, ranker
 from scripts.train.ranking import report as ranking_report
 from scripts.train.ranking.ranker import Ranker
@@ -125,28 +123,19 @@ def write_run(run: Path, folder: Path, model_id: str) -> None:
     repository_entry(folder, "Relevance of a passage to a query.", output, parameters).write(folder.parent, {})
 
 
+def reference_of(folder: Path) -> list[dict]:
+    """Returns the reference cases of an entry."""
+    return reference_cases(ranker.load(folder), vectors.load_tokenizer(folder / "tokenizer.json"), EXAMPLES)
+
+
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m scripts.train.ranking.export",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    export(
+        arguments,
+        ("scripts.train.ranking.export", __doc__, "minilm_rank_qa"),
+        write_run,
+        write_onnx,
+        reference_of,
     )
-    add_arguments(parser, "minilm_rank_qa")
-    given = parser.parse_args(arguments)
-    folder = given.repository / given.entry
-    try:
-        if given.run:
-            check_new(given.id, given.repository)
-            write_run(given.run, folder, given.id)
-        write_onnx(folder)
-        if given.reference:
-            tokenizer = vectors.load_tokenizer(folder / "tokenizer.json")
-            cases = reference_cases(ranker.load(folder), tokenizer, EXAMPLES)
-            write_reference(given.reference, cases, "scripts.train.ranking.export")
-    except ValueError as error:
-        raise SystemExit(f"export: {error}") from error
-    if given.run:
-        cards.write(given.repository, [given.entry])
 
 
 if __name__ == "__main__":

@@ -34,6 +34,7 @@ from torch.nn import functional as F
 from scripts.train import stored
 from scripts.train.embedding import bert, int8, twomode, vectors
 from scripts.train.embedding.bert import Encoder, padding_bias
+from scripts.train.entry import NAME as ENTRY_NAME
 
 MODEL_TYPE = "two-mode ranker"
 """The model_type in the config.json of an entry."""
@@ -288,8 +289,8 @@ def embedding_of(entry: Path) -> Path:
     base = config.get("embedding")
     if config.get("model_type") != MODEL_TYPE or not isinstance(base, dict):
         raise ValueError(f"{file}: not the configuration of a ranker")
-    name, digest = str(base.get("entry", "")), base.get("sha256")
-    if not name or name != Path(name).name:
+    name, digest = str(base.get("entry")), base.get("sha256")
+    if not ENTRY_NAME.fullmatch(name):
         raise ValueError(f"{file}: embedding.entry must be the name of an entry, got {name!r}")
     if (found := stored.digest(entry.parent / name)) != digest:
         raise ValueError(f"{file}: the ranker needs {name} with {stored.WEIGHTS} of SHA-256 {digest}, found {found}")
@@ -318,15 +319,18 @@ def load(entry: Path) -> Ranker:
     weights = stored.dequantise(tensors(entry), entry / stored.WEIGHTS)
     try:
         reading = Reading(int(config["together"]), float(config["share"]))
-    except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{entry / stored.CONFIG}: together and share must be numbers: {error!r}") from error
-    encoder = Encoder(bert.Shape.read(base / stored.CONFIG))
-    width, vocabulary = encoder.shape.hidden_size, encoder.shape.vocab_size
-    tokenizer = vectors.load_tokenizer(entry / "tokenizer.json")
-    square = torch.zeros(width, width)
-    network = Ranker(encoder, square, square.clone(), torch.zeros(vocabulary), prefixes(tokenizer), reading)
-    stored.load_state(network, weights, entry / stored.WEIGHTS, DERIVED)
-    return network.eval()
+        if not math.isfinite(reading.share):
+            raise ValueError(f"share is {reading.share}")
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{entry / stored.CONFIG}: together and share must be finite numbers: {error!r}") from error
+    shape = bert.Shape.read(base / stored.CONFIG)
+    begins = prefixes(vectors.load_tokenizer(entry / "tokenizer.json"))
+
+    def build() -> Ranker:
+        turn, metric = torch.zeros(2, shape.hidden_size, shape.hidden_size)
+        return Ranker(Encoder(shape), turn.clone(), metric.clone(), torch.zeros(shape.vocab_size), begins, reading)
+
+    return stored.load_network(entry / stored.WEIGHTS, base / stored.CONFIG, build, weights, DERIVED.__contains__)
 
 
 def store(entry: Path, model: Ranker, embedding: Path) -> None:

@@ -19,7 +19,7 @@ import torch
 
 from scripts.served_reader.drawing_reader import DrawingReader
 from scripts.served_reader.views import UNFITTED
-from scripts.train import checkpoint, configuration, entry, reader
+from scripts.train import configuration, entry, reader, stored
 from scripts.train.vision import calibration, evaluation, report
 from scripts.train.vision.model import Model, shape_of
 
@@ -36,10 +36,8 @@ ROW = "| {name} | {exact:.1%} | {flat:.1%} | {given:.1%} | {milliseconds:.0f} ms
 
 
 def load_run(run: Path) -> Model:
-    """Returns the averaged weights of a run, in eval mode."""
-    model = Model(shape_of(json.loads((run / "shape.json").read_text())))
-    model.load_state_dict(checkpoint.weights(run))
-    return model.eval()
+    """Returns the model of a run. ValueError, which names the file: see stored.load_run."""
+    return stored.load_run(run, lambda shape: Model(shape_of(shape)))
 
 
 def calibrate(folder: Path, molecules: list[str], count: int) -> None:
@@ -82,11 +80,8 @@ def main(arguments: list[str] | None = None) -> None:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--run", type=Path, default=Path("runs/vision"), help="folder of the run")
+    entry.add_arguments(parser, "own_reader", Path("runs/vision"))
     parser.add_argument("--data", type=Path, help="data folder (default: that of the run)")
-    parser.add_argument("--repository", type=Path, default=Path("model_repository"), help="the model repository")
-    parser.add_argument("--entry", default="own_reader", help="folder in the repository (default: own_reader)")
-    parser.add_argument("--id", help="public id of the model; it must be new")
     parser.add_argument("--calibrate", type=int, default=600, help="drawings a style to calibrate on (default: 600)")
     parser.add_argument(
         "--count", type=int, default=report.COUNT, help=f"drawings a style to measure (default: {report.COUNT})"
