@@ -238,7 +238,7 @@ func TestCompareRefuses(t *testing.T) {
 		{"masked/good", "masked/bad", write("own.smi.gz", "C\n"), "own.smi.gz: unexpected EOF"},
 		{"ranking/good", "ranking/bad", molecules, "own.smi.gz: a file NAME.queries.jsonl.gz is expected"},
 		{"ranking/good", "ranking/bad", alone, "alone.passages.jsonl.gz: no such file"},
-		{"embedding/good", "embedding/uneven", queries, "embedding/uneven: unexpected answer: vectors of 2 and of 3 numbers"},
+		{"embedding/good", "embedding/uneven", queries, "embedding/uneven: unexpected answer: vectors of 2 and of 3"},
 	} {
 		r := run(t, "", "compare", test.a, test.b, test.file, "--url", url)
 		if r.code != 1 || r.out != "" || !strings.Contains(r.err, test.want) {
