@@ -126,7 +126,8 @@ func (s *Service) RunSearch(ctx context.Context, path string, body any) (result 
 	for {
 		switch job.Status {
 		case "completed":
-			return result, s.Get(ctx, path+"/result", &result)
+			err = s.Get(ctx, path+"/result", &result)
+			return result, err
 		case "failed", "cancelled":
 			return nil, &JobError{ID: job.ID, Status: job.Status, Reason: string(job.Error)}
 		}

@@ -6,8 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"text/tabwriter"
 
 	"golang.org/x/sync/errgroup"
@@ -22,7 +23,7 @@ type compareCommand struct {
 
 	serviceFlags `embed:"" group:"Service"`
 
-	Rows int  `short:"n" env:"-" default:"1000" help:"Molecules or queries of the file, drawn at random with a fixed seed, or samples of a masked model. 0: as many as the file has."`
+	Rows int  `short:"n" env:"-" default:"1000" help:"Distinct molecules or queries of the file, drawn at random with a fixed seed, or samples of a masked model. 0: as many as the file has."`
 	JSON bool `name:"json" env:"-" help:"Print one JSON object."`
 }
 
@@ -52,14 +53,15 @@ type comparison struct {
 // measurement measures the models of an API.
 type measurement struct {
 	names []string // of the figures
-	rows  int
-	unit  string
-	// isPaired says that row i of one model and row i of the other are about the same molecule or query.
+	rows  int      // of each model
+	unit  string   // as in comparison
+	// isPaired says whether row i of both models is about the same molecule or query.
 	isPaired bool
-	// measure returns the values of each figure for the rows of a model. The higher, the better.
+	// measure returns the values of each figure for the rows of a model, from 0 to 1. The higher, the better. It calls
+	// onRow, also concurrently, with the number of rows that it has measured since the last call.
 	measure func(ctx context.Context, model string, onRow func(rows int)) ([][]float64, error)
 
-	candidates string
+	candidates string // as in comparison
 }
 
 func (c *compareCommand) Run(p *Process, s *client.Service) error {
@@ -81,11 +83,14 @@ func (c *compareCommand) Run(p *Process, s *client.Service) error {
 		return err
 	}
 	var values [2][][]float64
-	var done atomic.Int64
 	show := p.showPart("comparing")
+	var mu sync.Mutex // of show and done
+	done := 0
 	onRow := func(rows int) {
-		if now := done.Add(int64(rows)); show != nil {
-			show(int(now), 2*m.rows)
+		mu.Lock()
+		defer mu.Unlock()
+		if done += rows; show != nil {
+			show(done, 2*m.rows)
 		}
 	}
 	for i, model := range []string{c.A, c.B} {
@@ -159,7 +164,7 @@ func draw[T any](c *compareCommand, items []T) []T {
 	return items
 }
 
-// inBatches calls do with the bounds of batches of rows, some at once.
+// inBatches calls do with the bounds of batches of rows, defaultConcurrency at once.
 func inBatches(ctx context.Context, rows, size int, do func(ctx context.Context, start, end int) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(defaultConcurrency)
@@ -172,4 +177,21 @@ func inBatches(ctx context.Context, rows, size int, do func(ctx context.Context,
 		})
 	}
 	return group.Wait()
+}
+
+// onAllCores calls do with each index below count, at once on as many cores as there are.
+func onAllCores(ctx context.Context, count int, do func(i int)) error {
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range count {
+		if ctx.Err() != nil {
+			break
+		}
+		group.Go(func() error {
+			do(i)
+			return nil
+		})
+	}
+	_ = group.Wait()
+	return context.Cause(ctx)
 }

@@ -17,29 +17,35 @@ type figure struct {
 }
 
 const (
-	// resamples is the number of bootstrap samples: the bounds of the interval are the 25th lowest and highest of the
-	// 1,000 differences.
+	// resamples is the number of bootstrap samples, each of which gives a difference.
 	resamples = 1000
-	// tail is the share of the differences below and above the interval.
+	// tail is the share of the differences below the interval, and above it.
 	tail = 0.025
 )
 
-// newFigure compares the values of two models with the percentile bootstrap (Efron and Tibshirani, An Introduction to
-// the Bootstrap, 1993, chapter 13). Paired rows are drawn together, others separately.
+// newFigure compares the values of two models, from 0 to 1, with the percentile bootstrap (Efron and Tibshirani, An
+// Introduction to the Bootstrap, 1993, chapter 13). Paired rows are drawn together, others separately.
+//
+// Few rows, or rows that are all equal, say less than their own spread: the bootstrap of one row has no spread at all.
+// So two rows are added to those that are drawn: a pair that each model wins, or a 0 and a 1 for each model (Agresti
+// and Caffo, The American Statistician 54, 2000; for pairs Agresti and Min, Statistics in Medicine 24, 2005).
 func newFigure(name string, a, b []float64, isPaired bool) figure {
 	f := figure{Name: name, A: mean(a), B: mean(b)}
 	f.Difference = f.B - f.A
 	random := rand.New(rand.NewPCG(1, 2))
 	differences := make([]float64, resamples)
 	if isPaired {
-		pairs := make([]float64, len(a))
+		pairs := make([]float64, len(a), len(a)+2)
 		for i := range a {
 			pairs[i] = b[i] - a[i]
 		}
+		pairs = append(pairs, -1, 1)
 		for i := range differences {
 			differences[i] = resampledMean(random, pairs)
 		}
 	} else {
+		a = append(slices.Clone(a), 0, 1)
+		b = append(slices.Clone(b), 0, 1)
 		for i := range differences {
 			differences[i] = resampledMean(random, b) - resampledMean(random, a)
 		}
@@ -65,11 +71,11 @@ func mean(values []float64) float64 {
 	return sum / float64(max(1, len(values)))
 }
 
-// resampledMean returns the mean of as many values, drawn with replacement.
+// resampledMean returns the mean of as many values, drawn with replacement. There is at least one.
 func resampledMean(random *rand.Rand, values []float64) float64 {
 	sum := 0.0
 	for range values {
 		sum += values[random.IntN(len(values))]
 	}
-	return sum / float64(max(1, len(values)))
+	return sum / float64(len(values))
 }

@@ -10,31 +10,43 @@ import (
 	"retort/orchestrator/client"
 )
 
-// molecules reads the molecules of the file. Lines that are no molecules are reported and left out.
+// molecules reads the distinct molecules of the file. Lines that are no molecules are reported and left out.
 func (c *compareCommand) molecules(p *Process) ([]*chem.Molecule, error) {
-	source, err := inputFlags{File: c.File}.source(p, moleculeRows, nil)
+	kind := moleculeRows
+	kind.check = nil // below
+	source, err := inputFlags{File: c.File}.source(p, kind, nil)
 	if err != nil {
 		return nil, err
 	}
 	var found []*chem.Molecule
+	seen := map[string]bool{}
 	for row, err := range source.rows() {
+		if err == nil {
+			err = context.Cause(p.Context)
+		}
 		if err != nil {
 			return nil, err
 		}
-		if err := moleculeRows.prepare(&row); err != nil {
+		m, err := parseRow(kind, &row)
+		switch {
+		case err != nil:
 			p.report("%s: line %d is left out: %v", c.File, row.line, err)
-			continue
+		case !seen[m.SMILES()]:
+			seen[m.SMILES()] = true
+			found = append(found, m)
 		}
-		m, err := chem.Parse(row.text)
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, m)
 	}
 	if len(found) == 0 {
 		return nil, fmt.Errorf("%s has no molecules", c.File)
 	}
 	return found, nil
+}
+
+func parseRow(kind rowKind, row *inputRow) (*chem.Molecule, error) {
+	if err := kind.prepare(row); err != nil {
+		return nil, err
+	}
+	return chem.Parse(row.text)
 }
 
 // latent measures how well a molecule returns from its hidden state. A molecule that a model cannot read counts as one
@@ -146,7 +158,7 @@ func (c *compareCommand) masked(p *Process, s *client.Service) (*measurement, er
 		if err != nil {
 			return nil, err
 		}
-		return judge(rows, generated, fingerprints)
+		return judge(ctx, rows, generated, fingerprints)
 	}
 	return m, nil
 }
@@ -178,7 +190,9 @@ func generate(ctx context.Context, s *client.Service, model string, count, seed 
 
 // judge returns the values of the figures maskedNames. valid, as written and quality have a value for each sample,
 // unique one for each valid sample, and the others one for each distinct molecule.
-func judge(rows int, generated [][]generatedMolecule, known []chem.Fingerprint) ([][]float64, error) {
+func judge(
+	ctx context.Context, rows int, generated [][]generatedMolecule, known []chem.Fingerprint,
+) ([][]float64, error) {
 	values := make([][]float64, len(maskedNames))
 	seen := map[string]bool{}
 	var distinct []chem.Fingerprint
@@ -202,21 +216,21 @@ func judge(rows int, generated [][]generatedMolecule, known []chem.Fingerprint) 
 	for _, perSample := range []int{0, 1, 3} {
 		values[perSample] = append(values[perSample], make([]float64, rows-len(values[perSample]))...)
 	}
-	for i := range distinct {
+	values[4] = make([]float64, len(distinct))
+	values[5] = make([]float64, len(distinct))
+	err := onAllCores(ctx, len(distinct), func(i int) {
 		sum := 0.0
 		for j := range distinct {
 			if i != j {
 				sum += 1 - distinct[i].Tanimoto(&distinct[j])
 			}
 		}
-		nearest := 0.0
+		values[4][i] = sum / float64(max(1, len(distinct)-1))
 		for j := range known {
-			nearest = max(nearest, distinct[i].Tanimoto(&known[j]))
+			values[5][i] = max(values[5][i], distinct[i].Tanimoto(&known[j]))
 		}
-		values[4] = append(values[4], sum/float64(max(1, len(distinct)-1)))
-		values[5] = append(values[5], nearest)
-	}
-	return values, nil
+	})
+	return values, err
 }
 
 // share returns the share that a row adds to the mean of a figure that counts rows.

@@ -15,7 +15,8 @@ import (
 )
 
 // startModels starts a service whose models are good and bad ones, by the end of their id: bad ones decode every
-// second molecule to ethanol, generate ethanol only, embed and rank in reverse.
+// second molecule to ethanol, generate ethanol only, embed and rank in reverse. The vectors of embedding/uneven have
+// different lengths, and all logits of ranking/equal are equal.
 func startModels(t *testing.T) string {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -34,6 +35,8 @@ func startModels(t *testing.T) string {
 			models = append(models, map[string]string{"id": api + "/good", "api": api})
 			models = append(models, map[string]string{"id": api + "/bad", "api": api})
 		}
+		models = append(models, map[string]string{"id": "embedding/uneven", "api": "embedding"})
+		models = append(models, map[string]string{"id": "ranking/equal", "api": "ranking"})
 		_ = json.NewEncoder(w).Encode(map[string]any{"data": models})
 	})
 	handle("/latent/hidden", func(_ bool, body map[string]any) any {
@@ -68,7 +71,11 @@ func startModels(t *testing.T) string {
 			if !isGood && body["input_type"] == "query" {
 				number += 20
 			}
-			data = append(data, map[string]any{"embedding": []float64{math.Cos(number / 10), math.Sin(number / 10)}})
+			vector := []float64{math.Cos(number / 10), math.Sin(number / 10)}
+			if body["model"] == "embedding/uneven" && body["input_type"] == "query" {
+				vector = append(vector, 1)
+			}
+			data = append(data, map[string]any{"embedding": vector})
 		}
 		return map[string]any{"data": data}
 	})
@@ -76,7 +83,10 @@ func startModels(t *testing.T) string {
 		var rankings []any
 		for i := range body["passages"].([]any) {
 			logit := float64(-i)
-			if !isGood {
+			switch {
+			case body["model"] == "ranking/equal":
+				logit = 1
+			case !isGood:
 				logit = float64(i)
 			}
 			rankings = append(rankings, map[string]any{"index": i, "logit": logit})
@@ -150,7 +160,7 @@ func TestCompare(t *testing.T) {
 		"latent": {molecules, 40, "identical 0.500 1.000 B, similarity 0.598 1.000 B, valid 1.000 1.000 "},
 		"masked": {molecules, 40,
 			"valid 0.025 1.000 B, as written 0.000 0.975 B, unique 1.000 1.000 , quality 0.000 1.000 B, " +
-				"diversity 0.000 0.114 B, nearest 0.333 1.000 B"},
+				"diversity 0.000 0.114 , nearest 0.333 1.000 "},
 		"embedding": {queries, 40, "nDCG@10 0.000 1.000 B, recall@10 0.000 1.000 B, recall@100 1.000 1.000 "},
 		"ranking":   {queries, 40, "nDCG@10 0.000 1.000 B, right first 0.000 1.000 B"},
 	} {
@@ -182,6 +192,31 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// A ranker that gives every passage the same logit does not get the figures of the model that chose the candidates.
+func TestCompareRankerWithoutOrder(t *testing.T) {
+	url := startModels(t)
+	_, queries := writeData(t)
+	r := run(t, "", "compare", "ranking/equal", "ranking/good", queries, "--json", "--url", url)
+	var got compared
+	if err := json.Unmarshal([]byte(r.out), &got); err != nil || r.code != 0 {
+		t.Fatalf("%+v", r)
+	}
+	if f := got.Figures[0]; f.A > 0.5 || f.B != 1 || f.Better != "B" {
+		t.Errorf("%+v", f)
+	}
+}
+
+// Copies of a molecule, however written, are one row.
+func TestCompareDistinctMolecules(t *testing.T) {
+	url := startModels(t)
+	file := writeGzip(t, "own.smi.gz", strings.Repeat("CCN\nNCC\nC(C)N name\n", 50)+"CCC\n")
+	r := run(t, "", "compare", "latent/good", "latent/bad", file, "--json", "--url", url)
+	var got compared
+	if err := json.Unmarshal([]byte(r.out), &got); err != nil || got.Rows != 2 || got.Figures[0].Better != "" {
+		t.Errorf("%+v", r)
+	}
+}
+
 func TestCompareRefuses(t *testing.T) {
 	url := startModels(t)
 	molecules, queries := writeData(t)
@@ -203,6 +238,7 @@ func TestCompareRefuses(t *testing.T) {
 		{"masked/good", "masked/bad", write("own.smi.gz", "C\n"), "own.smi.gz: unexpected EOF"},
 		{"ranking/good", "ranking/bad", molecules, "own.smi.gz: a file NAME.queries.jsonl.gz is expected"},
 		{"ranking/good", "ranking/bad", alone, "alone.passages.jsonl.gz: no such file"},
+		{"embedding/good", "embedding/uneven", queries, "embedding/uneven: unexpected answer: vectors of 2 and of 3"},
 	} {
 		r := run(t, "", "compare", test.a, test.b, test.file, "--url", url)
 		if r.code != 1 || r.out != "" || !strings.Contains(r.err, test.want) {
@@ -224,5 +260,11 @@ func TestCompareRefuses(t *testing.T) {
 		if r.code != 1 || !strings.Contains(r.err, want) {
 			t.Errorf("%s: %+v", text, r)
 		}
+	}
+	twice := writeGzip(t, "own.passages.jsonl.gz", strings.Repeat(`{"pid":"p1","text":"text 1"}`+"\n", 2))
+	r := run(t, "", "compare", "embedding/good", "embedding/bad",
+		strings.Replace(twice, "passages", "queries", 1), "--url", url)
+	if r.code != 1 || !strings.Contains(r.err, "own.passages.jsonl.gz:2: there is another passage p1") {
+		t.Errorf("%+v", r)
 	}
 }

@@ -8,11 +8,8 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
-
-	"golang.org/x/sync/errgroup"
 
 	"retort/orchestrator/client"
 )
@@ -48,6 +45,9 @@ func (c *compareCommand) collection() (*collection, error) {
 		}
 		if passage.Title != "" && !strings.HasPrefix(passage.Text, passage.Title) {
 			passage.Text = passage.Title + ". " + passage.Text
+		}
+		if _, ok := index[passage.PID]; ok {
+			return fmt.Errorf("there is another passage %s", passage.PID)
 		}
 		index[passage.PID] = len(found.passages)
 		found.passages = append(found.passages, passage.Text)
@@ -125,7 +125,7 @@ func (c *compareCommand) embedding(_ *Process, s *client.Service) (*measurement,
 		names: []string{"nDCG@10", "recall@10", "recall@100"}, rows: rows, unit: "queries", isPaired: true,
 	}
 	m.measure = func(ctx context.Context, model string, onRow func(int)) ([][]float64, error) {
-		lists, err := search(ctx, s, model, texts, longestList)
+		lists, err := search(ctx, s, model, texts, longestList, onRow)
 		if err != nil {
 			return nil, err
 		}
@@ -135,7 +135,6 @@ func (c *compareCommand) embedding(_ *Process, s *client.Service) (*measurement,
 			values[1][i] = query.recall(lists[i], 10)
 			values[2][i] = query.recall(lists[i], 100)
 		}
-		onRow(rows)
 		return values, nil
 	}
 	return m, nil
@@ -151,7 +150,7 @@ func (c *compareCommand) ranking(p *Process, s *client.Service) (*measurement, e
 	if err != nil {
 		return nil, fmt.Errorf("candidates: %w", err)
 	}
-	candidates, err := search(p.Context, s, embedding, texts, candidateList)
+	candidates, err := search(p.Context, s, embedding, texts, candidateList, func(int) {})
 	if err != nil {
 		return nil, fmt.Errorf("candidates: %s: %w", embedding, err)
 	}
@@ -198,15 +197,20 @@ func rankPassages(
 		value, _ := answers[k].records[0].get("logit").(float64)
 		return value
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(logit(b), logit(a)) })
+	// Equal logits are no order. That of the file favours no model, unlike the order of the candidates.
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(logit(b), logit(a)), cmp.Compare(candidates[a], candidates[b]))
+	})
 	for i, k := range order {
 		order[i] = candidates[k]
 	}
 	return order, nil
 }
 
-// search returns the indexes of the passages most similar to each query, best first.
-func search(ctx context.Context, s *client.Service, model string, texts *collection, count int) ([][]int, error) {
+// search returns the indexes of the passages most similar to each query, best first. It calls onRow for each query.
+func search(
+	ctx context.Context, s *client.Service, model string, texts *collection, count int, onRow func(int),
+) ([][]int, error) {
 	passages, err := embedTexts(ctx, s, model, "passage", texts.passages)
 	if err != nil {
 		return nil, err
@@ -219,19 +223,16 @@ func search(ctx context.Context, s *client.Service, model string, texts *collect
 	if err != nil {
 		return nil, err
 	}
-	lists := make([][]int, len(queries))
-	var group errgroup.Group
-	group.SetLimit(runtime.GOMAXPROCS(0))
-	for i, query := range queries {
-		group.Go(func() error {
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			lists[i] = nearest(query, passages, count)
-			return nil
-		})
+	for _, vector := range slices.Concat(passages, queries) {
+		if len(vector) != len(passages[0]) {
+			return nil, fmt.Errorf("unexpected answer: vectors of %d and of %d numbers", len(passages[0]), len(vector))
+		}
 	}
-	return lists, group.Wait()
+	lists := make([][]int, len(queries))
+	return lists, onAllCores(ctx, len(queries), func(i int) {
+		lists[i] = nearest(queries[i], passages, count)
+		onRow(1)
+	})
 }
 
 // embedTexts returns the vector of each text, of length 1.
@@ -271,16 +272,30 @@ func dot(a, b []float32) float32 {
 	return sum
 }
 
-// nearest returns the indexes of the passages with the highest similarities, best first.
+// nearest returns the indexes of the passages with the highest similarities, best first. Of equal ones, the first in
+// the file is first.
 func nearest(query []float32, passages [][]float32, count int) []int {
-	similarities := make([]float32, len(passages))
-	order := make([]int, len(passages))
+	var best []int
+	var similarities []float32 // of best
 	for i, passage := range passages {
-		similarities[i] = dot(query, passage)
-		order[i] = i
+		similarity := dot(query, passage)
+		if len(best) == count {
+			if similarity <= similarities[count-1] {
+				continue
+			}
+			best = best[:count-1]
+			similarities = similarities[:count-1]
+		}
+		rank, _ := slices.BinarySearchFunc(similarities, similarity, func(better, s float32) int {
+			if better >= s {
+				return -1
+			}
+			return 1
+		})
+		best = slices.Insert(best, rank, i)
+		similarities = slices.Insert(similarities, rank, similarity)
 	}
-	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(similarities[j], similarities[i]) })
-	return order[:min(count, len(order))]
+	return best
 }
 
 // ndcg returns the normalized discounted cumulative gain of the first 10 passages, as trec_eval computes it.

@@ -3,6 +3,7 @@ package optimization
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -54,7 +55,7 @@ func (s *Service) work(ctx context.Context, st *stores, task queue.Task) error {
 		return nil
 	}
 	a := &attempt{service: s, stores: st, record: r, cancelledBefore: r.Status == Cancelling}
-	body, err := io.ReadAll(st.files.Open(ctx, bodyName(r.key()), r.BodySize))
+	body, err := io.ReadAll(st.files.Open(ctx, r.bodyName(), r.BodySize))
 	if errors.Is(err, queue.ErrNone) && task.Attempt > staleAttempts {
 		return a.fail(ctx, outcome{answer: missingBody[r.API]})
 	}
@@ -214,23 +215,23 @@ func (a *attempt) fail(ctx context.Context, o outcome) error {
 	return a.finish(ctx, Failed, nil, o.answer)
 }
 
-// finish ends the job with its result, nil for none, and its error, nil for none.
+// finish ends the job with its result, nil for none, and its error, nil for none, unless another worker has ended it.
 func (a *attempt) finish(ctx context.Context, status Status, result, failure []byte) error {
-	if result != nil {
-		name := resultName(a.record.key())
-		// An interrupted finish may have left parts of the result.
-		if err := a.stores.files.Delete(ctx, name); err != nil {
-			return err
-		}
-		if _, err := a.stores.files.Write(ctx, queue.Outcome, name, bytes.NewReader(result)); err != nil {
-			return err
-		}
-	}
 	var answer struct {
 		Unfinished json.RawMessage `json:"unfinished"`
 	}
 	_ = json.Unmarshal(result, &answer)
-	_, err := a.stores.jobs.Change(ctx, a.record.key(), func(r *record) error {
+	ended := a.record
+	if result != nil {
+		ended.End = rand.Text()
+		if _, err := a.stores.files.Write(ctx, queue.Outcome, ended.resultName(), bytes.NewReader(result)); err != nil {
+			return err
+		}
+	}
+	stored, err := a.stores.jobs.Change(ctx, a.record.key(), func(r *record) error {
+		if r.Status.ended() {
+			return queue.ErrUnchanged
+		}
 		r.Searches = a.record.Searches
 		r.Progress = a.record.Progress
 		if status == Completed {
@@ -238,10 +239,18 @@ func (a *attempt) finish(ctx context.Context, status Status, result, failure []b
 		}
 		r.ResultSize = int64(len(result))
 		r.HasResult = result != nil
+		r.End = ended.End
 		r.Unfinished = answer.Unfinished
 		r.Error = failure
 		r.end(status, a.service.config.Keep)
 		return nil
 	})
-	return err
+	isDeleted := errors.Is(err, queue.ErrNone)
+	if err != nil && !isDeleted {
+		return err
+	}
+	if result != nil && (isDeleted || stored.End != ended.End) { // another worker was first
+		return a.stores.files.Delete(ctx, ended.resultName())
+	}
+	return nil
 }

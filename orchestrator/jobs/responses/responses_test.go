@@ -143,6 +143,18 @@ func TestUnfinishedResponsesFillTheQuota(t *testing.T) {
 	}
 }
 
+// A response that does not fit beside the one that it continues is refused for good: to wait does not help.
+func TestAResponseAndItsPreviousFillTheQuota(t *testing.T) {
+	s, _ := setUp(t, defaults, 30)
+	first := save(t, s, "a", "", strings.Repeat("x", 20))
+	err := s.Save(t.Context(), "a", s.NewID(), first, []byte(strings.Repeat("x", 20)))
+	var refusal *fault.Error
+	if !errors.As(err, &refusal) || refusal.Kind != fault.TooMany || refusal.RetryAfter != 0 ||
+		!strings.Contains(refusal.Message, "take 40 bytes") {
+		t.Errorf("%v", err)
+	}
+}
+
 // The oldest responses of an owner are deleted to make room for a new one, and nobody else's.
 func TestTheOldestMakeRoom(t *testing.T) {
 	config := defaults

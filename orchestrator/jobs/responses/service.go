@@ -162,7 +162,7 @@ func (st *stores) write(ctx context.Context, r record, content, request []byte) 
 }
 
 // makeRoom deletes the oldest responses of an owner until one more fits into the owner's quota. Those that have not
-// ended stay.
+// ended stay, and so does the one that the new one continues.
 func (s *Service) makeRoom(ctx context.Context, st *stores, added record) error {
 	limit := st.engine.OwnerLimit()
 	if added.storedBytes() > limit {
@@ -175,9 +175,11 @@ func (s *Service) makeRoom(ctx context.Context, st *stores, added record) error 
 	}
 	count := len(stored) + 1
 	size := added.storedBytes()
+	hasUnfinished := false
 	var ended []record
 	for _, r := range stored {
 		size += r.storedBytes()
+		hasUnfinished = hasUnfinished || r.Status != Ended
 		if r.Status == Ended && r.ID != added.Previous {
 			ended = append(ended, r)
 		}
@@ -196,13 +198,19 @@ func (s *Service) makeRoom(ctx context.Context, st *stores, added record) error 
 		count--
 		size -= r.storedBytes()
 	}
-	if count > s.config.Most || size > limit {
+	switch {
+	case count <= s.config.Most && size <= limit:
+		return nil
+	case !hasUnfinished: // waiting does not help
+		return fault.New(fault.TooMany,
+			"The response and the one that it continues are %d and take %d bytes; a key may have %d of %d bytes.",
+			count, size, s.config.Most, limit)
+	default:
 		return &fault.Error{
 			Kind: fault.TooMany, RetryAfter: sweepInterval,
 			Message: "The background responses of this key that have not ended leave no room for another response.",
 		}
 	}
-	return nil
 }
 
 // drop deletes a response, its record first: a sweep finds files without a record.

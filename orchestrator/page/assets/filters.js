@@ -33,7 +33,7 @@ export class Filters {
 
   set(filters) {
     this.home.replaceChildren();
-    for (const filter of filters) this.add(filter);
+    for (const filter of filters) if (filter?.name) this.add(filter); // a link may be broken
   }
 
   add(filter = { name: this.unused() }) {
@@ -86,7 +86,8 @@ export class Filters {
     const rows = this.read();
     if (rows.length === 0) return {};
     return {
-      filters: rows.map(({ name, side, bound }) => ({ name, [side]: Number(bound) })),
+      // An empty bound is no number, which the service refuses beside its row.
+      filters: rows.map(({ name, side, bound }) => ({ name, [side]: bound === "" ? null : Number(bound) })),
       scores: [...new Set(rows.map(({ name }) => name))],
     };
   }
