@@ -16,9 +16,6 @@ type record struct {
 	// where an earlier attempt ended.
 	Seeded   bool     `json:"Seeded"`
 	Searches []search `json:"Searches"`
-	// End is a part of the name of the file with the result, different for each worker: two may end a job at once,
-	// because a worker without a heartbeat may still run. "" without a result, and in records of older releases.
-	End string `json:"End,omitempty"`
 }
 
 // search is the progress of one search.
@@ -34,16 +31,6 @@ type search struct {
 
 // key is the key of the record: all records of an owner share a prefix.
 func (r *record) key() string { return r.Owner + "." + r.ID }
-
-func (r *record) bodyName() string { return r.key() + ".body" }
-
-// resultName returns the name of the file with the result.
-func (r *record) resultName() string {
-	if r.End == "" {
-		return r.key() + ".result"
-	}
-	return r.key() + ".result." + r.End
-}
 
 func (r record) storedBytes() int64 { return r.BodySize + r.ResultSize }
 

@@ -52,7 +52,7 @@ type Service struct {
 	storage jobs.Storage[stores]
 }
 
-// stores are the stores of jobs. Files are named after the key of their job: see record.bodyName and record.resultName.
+// stores are the stores of jobs. Files are named after the key of their job: see bodyName and resultName.
 type stores struct {
 	engine *queue.Engine
 	jobs   *queue.Table[record]
@@ -128,7 +128,7 @@ func (s *Service) create(ctx context.Context, api, caller string, body []byte) (
 		},
 	}
 	r.updateProgress()
-	if _, err := st.files.Write(ctx, queue.Input, r.bodyName(), bytes.NewReader(body)); err != nil {
+	if _, err := st.files.Write(ctx, queue.Input, bodyName(r.key()), bytes.NewReader(body)); err != nil {
 		return job, s.fault(err)
 	}
 	if err := st.jobs.Create(ctx, r.key(), r); err != nil {
@@ -238,8 +238,11 @@ func (s *Service) result(ctx context.Context, api, caller, id string) (record, i
 	case !r.HasResult:
 		return r, nil, fault.Missing(fault.Result, "The job has no result: it is %s.", r.Status)
 	}
-	return r, st.files.Open(ctx, r.resultName(), r.ResultSize), nil
+	return r, st.files.Open(ctx, resultName(r.key()), r.ResultSize), nil
 }
+
+func bodyName(key string) string   { return key + ".body" }
+func resultName(key string) string { return key + ".result" }
 
 const sweepInterval = time.Minute
 
@@ -265,7 +268,7 @@ func (s *Service) sweep(ctx context.Context, st *stores, before int64) error {
 // dropOrphans deletes files whose job was never created, or was deleted while an attempt wrote the result.
 func dropOrphans(ctx context.Context, st *stores, at time.Time) error {
 	return jobs.DropOrphans(ctx, st.files, st.jobs, at.Add(-jobs.OrphanGrace), func(name string) string {
-		_, file, _ := strings.Cut(name, ".") // owner.id.body or owner.id.result.end
+		_, file, _ := strings.Cut(name, ".") // owner.id.body or owner.id.result
 		id, _, _ := strings.Cut(file, ".")
 		return id
 	})

@@ -439,43 +439,6 @@ func TestAttemptEndsWithItsJob(t *testing.T) {
 	}
 }
 
-// Two workers make the last attempt at a job, because the first had no heartbeat. The result of the one that ends the
-// job first stays, and the other's is deleted.
-func TestTwoWorkersEndAJob(t *testing.T) {
-	b := begin(t, t.TempDir(), Config{}, idle)
-	job := b.submit("latent", `{"smi":"CCC"}`)
-	b.await(job, InProgress)
-	st := b.stores()
-	r, err := st.jobs.Get(t.Context(), jobs.Owner("")+"."+job.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a := &attempt{service: b.Service, stores: st, record: r}
-	const first = `{"generated":["CC"]}`
-	late := []byte(`{"generated":["CCC","CCCC"],"unfinished":{"reason":"cancelled"}}`)
-	if err := a.finish(t.Context(), Completed, []byte(first), nil); err != nil || b.resultOf(job) != first {
-		t.Fatalf("%v, %s", err, b.resultOf(job))
-	}
-	for status, result := range map[Status][]byte{Cancelled: late, Failed: nil} {
-		if err := a.finish(t.Context(), status, result, []byte(`{}`)); err != nil || b.resultOf(job) != first {
-			t.Errorf("%s: %v, %s", status, err, b.resultOf(job))
-		}
-	}
-	last := b.await(job, Completed)
-	if end := last[len(last)-1]; string(end.Unfinished) != "null" || string(end.Error) != "null" {
-		t.Errorf("%+v", end)
-	}
-	if names := b.fileNames(); len(names) != 2 { // body and result
-		t.Errorf("files: %v", names)
-	}
-	if err := errors.Join(st.jobs.Delete(t.Context(), r.key()), st.files.DeleteAll(t.Context(), r.key())); err != nil {
-		t.Fatal(err)
-	}
-	if err := a.finish(t.Context(), Completed, late, nil); err != nil || len(b.fileNames()) != 0 {
-		t.Errorf("a deleted job: %v, files: %v", err, b.fileNames())
-	}
-}
-
 // If the record of a job cannot be written, its body is deleted.
 func TestFailedCreationLeavesNothing(t *testing.T) {
 	b := begin(t, t.TempDir(), Config{}, idle)

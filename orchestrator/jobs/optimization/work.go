@@ -3,7 +3,6 @@ package optimization
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -55,7 +54,7 @@ func (s *Service) work(ctx context.Context, st *stores, task queue.Task) error {
 		return nil
 	}
 	a := &attempt{service: s, stores: st, record: r, cancelledBefore: r.Status == Cancelling}
-	body, err := io.ReadAll(st.files.Open(ctx, r.bodyName(), r.BodySize))
+	body, err := io.ReadAll(st.files.Open(ctx, bodyName(r.key()), r.BodySize))
 	if errors.Is(err, queue.ErrNone) && task.Attempt > staleAttempts {
 		return a.fail(ctx, outcome{answer: missingBody[r.API]})
 	}
@@ -215,23 +214,23 @@ func (a *attempt) fail(ctx context.Context, o outcome) error {
 	return a.finish(ctx, Failed, nil, o.answer)
 }
 
-// finish ends the job with its result, nil for none, and its error, nil for none, unless another worker has ended it.
+// finish ends the job with its result, nil for none, and its error, nil for none.
 func (a *attempt) finish(ctx context.Context, status Status, result, failure []byte) error {
+	if result != nil {
+		name := resultName(a.record.key())
+		// An interrupted finish may have left parts of the result.
+		if err := a.stores.files.Delete(ctx, name); err != nil {
+			return err
+		}
+		if _, err := a.stores.files.Write(ctx, queue.Outcome, name, bytes.NewReader(result)); err != nil {
+			return err
+		}
+	}
 	var answer struct {
 		Unfinished json.RawMessage `json:"unfinished"`
 	}
 	_ = json.Unmarshal(result, &answer)
-	ended := a.record
-	if result != nil {
-		ended.End = rand.Text()
-		if _, err := a.stores.files.Write(ctx, queue.Outcome, ended.resultName(), bytes.NewReader(result)); err != nil {
-			return err
-		}
-	}
-	stored, err := a.stores.jobs.Change(ctx, a.record.key(), func(r *record) error {
-		if r.Status.ended() {
-			return queue.ErrUnchanged
-		}
+	_, err := a.stores.jobs.Change(ctx, a.record.key(), func(r *record) error {
 		r.Searches = a.record.Searches
 		r.Progress = a.record.Progress
 		if status == Completed {
@@ -239,18 +238,10 @@ func (a *attempt) finish(ctx context.Context, status Status, result, failure []b
 		}
 		r.ResultSize = int64(len(result))
 		r.HasResult = result != nil
-		r.End = ended.End
 		r.Unfinished = answer.Unfinished
 		r.Error = failure
 		r.end(status, a.service.config.Keep)
 		return nil
 	})
-	isDeleted := errors.Is(err, queue.ErrNone)
-	if err != nil && !isDeleted {
-		return err
-	}
-	if result != nil && (isDeleted || stored.End != ended.End) { // another worker was first
-		return a.stores.files.Delete(ctx, ended.resultName())
-	}
-	return nil
+	return err
 }
