@@ -110,18 +110,13 @@ func (c *compareCommand) Run(p *Process, s *client.Service) error {
 
 // api returns the API of both models.
 func (c *compareCommand) api(ctx context.Context, s *client.Service) (string, error) {
-	var list struct {
-		Data []struct {
-			ID  string `json:"id"`
-			API string `json:"api"`
-		} `json:"data"`
-	}
-	if err := s.Get(ctx, "/v1/models", &list); err != nil {
+	models, err := servedModels(ctx, s)
+	if err != nil {
 		return "", err
 	}
 	var ids []string
 	apis := map[string]string{}
-	for _, model := range list.Data {
+	for _, model := range models {
 		ids = append(ids, model.ID)
 		apis[model.ID] = model.API
 	}

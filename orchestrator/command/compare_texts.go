@@ -317,7 +317,9 @@ func (q judgedQuery) ndcg(list []int) float64 {
 func (q judgedQuery) recall(list []int, count int) float64 {
 	found := 0
 	for _, i := range list[:min(count, len(list))] {
-		found += int(share(q.answers[i]))
+		if q.answers[i] {
+			found++
+		}
 	}
 	return float64(found) / float64(len(q.answers))
 }

@@ -121,21 +121,30 @@ func chooseModel(ctx context.Context, s *client.Service, api, id string, withIma
 	if id != "" {
 		return id, nil
 	}
-	type model struct {
-		ID     string `json:"id"`
-		API    string `json:"api"`
-		Images bool   `json:"images"`
-	}
-	var list struct {
-		Data []model `json:"data"`
-	}
-	if err := s.Get(ctx, "/v1/models", &list); err != nil {
+	models, err := servedModels(ctx, s)
+	if err != nil {
 		return "", err
 	}
-	models := slices.DeleteFunc(list.Data, func(m model) bool { return m.API != api })
+	models = slices.DeleteFunc(models, func(m servedModel) bool { return m.API != api })
 	if len(models) == 0 {
 		return "", fmt.Errorf("the %s API of %s serves no model", api, s.URL)
 	}
-	first := max(0, slices.IndexFunc(models, func(m model) bool { return m.Images || !withImages }))
+	first := max(0, slices.IndexFunc(models, func(m servedModel) bool { return m.Images || !withImages }))
 	return models[first].ID, nil
+}
+
+// servedModel is a model in the list of the service.
+type servedModel struct {
+	ID     string `json:"id"`
+	API    string `json:"api"`
+	Images bool   `json:"images"`
+}
+
+// servedModels returns the models of all APIs of the service.
+func servedModels(ctx context.Context, s *client.Service) ([]servedModel, error) {
+	var list struct {
+		Data []servedModel `json:"data"`
+	}
+	err := s.Get(ctx, "/v1/models", &list)
+	return list.Data, err
 }
