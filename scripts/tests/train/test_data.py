@@ -232,6 +232,30 @@ def test_salts_are_apart_and_no_held_out_molecule_is_trained_on(tmp_path, monkey
     assert all("." in text for text in parts["salts"][0]) and not any("." in text for text in parts["train"][0])
 
 
+@pytest.mark.parametrize("name", ["chembl_subsets", "coconut_subsets", "common_chemicals"])
+def test_subsets_have_every_source_and_no_molecule_of_the_benchmarks(name, tmp_path, monkeypatch):
+    monkeypatch.setattr(smiles, "HELD_OUT", 0.2)
+    make(monkeypatch, name, tmp_path, "--changed")
+    made = {
+        result.name: {smiles.canonical(text, False) for text in molecules.read_molecules(tmp_path / result.name)}
+        for result in manifest.read()[name].results
+    }
+    training, held_out = made[f"{name}_train.smi.gz"], made[f"{name}_valid.smi.gz"]
+    assert training and held_out and not training & held_out
+    components = {part for each in made.values() for text in each for part in text.split(".")}
+    sources = {source.path: (SAMPLES / name / source.path).read_bytes() for source in manifest.read()[name].sources}
+    assert len(smiles.benchmark_molecules(sources)) == 8 and not components & smiles.benchmark_molecules(sources)
+    for path, content in sources.items():
+        if path not in (*smiles.ZINC_PARTS, smiles.DRUGS):
+            read = {smiles.canonical(text.replace("\\\\", "\\"), False) for text in smiles.molecules_of(path, content)}
+            assert read & set().union(*made.values()), path
+
+
+def test_a_line_without_the_word_of_the_molecule_is_named():
+    with pytest.raises(texts.WrongSourceError, match="a.pairs.txt.gz: 4 words a line are expected, not: '1 CCO'"):
+        list(smiles.molecules_of("a.pairs.txt.gz", b"1 CCO 2 CCN\n\n1 CCO"))
+
+
 def test_benchmarks_use_the_lines_that_were_chosen():
     """Made-up molecules in as many lines as the public files have."""
     lines = [f"{'C' * (number % 20 + 1)}O" for number in range(800)]
