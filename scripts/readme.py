@@ -82,7 +82,9 @@ def costs() -> str:
 def quality() -> str:
     """Returns the table of the models' quality: a figure beside a published or rival one, and the command."""
     success = find(LATENT, "qed", r"^\| 1,500 \| 100 \| ([\d.]+)%")
-    exact = 100 * float(find(LATENT, "round_trip", r"^\| (?:broad|chembl)_valid.smi.gz \| 1000 \| \S+ \| ([\d.]+) \|"))
+    exact = 100 * float(
+        find(LATENT, "round_trip", r"^\| (?:broad|chembl_subsets)_valid.smi.gz \| 1000 \| \S+ \| ([\d.]+) \|")
+    )
     sampled = find(MASKED, "eval-masked", r"^\| \*\*Retort, one attempt\*\* \|(?:[^|]*\|){3} ([\d.]+) ±")
     published = find(MASKED, "eval-masked", r"^\| GenMol V2, published \|(?:[^|]*\|){3} ([\d.]+) \|")
     clef = find(READER, "eval-drawings", r"^\| CLEF \(scanned patents, held out\) \| 200 \| ([\d.]+)%")

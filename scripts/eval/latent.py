@@ -256,7 +256,7 @@ def main(arguments: list[str] | None = None) -> None:
         "--valid",
         nargs=2,
         metavar="FILE",
-        default=["chembl_valid.smi.gz", "chebi_valid.smi.gz"],
+        default=["chembl_subsets_valid.smi.gz", "common_chemicals_valid.smi.gz"],
         help="held-out molecules of every kind, and common ones, in the data folder, for the task drugs",
     )
     parser.add_argument("--concurrency", type=int, default=8, help="requests in flight")

@@ -22,16 +22,16 @@ from scripts.train.molecules import read_molecules
 
 SHARES = {
     "zinc250k_train.smi.gz": 0.17,
-    "chembl_train.smi.gz": 0.45,
-    "coconut_train.smi.gz": 0.12,
-    "chembl_salts.smi.gz": 0.07,
-    "chebi_train.smi.gz": 0.14,
+    "chembl_subsets_train.smi.gz": 0.45,
+    "coconut_subsets_train.smi.gz": 0.12,
+    "chembl_subsets_salts.smi.gz": 0.07,
+    "common_chemicals_train.smi.gz": 0.14,
     "muv_druglike.smi.gz": 0.02,
 }
 """Share of each file among the rows of a pass."""
-ISOTOPES = ("chebi_train.smi.gz", 0.02)
+ISOTOPES = ("common_chemicals_train.smi.gz", 0.02)
 """File of the molecules that get isotopes, and their share, if the file is among those of the run."""
-IONS = ("chembl_salts.smi.gz", 0.01)
+IONS = ("chembl_subsets_salts.smi.gz", 0.01)
 """File of the salts that get other counter-ions, and their share, likewise."""
 PASS = 1_200_000
 """Rows of a pass."""

@@ -23,7 +23,7 @@ from scripts.train.latent.tokens import PAD, Vocabulary
 RDLogger.DisableLog("rdApp.*")
 
 
-VALID = ["zinc250k_valid.smi.gz", "chembl_valid.smi.gz", "chebi_valid.smi.gz"]
+VALID = ["zinc250k_valid.smi.gz", "chembl_subsets_valid.smi.gz", "common_chemicals_valid.smi.gz"]
 """Files of held-out molecules."""
 
 

@@ -29,8 +29,8 @@ from scripts.train.masked.vocabulary import Vocabulary
 
 SHARES = {
     "zinc250k_train.smi.gz": 0.35,
-    "chembl_train.smi.gz": 0.45,
-    "chebi_train.smi.gz": 0.15,
+    "chembl_subsets_train.smi.gz": 0.45,
+    "common_chemicals_train.smi.gz": 0.15,
     "muv_druglike.smi.gz": 0.05,
 }
 """Share of each file among the strings. No file of salts: a string is one molecule."""
