@@ -7,7 +7,8 @@ follows the SMILES on a line, such as a name, is ignored. A molecule is held out
 stereochemistry, so that the same molecule is always in the same file, whatever other molecules there are.
 
 The line that is printed counts what was left out: lines that RDKit cannot read, mixtures (--mixtures keeps them),
-molecules of fewer than 2 or more than --heaviest heavy atoms, and repeated molecules.
+molecules of fewer than 2 or more than --heaviest heavy atoms, with dative bonds (the models have no token for them),
+and repeated molecules.
 """
 
 from __future__ import annotations
@@ -71,6 +72,11 @@ def shuffle(molecules: list[str]) -> list[str]:
     return [molecules[i] for i in np.random.default_rng(1).permutation(len(molecules))]
 
 
+def has_dative_bond(smiles: str) -> bool:
+    """Reports whether a molecule has a bond for which the models have no token."""
+    return "->" in smiles or "<-" in smiles
+
+
 def is_held_out(smiles: str, share: float) -> bool:
     """Reports whether a molecule is held out; stereoisomers are held out together."""
     return files.is_held_out(Chem.MolToSmiles(Chem.MolFromSmiles(smiles), isomericSmiles=False), share)
@@ -108,6 +114,9 @@ def main() -> None:
     training: list[str] = []
     held_out: list[str] = []
     for smiles in shuffle(molecules):
+        if has_dative_bond(smiles):
+            left_out["with dative bonds"] += 1
+            continue
         (held_out if is_held_out(smiles, given.held_out) else training).append(smiles)
     details = ", ".join(f"{count} {reason}" for reason, count in sorted(left_out.items())) or "none"
     if not held_out or not training:

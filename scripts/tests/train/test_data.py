@@ -18,7 +18,7 @@ from scripts.train.data import __main__ as data
 from scripts.train.data import benchmarks, manifest, smiles, texts
 from scripts.train.embedding import corpora
 from scripts.train.latent import __main__ as latent
-from scripts.train.latent import corpus
+from scripts.train.latent import corpus, tokens
 from scripts.train.latent import evaluation as latent_evaluation
 from scripts.train.masked import __main__ as masked
 from scripts.train.masked import broad
@@ -242,6 +242,7 @@ def test_subsets_have_every_source_and_no_molecule_of_the_benchmarks(name, tmp_p
     }
     training, held_out = made[f"{name}_train.smi.gz"], made[f"{name}_valid.smi.gz"]
     assert training and held_out and not training & held_out
+    assert all(tokens.split(text) for each in made.values() for text in each)
     components = {part for each in made.values() for text in each for part in text.split(".")}
     sources = {source.path: (SAMPLES / name / source.path).read_bytes() for source in manifest.read()[name].sources}
     assert len(smiles.benchmark_molecules(sources)) == 8 and not components & smiles.benchmark_molecules(sources)

@@ -38,12 +38,14 @@ def data(tmp_path, monkeypatch, capsys):
     rows = [
         f"O=C(N{a})c1ccc({b})cc1 compound {i}" for i, (a, b) in enumerate((a, b) for a in RESIDUES for b in RESIDUES)
     ]
-    (tmp_path / "one.smi").write_text("\n".join([*rows[:50], "", "nonsense", "C", rows[0], "CCO.Cl", "C" * 90]) + "\n")
+    left_out = ["", "nonsense", "C", rows[0], "CCO.Cl", "C" * 90, "[NH3]->[Pt+2]<-[NH3]"]
+    (tmp_path / "one.smi").write_text("\n".join([*rows[:50], *left_out]) + "\n")
     (tmp_path / "two.smi.gz").write_bytes(gzip.compress("\n".join(rows[50:]).encode()))
     files = tmp_path / "one.smi", tmp_path / "two.smi.gz"
     call(monkeypatch, molecules.main, *files, "--data", tmp_path / "data", "--held-out", 0.1)
     printed = capsys.readouterr().out
-    assert printed.startswith("105 lines: ") and "1 invalid, 1 mixtures, 1 repeated, 2 too small or large" in printed
+    reasons = "1 invalid, 1 mixtures, 1 repeated, 2 too small or large, 1 with dative bonds"
+    assert printed.startswith("106 lines: ") and reasons in printed
     return tmp_path / "data"
 
 

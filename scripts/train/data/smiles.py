@@ -128,6 +128,8 @@ def divide(texts: Iterable[str], known: set[str]) -> list[list[str]]:
         flat = canonical(smiles, False)
         if not known.isdisjoint(flat.split(".")):
             left_out["of the benchmarks"] += 1
+        elif molecules.has_dative_bond(smiles):
+            left_out["with dative bonds"] += 1
         elif files.is_held_out(flat, HELD_OUT):
             held_out += [smiles] if "." not in smiles else []
         else:
