@@ -16,6 +16,7 @@ from rdkit import Chem, DataStructs, RDLogger
 from rdkit.Chem import QED, rdFingerprintGenerator
 from rdkit.Contrib.SA_Score import sascorer
 
+from scripts.train.batches import send
 from scripts.train.masked import safe, sampler, structure
 from scripts.train.masked.model import Model, loss
 from scripts.train.masked.vocabulary import BOS, EOS, MASK, PAD, QUALITY, Vocabulary
@@ -103,7 +104,7 @@ def quick(
     model: Model, vocabulary: Vocabulary, lengths: np.ndarray, count: int, held_out: tuple[torch.Tensor, torch.Tensor]
 ) -> dict[str, float]:
     """Returns the figures reported during training: those of `count` samples, and the losses of a held-out batch."""
-    _, losses = loss(model, held_out)
+    _, losses = loss(model, send(held_out, next(model.parameters()).device))
     table = structure.balance_table(vocabulary.tokens)
     return {
         **figures(de_novo(lambda rows: sampler.unmask(model, rows, table).cpu().numpy(), vocabulary, lengths, count)),
