@@ -28,9 +28,10 @@ from scripts.train.masked import safe
 from scripts.train.masked.vocabulary import Vocabulary
 
 SHARES = {
-    "zinc250k_train.smi.gz": 0.35,
+    "zinc250k_train.smi.gz": 0.33,
     "chembl_subsets_train.smi.gz": 0.45,
-    "common_chemicals_train.smi.gz": 0.15,
+    "common_chemicals_train.smi.gz": 0.10,
+    "coconut_subsets_train.smi.gz": 0.07,
     "muv_druglike.smi.gz": 0.05,
 }
 """Share of each file among the strings. No file of salts: a string is one molecule."""
