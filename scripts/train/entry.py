@@ -136,13 +136,25 @@ def draft(repository: Path, names: list[str], run: Path) -> Iterator[Path]:
                 else:
                     (drafts / path.name).symlink_to(path.resolve())
             yield drafts
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
             repository.mkdir(parents=True, exist_ok=True)
             for name in names:
-                if (repository / name).exists():
-                    shutil.move(repository / name, replaced / name)
-                shutil.move(drafts / name, repository / name)
+                replace(repository / name, drafts / name, replaced / name)
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def replace(entry: Path, draft: Path, replaced: Path) -> None:
+    """Moves an entry away, if there is one, and a draft into its place. A failure puts the entry back."""
+    if entry.exists():
+        shutil.move(entry, replaced)
+    try:
+        shutil.move(draft, entry)
+    except BaseException:
+        if replaced.exists():
+            shutil.rmtree(entry, ignore_errors=True)
+            shutil.move(replaced, entry)
+        raise
 
 
 @contextlib.contextmanager

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.train.entry import Entry, Tensor, draft
+from scripts.train.entry import Entry, Tensor, draft, replace
 
 
 @pytest.mark.parametrize(
@@ -50,3 +50,11 @@ def test_entries_are_replaced_together_at_the_end(tmp_path: Path) -> None:
         write(drafts)
     assert (repository / "one" / "config.pbtxt").read_text() == "after" and not list(run.iterdir())
     assert [p.name for p in sorted(repository.iterdir())] == ["one", "other", "two"]
+
+
+def test_an_entry_is_put_back_if_its_draft_is_missing(tmp_path: Path) -> None:
+    (tmp_path / "entry").mkdir()
+    (tmp_path / "entry" / "config.pbtxt").write_text("before")
+    with pytest.raises(FileNotFoundError):
+        replace(tmp_path / "entry", tmp_path / "draft", tmp_path / "replaced")
+    assert (tmp_path / "entry" / "config.pbtxt").read_text() == "before"

@@ -4,8 +4,8 @@
     python -m scripts.train.embedding.export --entry own_embedding      # makes 1/model.onnx again
 
 The first writes model.safetensors, config.json (scripts.train.stored), tokenizer.json, config.pbtxt and CARD.md. Both
-make 1/model.onnx of the first two. Matrices are stored in fp16, or with --int8 in half of that, and computed in fp32
-(scripts.train.embedding.precision).
+make 1/model.onnx of the first two. Matrices are stored in fp16, or in int8 (--int8), and computed in fp32: see
+scripts.train.embedding.precision.
 """
 
 from __future__ import annotations
@@ -185,6 +185,8 @@ def export(
     given = parser.parse_args(arguments)
     if given.run:
         check_new(given.id, given.repository)
+    elif given.int8:
+        parser.error("--int8 needs --run: an entry without it keeps its weights")
     with contextlib.ExitStack() as stack:
         stack.enter_context(report_errors(given.run or given.repository / given.entry))
         repository = given.repository
