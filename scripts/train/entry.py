@@ -162,11 +162,10 @@ def report_errors(run: Path) -> Iterator[None]:
     """Exits with one line if a file of the run or of an entry is missing, damaged or does not fit."""
     try:
         yield
-    except (OSError, ValueError, LookupError) as error:
-        text = f"{run}: {error} is missing" if isinstance(error, KeyError) else error
-        raise SystemExit(f"export: {text}") from error
-    except (EOFError, zipfile.BadZipFile) as error:
-        raise SystemExit(f"export: {run}: a damaged file: {error}") from error
+    except (OSError, ValueError, LookupError, EOFError, zipfile.BadZipFile) as error:
+        text = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        place = "" if str(run) in text else f"{run}: "
+        raise SystemExit(f"export: {place}{text}") from error
 
 
 def set_parameter(config: Path, key: str, value: str) -> None:
