@@ -58,8 +58,10 @@ type measurement struct {
 	// isPaired says whether row i of both models is about the same molecule or query.
 	isPaired bool
 	// measure returns the values of each figure for the rows of a model, from 0 to 1. The higher, the better. It calls
-	// onRow, also concurrently, with the number of rows that it has measured since the last call.
-	measure func(ctx context.Context, model string, onRow func(rows int)) ([][]float64, error)
+	// onDone, also concurrently, with the part of work that it has done since the last call.
+	measure func(ctx context.Context, model string, onDone func(int)) ([][]float64, error)
+	// work is what measure does: texts to embed, molecules, samples or queries.
+	work int
 
 	candidates string // as in comparison
 }
@@ -83,18 +85,9 @@ func (c *compareCommand) Run(p *Process, s *client.Service) error {
 		return err
 	}
 	var values [2][][]float64
-	show := p.showPart("comparing")
-	var mu sync.Mutex // of show and done
-	done := 0
-	onRow := func(rows int) {
-		mu.Lock()
-		defer mu.Unlock()
-		if done += rows; show != nil {
-			show(done, 2*m.rows)
-		}
-	}
+	onDone := p.countParts("comparing", 2*m.work)
 	for i, model := range []string{c.A, c.B} {
-		if values[i], err = m.measure(p.Context, model, onRow); err != nil {
+		if values[i], err = m.measure(p.Context, model, onDone); err != nil {
 			return fmt.Errorf("%s: %w", model, err)
 		}
 	}
@@ -106,6 +99,20 @@ func (c *compareCommand) Run(p *Process, s *client.Service) error {
 		return json.NewEncoder(p.Stdout).Encode(result)
 	}
 	return result.print(p)
+}
+
+// countParts returns a function that adds to the work that is done, and shows it. It can be called concurrently.
+func (p *Process) countParts(activity string, total int) func(int) {
+	show := p.showPart(activity)
+	var mu sync.Mutex // of show and done
+	done := 0
+	return func(more int) {
+		mu.Lock()
+		defer mu.Unlock()
+		if done += more; show != nil {
+			show(done, total)
+		}
+	}
 }
 
 // api returns the API of both models.

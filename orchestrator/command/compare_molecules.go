@@ -60,9 +60,10 @@ func (c *compareCommand) latent(p *Process, s *client.Service) (*measurement, er
 	rows := len(molecules)
 	m := &measurement{
 		names: []string{"identical", "similarity", "valid"}, rows: rows, unit: "molecules", isPaired: true,
+		work: rows,
 	}
 	const batch = 64
-	m.measure = func(ctx context.Context, model string, onRow func(int)) ([][]float64, error) {
+	m.measure = func(ctx context.Context, model string, onDone func(int)) ([][]float64, error) {
 		values := newValues(len(m.names), rows)
 		err := inBatches(ctx, rows, batch, func(ctx context.Context, start, end int) error {
 			decoded, err := roundTrip(ctx, s, model, molecules[start:end])
@@ -77,7 +78,7 @@ func (c *compareCommand) latent(p *Process, s *client.Service) (*measurement, er
 					values[2][start+i] = 1
 				}
 			}
-			onRow(end - start)
+			onDone(end - start)
 			return nil
 		})
 		return values, err
@@ -146,13 +147,13 @@ func (c *compareCommand) masked(p *Process, s *client.Service) (*measurement, er
 		fingerprints[i] = m.Fingerprint()
 	}
 	const batch = 50
-	m := &measurement{names: maskedNames, rows: rows, unit: "samples"}
-	m.measure = func(ctx context.Context, model string, onRow func(int)) ([][]float64, error) {
+	m := &measurement{names: maskedNames, rows: rows, unit: "samples", work: rows}
+	m.measure = func(ctx context.Context, model string, onDone func(int)) ([][]float64, error) {
 		generated := make([][]generatedMolecule, (rows+batch-1)/batch)
 		err := inBatches(ctx, rows, batch, func(ctx context.Context, start, end int) error {
 			found, err := generate(ctx, s, model, end-start, start)
 			generated[start/batch] = found
-			onRow(end - start)
+			onDone(end - start)
 			return err
 		})
 		if err != nil {

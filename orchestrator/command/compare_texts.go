@@ -20,6 +20,9 @@ type collection struct {
 	queries  []judgedQuery
 }
 
+// count returns the number of texts.
+func (c *collection) count() int { return len(c.passages) + len(c.queries) }
+
 // judgedQuery is a query with the indexes of the passages that answer it.
 type judgedQuery struct {
 	text    string
@@ -109,7 +112,7 @@ func readObjects(name string, read func(line []byte) error) error {
 }
 
 const (
-	textBatch     = 64
+	textBatch     = 16  // small, so that a slow service answers within its time limit
 	longestList   = 100 // passages of a query that are kept
 	candidateList = 20  // passages that are ranked
 )
@@ -123,9 +126,10 @@ func (c *compareCommand) embedding(_ *Process, s *client.Service) (*measurement,
 	rows := len(texts.queries)
 	m := &measurement{
 		names: []string{"nDCG@10", "recall@10", "recall@100"}, rows: rows, unit: "queries", isPaired: true,
+		work: texts.count(),
 	}
-	m.measure = func(ctx context.Context, model string, onRow func(int)) ([][]float64, error) {
-		lists, err := search(ctx, s, model, texts, longestList, onRow)
+	m.measure = func(ctx context.Context, model string, onDone func(int)) ([][]float64, error) {
+		lists, err := search(ctx, s, model, texts, longestList, onDone)
 		if err != nil {
 			return nil, err
 		}
@@ -150,15 +154,17 @@ func (c *compareCommand) ranking(p *Process, s *client.Service) (*measurement, e
 	if err != nil {
 		return nil, fmt.Errorf("candidates: %w", err)
 	}
-	candidates, err := search(p.Context, s, embedding, texts, candidateList, func(int) {})
+	onDone := p.countParts("choosing candidates", texts.count())
+	candidates, err := search(p.Context, s, embedding, texts, candidateList, onDone)
 	if err != nil {
 		return nil, fmt.Errorf("candidates: %s: %w", embedding, err)
 	}
 	rows := len(texts.queries)
 	m := &measurement{
 		names: []string{"nDCG@10", "right first"}, rows: rows, unit: "queries", isPaired: true, candidates: embedding,
+		work: rows,
 	}
-	m.measure = func(ctx context.Context, model string, onRow func(int)) ([][]float64, error) {
+	m.measure = func(ctx context.Context, model string, onDone func(int)) ([][]float64, error) {
 		values := newValues(len(m.names), rows)
 		err := inBatches(ctx, rows, 1, func(ctx context.Context, i, _ int) error {
 			query := texts.queries[i]
@@ -168,7 +174,7 @@ func (c *compareCommand) ranking(p *Process, s *client.Service) (*measurement, e
 			}
 			values[0][i] = query.ndcg(list)
 			values[1][i] = share(query.answers[list[0]])
-			onRow(1)
+			onDone(1)
 			return nil
 		})
 		return values, err
@@ -207,11 +213,12 @@ func rankPassages(
 	return order, nil
 }
 
-// search returns the indexes of the passages most similar to each query, best first. It calls onRow for each query.
+// search returns the indexes of the passages most similar to each query, best first. It calls onDone with the number
+// of texts that it has embedded.
 func search(
-	ctx context.Context, s *client.Service, model string, texts *collection, count int, onRow func(int),
+	ctx context.Context, s *client.Service, model string, texts *collection, count int, onDone func(int),
 ) ([][]int, error) {
-	passages, err := embedTexts(ctx, s, model, "passage", texts.passages)
+	passages, err := embedTexts(ctx, s, model, "passage", texts.passages, onDone)
 	if err != nil {
 		return nil, err
 	}
@@ -219,7 +226,7 @@ func search(
 	for i, query := range texts.queries {
 		asked[i] = query.text
 	}
-	queries, err := embedTexts(ctx, s, model, "query", asked)
+	queries, err := embedTexts(ctx, s, model, "query", asked, onDone)
 	if err != nil {
 		return nil, err
 	}
@@ -231,12 +238,13 @@ func search(
 	lists := make([][]int, len(queries))
 	return lists, onAllCores(ctx, len(queries), func(i int) {
 		lists[i] = nearest(queries[i], passages, count)
-		onRow(1)
 	})
 }
 
-// embedTexts returns the vector of each text, of length 1.
-func embedTexts(ctx context.Context, s *client.Service, model, kind string, texts []string) ([][]float32, error) {
+// embedTexts returns the vector of each text, of length 1. It calls onDone with the number of texts of each batch.
+func embedTexts(
+	ctx context.Context, s *client.Service, model, kind string, texts []string, onDone func(int),
+) ([][]float32, error) {
 	vectors := make([][]float32, len(texts))
 	err := inBatches(ctx, len(texts), textBatch, func(ctx context.Context, start, end int) error {
 		body := map[string]any{
@@ -259,6 +267,7 @@ func embedTexts(ctx context.Context, s *client.Service, model, kind string, text
 			}
 			vectors[start+i] = row.Embedding
 		}
+		onDone(end - start)
 		return nil
 	})
 	return vectors, err

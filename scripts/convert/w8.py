@@ -11,16 +11,24 @@ is why the result of a row does not depend on the rows it is batched with, as it
 does when activations are quantised too.
 
 Run it on a file:  python3 scripts/convert/w8.py model.onnx model_w8.onnx
+
+`store` stores weights whose rounded numbers are known already, in int8 or in fp16.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import onnx
 from onnx import helper, numpy_helper
+
+Known = dict[bytes, tuple[np.ndarray, np.ndarray | None]]
+"""The stored numbers of a weight, int8 with its scales or fp16 without, by the bytes of its fp32 numbers."""
+
+Rounding = Callable[[str, np.ndarray, int], tuple[np.ndarray, np.ndarray | None]]
+"""Returns the stored numbers and scales of a weight, from its name, its numbers and the axis of its channels."""
 
 # Below this many numbers a weight is not worth a scale: biases, norms, small heads.
 SMALLEST = 16_384
@@ -30,27 +38,29 @@ SMALLEST = 16_384
 CLIPS = np.linspace(0.80, 1.0, 11, dtype=np.float32)
 
 
-def store_int8(
-    model: onnx.ModelProto,
-    smallest: int = SMALLEST,
-    known: Mapping[bytes, tuple[np.ndarray, np.ndarray]] | None = None,
-) -> onnx.ModelProto:
+def store_int8(model: onnx.ModelProto, smallest: int = SMALLEST) -> onnx.ModelProto:
     """Return a copy of the model with its large fp32 weights stored as int8.
-
-    known has int8 numbers and scales of weights, by the bytes of their fp32 numbers:
-    those are stored as they are, and a large weight that is not among them is an error.
 
     Weights are those initialisers of fp32 with at least two axes and `smallest`
     numbers that feed MatMul (second input), Gemm, Gather, Conv or ConvTranspose,
     in the main graph or in the bodies of Loop, If and Scan. Everything else, and
     a weight used in two ways that need different scales, stays as it is.
     """
-    result = onnx.ModelProto()
-    result.CopyFrom(model)
-    for graph in list(_graphs(result.graph)):
-        _store_graph(graph, smallest, known)
-    onnx.checker.check_model(result)
-    return result
+    return _store(model, smallest, lambda name, weight, axis: quantise(weight, axis))
+
+
+def store(model: onnx.ModelProto, known: Known) -> onnx.ModelProto:
+    """Return a copy of the model with its large fp32 weights stored as in `known`.
+
+    ValueError: a large weight is not among them.
+    """
+
+    def find(name: str, weight: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray | None]:
+        if weight.tobytes() not in known:
+            raise ValueError(f"the weight {name} of the graph is not among the stored ones")
+        return known[weight.tobytes()]
+
+    return _store(model, SMALLEST, find)
 
 
 def quantise(weight: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray]:
@@ -75,9 +85,16 @@ def quantise(weight: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray]:
     return stored, best_scale.astype(np.float32)
 
 
-def _store_graph(
-    graph: onnx.GraphProto, smallest: int, known: Mapping[bytes, tuple[np.ndarray, np.ndarray]] | None
-) -> None:
+def _store(model: onnx.ModelProto, smallest: int, round_weight: Rounding) -> onnx.ModelProto:
+    result = onnx.ModelProto()
+    result.CopyFrom(model)
+    for graph in list(_graphs(result.graph)):
+        _store_graph(graph, smallest, round_weight)
+    onnx.checker.check_model(result)
+    return result
+
+
+def _store_graph(graph: onnx.GraphProto, smallest: int, round_weight: Rounding) -> None:
     initializers, restored = [], []
     for initializer in graph.initializer:
         axis = _channel_axis(graph, initializer, smallest)
@@ -85,19 +102,14 @@ def _store_graph(
             initializers.append(initializer)
             continue
         name = initializer.name
-        weight = numpy_helper.to_array(initializer)
-        if known is None:
-            stored, scale = quantise(weight, axis)
-        elif weight.tobytes() in known:
-            stored, scale = known[weight.tobytes()]
-        else:
-            raise ValueError(f"the weight {name} of the graph is not among the stored ones")
-        initializers.append(numpy_helper.from_array(stored, f"{name}_int8"))
-        initializers.append(numpy_helper.from_array(scale, f"{name}_scale"))
-        restored.append(
-            helper.make_node("Cast", [f"{name}_int8"], [f"{name}_cast"], f"{name}_Cast", to=onnx.TensorProto.FLOAT)
-        )
-        restored.append(helper.make_node("Mul", [f"{name}_cast", f"{name}_scale"], [name], f"{name}_Mul"))
+        stored, scale = round_weight(name, numpy_helper.to_array(initializer), axis)
+        kind = stored.dtype.name
+        initializers.append(numpy_helper.from_array(stored, f"{name}_{kind}"))
+        cast = name if scale is None else f"{name}_cast"
+        restored.append(helper.make_node("Cast", [f"{name}_{kind}"], [cast], f"{name}_Cast", to=onnx.TensorProto.FLOAT))
+        if scale is not None:
+            initializers.append(numpy_helper.from_array(scale, f"{name}_scale"))
+            restored.append(helper.make_node("Mul", [cast, f"{name}_scale"], [name], f"{name}_Mul"))
     nodes = restored + list(graph.node)
     del graph.initializer[:], graph.node[:]
     graph.initializer.extend(initializers)

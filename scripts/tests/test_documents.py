@@ -134,3 +134,18 @@ def test_every_page_is_reached_from_the_start(tmp_path: Path) -> None:
     tree = Tree(tmp_path)
     found = links.check_reachable(tree, lambda path: markdown.parse(path, tree.read(path)))
     assert [problem.page for problem in found] == ["docs/alone.md"]
+
+
+def test_entries_that_git_does_not_track_are_left_out(tmp_path: Path) -> None:
+    folder = "model_repository"
+    for name in (f"{folder}/shipped/CARD.md", f"{folder}/shipped/config.pbtxt", "README.md"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    subprocess.run(["git", "add", "."], cwd=tmp_path, check=True)
+    before = Tree(tmp_path).files
+    assert len(before) == 3
+    for name in (f"{folder}/own/CARD.md", f"{folder}/own/config.pbtxt", f"{folder}/new.md"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    assert Tree(tmp_path).files == before | {f"{folder}/new.md"}

@@ -12,7 +12,7 @@ from typing import Any
 
 from scripts import sections
 from scripts.lint import cards
-from scripts.train import provenance
+from scripts.train import provenance, stored
 from scripts.train.data import manifest
 
 SECTIONS = ("card-model", "card-data", "card-training", "card-figures")
@@ -77,6 +77,14 @@ def write(
         SECTIONS, (model, data_table(origin), describe_training(origin, training), figures), strict=True
     ):
         sections.write(page, name, wrap(text))
+
+
+def read_figures(run: Path) -> dict[str, Any]:
+    """Returns figures.json, which the report of a run writes. ValueError, which names it: missing or damaged."""
+    file = run / "figures.json"
+    if not file.exists():
+        raise ValueError(f"{file}: no such file; run the report first")
+    return stored.read_object(file)
 
 
 def create(page: Path, task: str, parts: dict[str, list[str]], tags: str = "chemistry") -> None:

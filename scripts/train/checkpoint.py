@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +29,14 @@ def save(state: dict[str, Any], path: Path) -> None:
 
 
 def load(path: Path, device: torch.device | str = "cpu") -> dict[str, Any]:
-    """Reads a checkpoint of tensors, numbers, strings and containers; never runs pickled code."""
-    return torch.load(path, map_location=device, weights_only=True)
+    """Reads a checkpoint of tensors, numbers, strings and containers; never runs pickled code.
+
+    ValueError, which names the file: it is damaged.
+    """
+    try:
+        return torch.load(path, map_location=device, weights_only=True)
+    except (RuntimeError, pickle.UnpicklingError, EOFError) as error:
+        raise ValueError(f"{path}: a damaged file: {str(error).splitlines()[0]}") from error
 
 
 def blend(fresh: nn.Module, trained: dict[str, torch.Tensor], alpha: float) -> nn.Module:

@@ -20,7 +20,6 @@ import argparse
 import gzip
 import json
 import sys
-import zlib
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -76,15 +75,13 @@ def split_of(query: str) -> str:
 
 
 def read(path: Path, texts: Texts) -> None:
-    """Adds the lines of a file. WrongLineError names file and line."""
-    opener = gzip.open if path.suffix == ".gz" else open
-    with opener(path, "rt", encoding="utf-8-sig") as lines:
-        for number, line in enumerate(lines, 1):
-            if line.strip():
-                try:
-                    texts.add(check(json.loads(line)))
-                except (ValueError, RecursionError) as error:
-                    raise WrongLineError(f"{path}:{number}: {error}") from error
+    """Adds the lines of a file. WrongLineError names file and line, OSError the file."""
+    for number, line in enumerate(files.read_lines(path), 1):
+        if line.strip():
+            try:
+                texts.add(check(json.loads(line)))
+            except (ValueError, RecursionError) as error:
+                raise WrongLineError(f"{path}:{number}: {error}") from error
 
 
 def check(row: Any) -> dict[str, str]:
@@ -120,10 +117,8 @@ def main() -> None:
     for path in given.files:
         try:
             read(path, texts)
-        except WrongLineError as error:
+        except (WrongLineError, OSError) as error:
             sys.exit(f"collection: {error}")
-        except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
-            sys.exit(f"collection: {path}: {error}")
     queries = [
         {
             "qid": f"q{number}",

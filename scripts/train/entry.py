@@ -7,9 +7,16 @@ have the name, so that a training need not run for hours before its export says 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import re
+import shutil
+import signal
+import sys
+import tempfile
 import time
+import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from scripts.lint import manifest
@@ -86,7 +93,7 @@ class Entry:
         for name, text in {"config.pbtxt": self.config(), **files}.items():
             (folder / name).write_text(text)
         if options := CALIBRATE.get(self.parameters.get("retort_api", "")):
-            print(f"{folder} has no calibration: retort model calibrate {self.name} {options}")
+            print(f"{self.name} has no calibration: retort model calibrate {self.name} {options}")
         return folder
 
 
@@ -108,6 +115,57 @@ def check_new(model_id: str | None, repository: Path) -> None:
         raise SystemExit("export: --id, the public id of the model, is required")
     if model_id in manifest.load(repository)["ids"]:
         raise SystemExit(f"export: manifest.json has {model_id} for other files; choose a new id")
+
+
+@contextlib.contextmanager
+def draft(repository: Path, names: list[str], run: Path) -> Iterator[Path]:
+    """Yields a repository to write entries into. They take their places at the end, so no server loads half an entry.
+
+    It is in the folder of the run, and has copies of the named entries that exist, and links to all other files.
+    SIGTERM ends the export as an exception does, so that the folder is removed.
+    """
+    before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    try:
+        with tempfile.TemporaryDirectory(dir=run) as folder:
+            drafts, replaced = Path(folder) / "drafts", Path(folder) / "replaced"
+            drafts.mkdir()
+            replaced.mkdir()
+            for path in repository.iterdir() if repository.exists() else ():
+                if path.name in names:
+                    shutil.copytree(path, drafts / path.name, ignore=shutil.ignore_patterns("__pycache__"))
+                else:
+                    (drafts / path.name).symlink_to(path.resolve())
+            yield drafts
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            repository.mkdir(parents=True, exist_ok=True)
+            for name in names:
+                replace(repository / name, drafts / name, replaced / name)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def replace(entry: Path, draft: Path, replaced: Path) -> None:
+    """Moves an entry away, if there is one, and a draft into its place. A failure puts the entry back."""
+    if entry.exists():
+        shutil.move(entry, replaced)
+    try:
+        shutil.move(draft, entry)
+    except BaseException:
+        if replaced.exists():
+            shutil.rmtree(entry, ignore_errors=True)
+            shutil.move(replaced, entry)
+        raise
+
+
+@contextlib.contextmanager
+def report_errors(run: Path) -> Iterator[None]:
+    """Exits with one line if a file of the run or of an entry is missing, damaged or does not fit."""
+    try:
+        yield
+    except (OSError, ValueError, LookupError, EOFError, zipfile.BadZipFile) as error:
+        text = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        place = "" if str(run) in text else f"{run}: "
+        raise SystemExit(f"export: {place}{text}") from error
 
 
 def set_parameter(config: Path, key: str, value: str) -> None:

@@ -7,6 +7,7 @@ config.json: shape    the sizes of the network
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, TypeVar
@@ -64,6 +65,11 @@ def load_exactly(entry: Path, build: Callable[[dict[str, Any]], nn.Module]) -> t
     modules = dict(network.named_modules())
     try:
         ranges = {modules[name]: (float(low), float(high)) for name, (low, high) in config["ranges"].items()}
+        for name, (low, high) in config["ranges"].items():
+            if not (math.isfinite(low) and math.isfinite(high) and low <= 0 <= high):
+                raise ValueError(
+                    f"{name} must be from a finite number of at most 0 to one of at least 0: {low}, {high}"
+                )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ValueError(f"{entry / stored.CONFIG}: ranges: {type(error).__name__}: {error}") from error
     return network, ranges, config

@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import gzip
 import sys
-import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -35,13 +34,8 @@ def read_molecules(path: Path) -> list[str]:
 
     OSError, which names the file: it cannot be read.
     """
-    opener = gzip.open if path.suffix == ".gz" else open
-    try:
-        # A byte order mark is no part of the first SMILES. Names may have any encoding.
-        with opener(path, "rt", encoding="utf-8-sig", errors="replace") as file:
-            return [line.split()[0] for line in file if line.strip()]
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise OSError(f"{path}: {error}") from error
+    # Names may have any encoding.
+    return [line.split(maxsplit=1)[0] for line in files.read_lines(path, errors="replace") if line.strip()]
 
 
 def clean(texts: Iterable[str], heaviest: int, mixtures: bool, left_out: Counter[str]) -> Iterator[str]:

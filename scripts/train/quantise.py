@@ -4,6 +4,9 @@ Weights become int8 with one step size per output. Inputs become uint8 with a st
 observed values: with ranges from the batch, the result of a row would depend on the rest of its batch. The graph has
 QuantizeLinear and DequantizeLinear around MatMul. ONNX Runtime computes that in integers on a CPU; a device without
 integer kernels computes the same rounded values in floating point.
+
+A training that starts from rounded weights and moves them by less than half a step is lost: they round back to where
+they started.
 """
 
 from __future__ import annotations
@@ -13,6 +16,9 @@ from collections.abc import Callable, Iterable
 import numpy as np
 import torch
 from torch import nn
+
+HELP = "compute linear maps in integers: faster on a CPU, and small changes of rounded weights are lost"
+"""Help of the option --int8 of the exports."""
 
 LARGEST = 63
 """Largest rounded weight: 7 bits, because some processors sum integer products in 16 bits and would overflow.

@@ -16,9 +16,6 @@ import dataclasses
 import re
 import runpy
 import shutil
-import signal
-import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -161,27 +158,14 @@ def write_graphs(folder: Path) -> None:
 
 @contextlib.contextmanager
 def draft(repository: Path, name: str, run: Path) -> Iterator[Path]:
-    """Yields a copy of an entry, or of the shipped one if there is none, which takes the entry's place at the end.
-
-    SIGTERM ends the export as an exception does, so that the copy is removed.
-    """
-    target = repository / name
-    source = target if target.exists() else served.ENTRY
-    pages = () if target.exists() else ("*.md",)
-    before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
-    try:
-        with tempfile.TemporaryDirectory(dir=run) as folder:
-            copy = Path(folder) / name
-            shutil.copytree(source, copy, ignore=shutil.ignore_patterns("__pycache__", *pages))
-            check_labels(copy)
-            create_card(copy / cards.CARD)
-            yield copy
-            repository.mkdir(parents=True, exist_ok=True)
-            if target.exists():
-                shutil.move(target, Path(folder) / "replaced")
-            shutil.move(copy, target)
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    """Yields a copy of an entry, or of the shipped one if there is none, which takes the entry's place at the end."""
+    with entry.draft(repository, [name], run) as drafts:
+        folder = drafts / name
+        if not folder.exists():
+            shutil.copytree(served.ENTRY, folder, ignore=shutil.ignore_patterns("__pycache__", "*.md"))
+        check_labels(folder)
+        create_card(folder / cards.CARD)
+        yield folder
 
 
 def check_labels(folder: Path) -> None:

@@ -10,6 +10,7 @@ broadcasts to it. The others are stored in the type in which they are served. St
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -28,6 +29,8 @@ SHAPE = "shape.json"
 """The file of a run that has the sizes of its network."""
 STEP = ".step"
 """Suffix of the name of a weight's step sizes."""
+MOST_PARAMETERS = 10_000
+"""Most parameter tensors of a network: a wrong number of layers is reported within seconds."""
 FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
 Network = TypeVar("Network", bound=nn.Module)
@@ -159,14 +162,24 @@ def load_network(
 def outline(sizes_file: Path, build: Callable[[], Network], key: str = "") -> Network:
     """Returns a network that has shapes but no numbers, on the device meta.
 
-    key: the key in the file of its sizes. ValueError, which names file and key: the network cannot be built.
+    key: the key in the file of its sizes. ValueError, which names file and key: the network cannot be built, or has
+    more than MOST_PARAMETERS.
     """
+    registered = itertools.count(1)
+
+    def count(*_: Any) -> None:
+        if next(registered) > MOST_PARAMETERS:
+            raise ValueError(f"a network of more than {MOST_PARAMETERS:,} parameter tensors")
+
+    hook = torch.nn.modules.module.register_module_parameter_registration_hook(count)
     try:
         with torch.device("meta"):
             return build()
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RuntimeError) as error:
         place = f"{sizes_file}: {key}" if key else str(sizes_file)
         raise ValueError(f"{place}: {type(error).__name__}: {error}") from error
+    finally:
+        hook.remove()
 
 
 def digest(entry: Path) -> str:

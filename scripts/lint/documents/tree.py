@@ -1,4 +1,4 @@
-"""The files of a checkout that git does not ignore, and the problems that checks report."""
+"""The files of a checkout that the checks are about, and the problems that they report."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import functools
 import subprocess
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
+
+CONFIG = "config.pbtxt"
+"""The file of every entry of the model repository."""
 
 
 class Problem(NamedTuple):
@@ -20,11 +23,22 @@ class Problem(NamedTuple):
 
 
 class Tree:
-    """The files of a checkout that git does not ignore. Paths are relative to its root, with slashes."""
+    """The files of a checkout that git does not ignore. Paths are relative to its root, with slashes.
+
+    Entries of the model repository that git does not track are left out, as in scripts.lint.manifest: models of the
+    user's own, which no page here describes.
+    """
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        listed = run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], root).stdout.split("\0")
+        tracked, others = (
+            run(["git", "ls-files", "-z", *options], root).stdout.split("\0")
+            for options in (["--cached"], ["--others", "--exclude-standard"])
+        )
+        own = tuple(
+            path.removesuffix(CONFIG) for path in others if PurePosixPath(path).match(f"model_repository/*/{CONFIG}")
+        )
+        listed = tracked + [path for path in others if not path.startswith(own)]
         self.files = {path for path in listed if path and (root / path).is_file()}
         self.folders = {str(parent) for path in self.files for parent in PurePosixPath(path).parents}
         self.top = {path.partition("/")[0] for path in self.files if "/" in path}

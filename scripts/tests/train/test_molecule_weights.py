@@ -143,6 +143,11 @@ def test_rounded_weights_round_to_themselves(entry, build):
         (stored.CONFIG, b'{"shape": {"vocabulary": 9, "width": -1}}', "config.json: "),
         (stored.CONFIG, b'{"shape": {"vocabulary": 9, "width": 8000000}}', "model.safetensors: .* do not fit: "),
         (stored.CONFIG, b'{"shape": {"vocabulary": 9, "heads": 0}}', "config.json: ZeroDivisionError"),
+        (
+            stored.CONFIG,
+            b'{"shape": {"vocabulary": 9, "layers": 16000000}}',
+            "config.json: .*more than 10,000 parameter",
+        ),
         ("vocab.txt", b"C\n", "vocab.txt: .*the first lines must be"),
         ("vocab.txt", b"\xff", "vocab.txt: 'utf-8'"),
         ("vocab.txt", "\n".join([*SPECIALS, "C"]).encode(), "vocab.txt: 6 tokens, but the weights are for 1821"),
@@ -161,7 +166,18 @@ def test_a_wrong_file_of_an_entry_is_named(file, content, message, tmp_path):
         masked.load(tmp_path)
 
 
-@pytest.mark.parametrize("ranges", [None, [], {"layers.9.attention.q": [0, 1]}, {"layers.0.attention.q": [0]}])
+@pytest.mark.parametrize(
+    "ranges",
+    [
+        None,
+        [],
+        {"layers.9.attention.q": [0, 1]},
+        {"layers.0.attention.q": [0]},
+        {"layers.0.attention.q": [float("nan"), 1]},
+        {"layers.0.attention.q": [0, float("inf")]},
+        {"layers.0.attention.q": [1, 2]},
+    ],
+)
 def test_wrong_ranges_are_named(ranges, tmp_path):
     for name in (stored.WEIGHTS, "vocab.txt"):
         shutil.copy(SHIPPED / "masked" / name, tmp_path)
@@ -169,3 +185,13 @@ def test_wrong_ranges_are_named(ranges, tmp_path):
     (tmp_path / stored.CONFIG).write_text(json.dumps({**config, "ranges": ranges}))
     with pytest.raises(ValueError, match="config.json: ranges: "):
         masked.write_graph(tmp_path)
+
+
+@pytest.mark.parametrize("unit", [None, 0, float("nan"), "2.2", True])
+def test_a_wrong_unit_is_named(unit, tmp_path):
+    for name in (stored.WEIGHTS, "vocab.txt"):
+        shutil.copy(SHIPPED / "latent_encoder" / name, tmp_path)
+    config = json.loads((SHIPPED / "latent_encoder" / stored.CONFIG).read_text())
+    (tmp_path / stored.CONFIG).write_text(json.dumps({**config, "unit": unit}))
+    with pytest.raises(ValueError, match="config.json: unit must be a finite positive number"):
+        latent.write_graphs(tmp_path, tmp_path, tmp_path)

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import shutil
 import sys
 import types
 from collections import Counter
@@ -11,7 +12,8 @@ import tiny_entries
 import torch
 
 from scripts.lint import manifest
-from scripts.train import collection, configuration, molecules, training
+from scripts.train import collection, configuration, files, molecules, training
+from scripts.train import stored as entry_weights
 from scripts.train.embedding import __main__ as embedding
 from scripts.train.embedding import corpora, examples
 from scripts.train.latent import __main__ as latent
@@ -86,6 +88,16 @@ def test_a_damaged_file_is_named(tmp_path, monkeypatch):
             call(monkeypatch, program.main, tmp_path / name, "--data", tmp_path)
 
 
+def test_a_line_without_end_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "LONGEST_LINE", 100)
+    for program, name in ((molecules, "own.smi"), (collection, "own.jsonl")):
+        (tmp_path / name).write_text("\n" + "C" * 101)
+        with pytest.raises(
+            SystemExit, match=f"{program.__name__.rpartition('.')[2]}: .*{name}:2: a line of more than 100"
+        ):
+            call(monkeypatch, program.main, tmp_path / name, "--data", tmp_path)
+
+
 @pytest.mark.parametrize("name", ["../own", "a/b", ""])
 def test_a_name_is_no_folder(tmp_path, monkeypatch, capsys, name):
     for program in (molecules, collection):
@@ -125,8 +137,32 @@ def test_a_model_is_trained_on_own_molecules(name, model, report, export, valid,
     )
     entries = manifest.read_entries(repository)
     assert all(e["id"] == "own/v1" for e in entries.values()) and all(n.startswith("own") for n in entries)
+    weights = next(repository.glob("*/model.safetensors")).parent
+    assert entry_weights.config(weights)["ranges"] == {}
+    rounding = ["--run", str(tmp_path / "runs/own"), "--repository", str(tmp_path / "int8"), "--id", "own/v1", "--int8"]
+    if model is masked:
+        with pytest.raises(SystemExit, match="the report measured the graph without --int8"):
+            export.main(rounding)
+        call(
+            monkeypatch, report.main, "--run", tmp_path / "runs/own", "--data", data, "--int8", "--threads", 1, *measure
+        )
+    export.main(rounding)
+    rounded = next((tmp_path / "int8").glob("*/model.safetensors")).parent
+    assert entry_weights.config(rounded)["ranges"] and (rounded / "1/model.onnx").exists()
     page = next(repository.glob("*/CARD.md")).read_text()
     assert "`own_train.smi.gz`" in page and "zinc250k" not in page
+    damaged = tmp_path / "damaged"
+    shutil.copytree(tmp_path / "runs/own", damaged)
+    again = ["--run", str(damaged), "--repository", str(repository), "--id", "own/v2", "--entry", entry, "--int8"]
+    for file in ("figures.json", "vocab.txt", {"masked": "strings.npz", "latent": "corpus.npz"}[name]):
+        content = (damaged / file).read_bytes()
+        (damaged / file).write_bytes(b"{}")
+        with pytest.raises(SystemExit, match="^export: .*damaged"):
+            export.main(again)
+        (damaged / file).write_bytes(content)
+    assert manifest.read_entries(repository) == entries and {p.name for p in damaged.iterdir() if p.is_dir()} <= {
+        "tensorboard"
+    }
     for number, start in enumerate((tmp_path / "runs/own", next(repository.glob("*/model.safetensors")).parent)):
         more = ["--name", f"more{number}", "--runs", tmp_path / "runs", "--data", data, "--start", start, *TINY[2:]]
         call(monkeypatch, model.main, *more, "--molecules", "own_train.smi.gz", "--merges", 0, *valid)

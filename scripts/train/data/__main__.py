@@ -4,10 +4,9 @@
     python -m scripts.train.data medquad --from MedQuAD --data DATA      makes the files of a set
 
 --from names what you downloaded: files, folders of them, or clones of their repositories. The hash of each source is
-compared with sets.toml; --changed takes another version of a source, whose files then have another hash too. The
-molecules are written by the RDKit of scripts/train/requirements.txt; another version may write some of them otherwise.
-Formats: scripts/train/data/texts.py, smiles.py and
-benchmarks.py.
+compared with sets.toml; --changed accepts another version of a source, of which files with other hashes are made.
+Another version of RDKit than that of scripts/train/requirements.txt may write some molecules differently. Formats:
+scripts/train/data/texts.py, smiles.py and benchmarks.py.
 """
 
 from __future__ import annotations
@@ -74,7 +73,7 @@ def collect(chosen: Set, places: list[Path], changed: bool) -> dict[str, bytes]:
 
 
 def build(chosen: Set, contents: dict[str, bytes]) -> list[bytes]:
-    """Returns the uncompressed content of each result. WrongSourceError: a source has not the expected form."""
+    """Returns the uncompressed content of each result. WrongSourceError: a source does not have the expected form."""
     try:
         made = _build(chosen.name, contents)
         if not made[0]:
@@ -159,7 +158,7 @@ def main() -> None:
     parser.add_argument("set", nargs="?", choices=list(manifest.read()), metavar="SET", help="set to make")
     parser.add_argument("--from", dest="places", type=Path, nargs="+", metavar="PATH", help="what was downloaded")
     parser.add_argument("--data", type=Path, default=os.environ.get("RETORT_DATA"), help="data folder (or RETORT_DATA)")
-    parser.add_argument("--changed", action="store_true", help="take a source although its hash is another one")
+    parser.add_argument("--changed", action="store_true", help="accept a source whose hash differs")
     parser.add_argument("--write", action="store_true", help="write the table of the sets into scripts/train/README.md")
     given = parser.parse_args()
     if given.write:

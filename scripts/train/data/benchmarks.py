@@ -1,5 +1,5 @@
 """Makes the starting molecules of the optimisation benchmarks from their public files. Each function returns the
-uncompressed content of each result. splits/NAME.txt has a letter for each line of the source: d if it is used.
+uncompressed content of each result. splits/NAME.txt has a letter for each line of the source; d: it is used.
 
 qed_opt            a SMILES per line
 plogp_opt          a SMILES per line with its penalised logP (plogp_raw = logP - SA - ring), the same normalised

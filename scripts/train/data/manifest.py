@@ -30,7 +30,7 @@ class Source:
     at: str
     """Address of the download."""
     sha256: str = ""
-    """Digest; empty if this file was not to be had where the manifest was written."""
+    """Digest; empty if the file could not be downloaded when the manifest was written."""
     size: int = 0
     """Bytes, of a folder those of its files; 0 if unknown."""
 

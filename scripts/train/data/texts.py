@@ -52,7 +52,7 @@ LARGEST = 2**28
 
 
 class WrongSourceError(Exception):
-    """A source is missing or has not the expected form."""
+    """A source is missing or does not have the expected form."""
 
 
 def read_whole(file: IO[bytes] | gzip.GzipFile) -> bytes:

@@ -4,12 +4,14 @@
     python -m scripts.train.embedding.export --entry own_embedding      # makes 1/model.onnx again
 
 The first writes model.safetensors, config.json (scripts.train.stored), tokenizer.json, config.pbtxt and CARD.md. Both
-make 1/model.onnx of the first two: int8 storage and fp32 arithmetic.
+make 1/model.onnx of the first two. Matrices are stored in fp16, or in int8 (--int8), and computed in fp32: see
+scripts.train.embedding.precision.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import io
 import json
@@ -23,8 +25,8 @@ from torch import nn
 
 from scripts.lint import cards
 from scripts.train import card, files, stored
-from scripts.train.embedding import bert, int8, report, twomode, vectors
-from scripts.train.entry import Entry, Tensor, add_arguments, check_new, creation_day
+from scripts.train.embedding import bert, precision, report, twomode, vectors
+from scripts.train.entry import Entry, Tensor, add_arguments, check_new, creation_day, draft, report_errors
 
 INPUTS = ["input_ids", "attention_mask", "token_type_ids"]
 OUTPUT = "sentence_embedding"
@@ -71,18 +73,19 @@ def repository_entry(folder: Path, comment: str, output: Tensor, parameters: dic
 def write_graph(
     entry: Path, model: onnx.ModelProto, tensors: dict[str, torch.Tensor], mask: str = "attention_mask"
 ) -> Path:
-    """Writes 1/model.onnx with the integers of the stored tensors.
+    """Writes 1/model.onnx with the numbers of the stored tensors.
 
     mask: the name of the mask in the graph by which linear maps skip padding.
     """
     from scripts.convert.batch_invariant import batch_invariant
     from scripts.convert.unpadded import unpadded
-    from scripts.convert.w8 import store_int8
+    from scripts.convert.w8 import store
 
-    rounded = store_int8(model, known=int8.known(tensors))
+    rounded = store(model, precision.known(tensors))
     file = entry / "1" / "model.onnx"
     files.replace(file, batch_invariant(unpadded(rounded, mask)).SerializeToString())
-    print(f"{file}: {file.stat().st_size:,} bytes, sha256 {hashlib.sha256(file.read_bytes()).hexdigest()}")
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    print(f"{entry.name}/1/{file.name}: {file.stat().st_size:,} bytes, sha256 {digest}")
     return file
 
 
@@ -130,9 +133,9 @@ def card_model(figures: dict, parameters: int, shape: bert.Shape) -> str:
     return text + ("" if figures["alpha"] == 1 else INTERPOLATED.format(alpha=figures["alpha"]))
 
 
-def write_run(run: Path, folder: Path, model_id: str) -> None:
+def write_run(run: Path, folder: Path, model_id: str, is_int8: bool) -> None:
     """Writes all of an entry but its graph."""
-    figures, start = report.read(run), report.start_of(run)
+    figures, start = card.read_figures(run), report.start_of(run)
     model = report.two_mode(run, figures["alpha"])
     width = model.encoder.shape.hidden_size
     parameters = {
@@ -155,7 +158,7 @@ def write_run(run: Path, folder: Path, model_id: str) -> None:
     card.write(
         folder / cards.CARD, "sentence-similarity", section, run, figures["training"], table, tags="sentence-embedding"
     )
-    twomode.store(folder, model)
+    twomode.store(folder, model, is_int8)
     write_tokenizer(start, folder)
     output = Tensor(OUTPUT, "FP32", (width,))
     repository_entry(folder, "Two-mode sentence embeddings for retrieval.", output, parameters).write(folder.parent, {})
@@ -164,7 +167,7 @@ def write_run(run: Path, folder: Path, model_id: str) -> None:
 def export(
     arguments: list[str] | None,
     program: tuple[str, str | None, str],
-    write_run: Callable[[Path, Path, str], None],
+    write_run: Callable[[Path, Path, str, bool], None],
     write_onnx: Callable[[Path], None],
     cases: Callable[[Path], list[dict]],
 ) -> None:
@@ -177,20 +180,25 @@ def export(
         prog=f"python -m {module}", description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add_arguments(parser, name)
+    parser.add_argument("--int8", action="store_true", help=precision.HELP)
     parser.add_argument("--reference", type=Path, help="also write torch's results for a few texts here")
     given = parser.parse_args(arguments)
-    folder = given.repository / given.entry
-    try:
+    if given.run:
+        check_new(given.id, given.repository)
+    elif given.int8:
+        parser.error("--int8 needs --run: an entry without it keeps its weights")
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(report_errors(given.run or given.repository / given.entry))
+        repository = given.repository
         if given.run:
-            check_new(given.id, given.repository)
-            write_run(given.run, folder, given.id)
+            repository = stack.enter_context(draft(repository, [given.entry], given.run))
+            write_run(given.run, repository / given.entry, given.id, given.int8)
+        folder = repository / given.entry
         write_onnx(folder)
         if given.reference:
             write_reference(given.reference, cases(folder), module)
-    except ValueError as error:
-        raise SystemExit(f"export: {error}") from error
-    if given.run:
-        cards.write(given.repository, [given.entry])
+        if given.run:
+            cards.write(repository, [given.entry])
 
 
 def reference_of(folder: Path) -> list[dict]:

@@ -107,14 +107,6 @@ def chosen(run: Path, best: str) -> int | None:
     return int(max(lines, key=lambda line: -line[name] if best.startswith("-") else line[name])["samples"])
 
 
-def read(run: Path) -> dict[str, Any]:
-    """Returns the figures of a run. Exits if it was not measured."""
-    try:
-        return json.loads((run / NAME).read_text())
-    except OSError as error:
-        raise SystemExit(f"export: {error}; run the report first") from error
-
-
 def table(figures: dict[str, Any], columns: dict[str, str], command: str) -> str:
     """Returns the figures for a card. columns: the models in figures.json, and their titles."""
     names = [title.format(figure) for figure in ("nDCG@10", "recall@10") for title in columns.values()]

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from scripts.train import stored
-from scripts.train.embedding import bert, int8
+from scripts.train.embedding import bert, precision
 from scripts.train.embedding.bert import Encoder
 from scripts.train.embedding.vectors import mean_pooled
 
@@ -76,10 +76,11 @@ def load(folder: Path, dropout: float = 0.0, rotation: Tensor | None = None) -> 
     return model
 
 
-def store(entry: Path, model: TwoMode) -> None:
-    """Writes weights, in int8, and configuration into an entry."""
+def store(entry: Path, model: TwoMode, is_int8: bool = False) -> None:
+    """Writes weights and configuration into an entry. is_int8: see scripts.train.embedding.precision."""
     weights = {name: value for name, value in model.state_dict().items() if name != "first_turn"}
-    stored.write(entry, int8.quantise(weights), {"model_type": MODEL_TYPE} | dataclasses.asdict(model.encoder.shape))
+    rounded = precision.to_int8(weights) if is_int8 else precision.to_half(weights)
+    stored.write(entry, rounded, {"model_type": MODEL_TYPE} | dataclasses.asdict(model.encoder.shape))
 
 
 @dataclass

@@ -11,22 +11,22 @@ latent_decoder_beam  hiddens float [B, 1, 512], beam_size int64 [B, 1]
 
 The weights and config.json are written first, into the entry of the encoder, and the graphs are made of them
 (scripts.train.latent.weights). Each decoder graph contains the complete loop with its key/value cache and ends when all
-rows have finished. The linear maps inside the loop are computed in integers (scripts.train.quantise), with ranges
-observed on training molecules; --float keeps them in fp32. hiddens are the numbers inside the model divided by the
-report's --unit. The sections of scripts.train.card and scripts.lint.cards go into the CARD.md of the encoder, which is
-the card of all three.
+rows have finished. Linear maps are computed in fp32 with weights in fp16; --int8 computes those inside the loop in
+integers (scripts.train.quantise), with ranges observed on training molecules. hiddens are the numbers inside the model
+divided by the report's --unit. The sections of scripts.train.card and scripts.lint.cards go into the CARD.md of the
+encoder, which is the card of all three.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
+from typing import Any
 
 import torch
 
 from scripts.lint import cards
-from scripts.train import card, checkpoint, entry, quantise
+from scripts.train import card, checkpoint, entry, quantise, stored
 from scripts.train.entry import Entry, Tensor
 from scripts.train.graph import Ranges
 from scripts.train.latent import decoder_graph, decoding, evaluation, weights
@@ -58,12 +58,12 @@ ROW = "| {name} | {molecules:,} | {exact:.2%} | {exact_no_stereo:.2%} | {valid:.
 AROUND = "| {name} | {radius} | {validity:.1%} | {uniqueness:.1%} | {non_identical:.1%} |"
 
 
-def card_sections(run: Path, shape: Shape, parameters: int, vocabulary: Vocabulary) -> tuple[str, str]:
-    """Returns the sections card-model and card-figures, from the files of the report."""
-    figures = json.loads((run / "figures.json").read_text())
+def card_sections(
+    figures: dict[str, Any], rows: Corpus, shape: Shape, parameters: int, vocabulary: Vocabulary
+) -> tuple[str, str]:
+    """Returns the sections card-model and card-figures. rows: of the training."""
     sets = figures["sets"]
     simple = sum(len(split(token)) == 1 for token in vocabulary.tokens[len(SPECIALS) :])
-    rows = Corpus.load(run / "corpus.npz")
     model = MODEL.format(
         **vars(shape),
         parameters=parameters / 1e6,
@@ -87,8 +87,14 @@ def card_sections(run: Path, shape: Shape, parameters: int, vocabulary: Vocabula
     )
 
 
+def entry_names(prefix: str) -> list[str]:
+    """Returns the names of encoder, decoder and beam decoder."""
+    return [f"{prefix}_{role}" for role in ("encoder", "decoder", "decoder_beam")]
+
+
 def entries(prefix: str, model_id: str, shape: Shape, created: str, similarity: bool) -> tuple[Entry, Entry, Entry]:
     """Returns encoder, decoder and beam decoder; similarity: whether the encoder has the output embedding."""
+    names = entry_names(prefix)
     hiddens = Tensor("hiddens", "FP32", (1, shape.latent))
     encoded = (hiddens, Tensor("embedding", "FP32", (shape.latent,))) if similarity else (hiddens,)
 
@@ -115,7 +121,7 @@ def entries(prefix: str, model_id: str, shape: Shape, created: str, similarity: 
 
     return (
         latent_entry(
-            f"{prefix}_encoder",
+            names[0],
             "encoder",
             "SMILES tokens to one latent vector.",
             256,
@@ -123,7 +129,7 @@ def entries(prefix: str, model_id: str, shape: Shape, created: str, similarity: 
             encoded,
         ),
         latent_entry(
-            f"{prefix}_decoder",
+            names[1],
             "decoder",
             "Latent vectors to SMILES tokens, the whole loop in one call: greedy (temperature 0) or sampled.",
             256,
@@ -131,7 +137,7 @@ def entries(prefix: str, model_id: str, shape: Shape, created: str, similarity: 
             (Tensor("token_ids", "INT64", (-1,)), Tensor("score", "FP32", (1,))),
         ),
         latent_entry(
-            f"{prefix}_decoder_beam",
+            names[2],
             "beam_decoder",
             "Latent vectors to SMILES tokens by beam search, the whole loop in one call.",
             64,
@@ -162,9 +168,27 @@ def similarity(run: Path, shape: Shape) -> Similarity | None:
     file = run / "similarity.pt"
     if not file.exists():
         return None
-    head = Similarity(shape.width, shape.latent)
-    head.load_state_dict(checkpoint.load(file))
-    return head.eval()
+    return stored.load_network(file, file, lambda: Similarity(shape.width, shape.latent), checkpoint.load(file))
+
+
+def write_run(run: Path, repository: Path, prefix: str, model_id: str, is_int8: bool) -> None:
+    """Writes the three entries."""
+    figures = card.read_figures(run)
+    model, words = weights.load(run)
+    ranges = observe_ranges(model, words, training_molecules(run, words, 1000)) if is_int8 else {}
+    vocabulary = {"vocab.txt": (run / "vocab.txt").read_text()}
+    space = {**vocabulary, "latent.json": (run / "latent.json").read_text()}
+    head = similarity(run, model.shape)
+    encoder, decoder, beam = entries(prefix, model_id, model.shape, entry.creation_day(run), head is not None)
+    parameters = sum(p.numel() for p in model.parameters())
+    model_section, figures_section = card_sections(
+        figures, Corpus.load(run / "corpus.npz"), model.shape, parameters, words
+    )
+    page = repository / encoder.name / cards.CARD
+    card.write(page, "feature-extraction", model_section, run, figures["training"], figures_section)
+    folders = [e.write(repository, files) for e, files in ((encoder, space), (decoder, vocabulary), (beam, vocabulary))]
+    weights.write(folders[0], model, head, ranges, figures["unit"])
+    weights.write_graphs(*folders)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -173,38 +197,15 @@ def main(arguments: list[str] | None = None) -> None:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    names = "start of the names of the three folders in the repository"
-    entry.add_arguments(parser, "latent", Path("runs/latent"), names)
-    parser.add_argument("--float", action="store_true", help="keep linear maps in fp32")
+    prefix = "start of the names of the three folders in the repository"
+    entry.add_arguments(parser, "latent", Path("runs/latent"), prefix)
+    parser.add_argument("--int8", action="store_true", help=quantise.HELP)
     given = parser.parse_args(arguments)
     entry.check_new(given.id, given.repository)
-    model, words = weights.load(given.run)
-    figures = json.loads((given.run / "figures.json").read_text())
-    unit = figures["unit"]
-    ranges = {} if given.float else observe_ranges(model, words, training_molecules(given.run, words, 1000))
-    vocabulary = {"vocab.txt": (given.run / "vocab.txt").read_text()}
-    head = similarity(given.run, model.shape)
-    encoder, decoder, beam = entries(
-        given.entry, given.id, model.shape, entry.creation_day(given.run), head is not None
-    )
-    model_section, figures_section = card_sections(
-        given.run, model.shape, sum(p.numel() for p in model.parameters()), words
-    )
-    card.write(
-        given.repository / encoder.name / "CARD.md",
-        "feature-extraction",
-        model_section,
-        given.run,
-        figures["training"],
-        figures_section,
-    )
-    space = {**vocabulary, "latent.json": (given.run / "latent.json").read_text()}
-    folders = [
-        e.write(given.repository, files) for e, files in ((encoder, space), (decoder, vocabulary), (beam, vocabulary))
-    ]
-    weights.write(folders[0], model, head, ranges, unit)
-    weights.write_graphs(*folders)
-    cards.write(given.repository, [encoder.name, decoder.name, beam.name])
+    names = entry_names(given.entry)
+    with entry.report_errors(given.run), entry.draft(given.repository, names, given.run) as repository:
+        write_run(given.run, repository, given.entry, given.id, given.int8)
+        cards.write(repository, names)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ config.json: unit         the number inside the model that is 1 in the tensors o
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,9 @@ def write(entry: Path, model: Model, similarity: Similarity | None, ranges: Rang
 def write_graphs(encoder: Path, decoder: Path, beam: Path) -> None:
     """Writes the graphs of all three entries, with the weights in that of the encoder."""
     networks, ranges, config = entry_network.load_exactly(encoder, build)
-    unit, similarity = config["unit"], networks["similarity"] if config["similarity"] else None
+    unit, similarity = config.get("unit"), networks["similarity"] if config["similarity"] else None
+    if isinstance(unit, bool) or not isinstance(unit, (int, float)) or not 0 < unit < math.inf:
+        raise ValueError(f"{encoder / stored.CONFIG}: unit must be a finite positive number, got {unit!r}")
     encoder_graph.write(networks["encoder"], encoder / "1" / "model.onnx", unit, similarity)
     decoder_graph.write(networks["decoder"], decoder / "1" / "model.onnx", ranges, unit)
     decoder_graph.write_beam(networks["decoder"], beam / "1" / "model.onnx", ranges, unit)

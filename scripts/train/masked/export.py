@@ -7,21 +7,21 @@ masked   input_ids int64 [B, L]; temperature, noise, gamma float [B, 1]; step_si
 
 The weights and config.json are written first, and the graph is made of them (scripts.train.masked.weights). It contains
 the complete unmasking loop. The entry also has vocab.txt and lengths.txt, from which lengths of new molecules are drawn
-(the columns of data.count_lengths). Linear maps are computed in integers (scripts.train.quantise) with ranges observed
-on the strings of the run; --float keeps them in fp32. The sections of scripts.train.card and scripts.lint.cards go into
-CARD.md.
+(the columns of data.count_lengths). Linear maps are computed in fp32 with weights in fp16; --int8 computes them in
+integers (scripts.train.quantise), with ranges observed on the strings of the run. The sections of scripts.train.card
+and scripts.lint.cards go into CARD.md.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from scripts.lint import cards
-from scripts.train import card, entry
+from scripts.train import card, entry, quantise
 from scripts.train.entry import Entry, Tensor
 from scripts.train.masked import broad, unmask_graph, weights
 from scripts.train.masked.data import read
@@ -32,8 +32,8 @@ MODEL = """{parameters:.1f} M parameters: {layers} layers, width {width}, {heads
 training string has {mean:.1f} tokens on average ({published:.0f} in the tokenisation of published SAFE models).
 {strings:,} training strings, {good:.0%} of them with quality."""
 FIGURES = """{count:,} de novo molecules, one token unmasked per step, each row sampled once, measured by
-`python -m scripts.train.masked.report --data DATA`. *lenient*: share of valid molecules, after invalid fragments are
-dropped; *strict*: share of strings that are one valid molecule as written; *uniqueness*: distinct over valid;
+`python -m scripts.train.masked.report --data DATA{int8}`. *lenient*: share of valid molecules, after invalid fragments
+are dropped; *strict*: share of strings that are one valid molecule as written; *uniqueness*: distinct over valid;
 *quality*: distinct with QED >= 0.6 and SA <= 4, over requested; *diversity*: mean Tanimoto distance.
 
 | | lenient | strict | uniqueness | quality | diversity |
@@ -44,9 +44,8 @@ dropped; *strict*: share of strings that are one valid molecule as written; *uni
 ROW = "| {name} | {validity:.1%} | {strict:.1%} | {uniqueness:.1%} | {quality:.1%} | {diversity:.3f} |"
 
 
-def card_sections(run: Path, shape: Shape, parameters: int, length_counts: np.ndarray) -> tuple[str, str]:
-    """Returns the sections card-model and card-figures; length_counts: from data.count_lengths."""
-    figures = json.loads((run / "figures.json").read_text())
+def card_sections(figures: dict[str, Any], shape: Shape, parameters: int, length_counts: np.ndarray) -> tuple[str, str]:
+    """Returns the sections card-model and card-figures. length_counts: see data.count_lengths."""
     rows = [
         ROW.format(
             name=f"temperature {f['temperature']:g}, noise {f['noise']:g}, "
@@ -67,7 +66,7 @@ def card_sections(run: Path, shape: Shape, parameters: int, length_counts: np.nd
         strings=strings,
         good=good / strings,
     )
-    return model, FIGURES.format(rows="\n".join(rows), count=figures["samples"])
+    return model, FIGURES.format(rows="\n".join(rows), count=figures["samples"], int8=" --int8" * figures["int8"])
 
 
 def describe_entry(name: str, model_id: str, shape: Shape, created: str, published_tokens_per_token: float) -> Entry:
@@ -91,6 +90,25 @@ def describe_entry(name: str, model_id: str, shape: Shape, created: str, publish
     )
 
 
+def write_run(run: Path, repository: Path, name: str, model_id: str, is_int8: bool) -> None:
+    """Writes an entry."""
+    figures = card.read_figures(run)
+    if figures.get("int8") != is_int8:
+        raise ValueError(f"{run}: the report measured the graph {'without' if is_int8 else 'with'} --int8")
+    model, vocabulary, length_counts = load(run)
+    ranges = observe_ranges(model, run) if is_int8 else {}
+    files = {file: (run / file).read_text() for file in ("vocab.txt", "lengths.txt")}
+    tokens_ratio = broad.published_tokens_per_token(read(run / "strings.npz").ids, vocabulary)
+    masked_entry = describe_entry(name, model_id, model.shape, entry.creation_day(run), tokens_ratio)
+    parameters = sum(p.numel() for p in model.parameters())
+    model_section, figures_section = card_sections(figures, model.shape, parameters, length_counts)
+    page = repository / name / cards.CARD
+    card.write(page, "fill-mask", model_section, run, figures["training"], figures_section)
+    folder = masked_entry.write(repository, files)
+    weights.write(folder, model, ranges)
+    weights.write_graph(folder)
+
+
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m scripts.train.masked.export",
@@ -98,24 +116,12 @@ def main(arguments: list[str] | None = None) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     entry.add_arguments(parser, "masked", Path("runs/masked"))
-    parser.add_argument("--float", action="store_true", help="keep linear maps in fp32")
+    parser.add_argument("--int8", action="store_true", help=quantise.HELP)
     given = parser.parse_args(arguments)
     entry.check_new(given.id, given.repository)
-    model, vocabulary, length_counts = load(given.run)
-    ranges = {} if given.float else observe_ranges(model, given.run)
-    files = {name: (given.run / name).read_text() for name in ("vocab.txt", "lengths.txt")}
-    tokens_ratio = broad.published_tokens_per_token(read(given.run / "strings.npz").ids, vocabulary)
-    masked_entry = describe_entry(given.entry, given.id, model.shape, entry.creation_day(given.run), tokens_ratio)
-    model_section, figures_section = card_sections(
-        given.run, model.shape, sum(p.numel() for p in model.parameters()), length_counts
-    )
-    training = json.loads((given.run / "figures.json").read_text())["training"]
-    page = given.repository / masked_entry.name / "CARD.md"
-    card.write(page, "fill-mask", model_section, given.run, training, figures_section)
-    folder = masked_entry.write(given.repository, files)
-    weights.write(folder, model, ranges)
-    weights.write_graph(folder)
-    cards.write(given.repository, [masked_entry.name])
+    with entry.report_errors(given.run), entry.draft(given.repository, [given.entry], given.run) as repository:
+        write_run(given.run, repository, given.entry, given.id, given.int8)
+        cards.write(repository, [given.entry])
 
 
 if __name__ == "__main__":

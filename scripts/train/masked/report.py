@@ -2,8 +2,8 @@
 
     python -m scripts.train.masked.report --run runs/masked --data DATA
 
-1,000 samples for each of SETTINGS, one token a round, through the exported graph; and the same figures of ZINC250k
-molecules, for comparison.
+1,000 samples for each of SETTINGS, one token a round, through the graph that the export makes with the same --int8;
+and the same figures of held-out molecules, for comparison.
 """
 
 from __future__ import annotations
@@ -32,7 +32,12 @@ SETTINGS = ((1.0, 0.5, True), (1.0, 0.5, False), (0.8, 0.5, True))
 
 def load(run: Path) -> tuple[Model, Vocabulary, np.ndarray]:
     """Returns the model of a run, its vocabulary and data.count_lengths of its strings."""
-    return *weights.load(run), np.loadtxt(run / "lengths.txt", dtype=np.int64)
+    file = run / "lengths.txt"
+    try:
+        counts = np.loadtxt(file, dtype=np.int64, ndmin=2)
+    except ValueError as error:
+        raise ValueError(f"{file}: {error}") from error
+    return *weights.load(run), counts
 
 
 def observe_ranges(model: Model, run: Path) -> Ranges:
@@ -69,13 +74,15 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=1000, help="samples a setting")
     parser.add_argument("--settings", type=int, default=len(SETTINGS), help="number of settings to measure")
     parser.add_argument("--threads", type=int, default=0, help="CPU threads (0: torch's choice)")
+    parser.add_argument("--int8", action="store_true", help=quantise.HELP)
     given = parser.parse_args()
     if given.threads:
         torch.set_num_threads(given.threads)
     model, vocabulary, length_counts = load(given.run)
-    fill = graph_fill(model, vocabulary, given.threads, observe_ranges(model, given.run))
+    ranges = observe_ranges(model, given.run) if given.int8 else {}
+    fill = graph_fill(model, vocabulary, given.threads, ranges)
     de_novo: list[dict[str, object]] = []
-    figures: dict[str, object] = {"samples": given.samples, "de_novo": de_novo}
+    figures: dict[str, object] = {"samples": given.samples, "int8": given.int8, "de_novo": de_novo}
     for temperature, noise, quality in SETTINGS[: given.settings]:
         texts = evaluation.de_novo(
             fill, vocabulary, data.lengths(length_counts, quality), given.samples, temperature, noise, quality

@@ -14,7 +14,7 @@ and writes runs/phrases/. The same command resumes the run.
     --
     when does the shop open
 
-The lines behind -- are held out. `--sets` without a name leaves the open sets out. With --start
+The lines after -- are held out. `--sets` without a name omits the open sets. With --start
 model_repository/molecule_reader training starts from the served weights.
 """
 

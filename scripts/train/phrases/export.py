@@ -52,16 +52,8 @@ def card_sections(name: str, options: dict[str, Any], model: Model, figures: dic
     return described, FIGURES.format(command=command, rows="\n".join(rows), **figures)
 
 
-def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m scripts.train.phrases.export",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    entry.add_arguments(parser, "own_phrases", Path("runs/phrases"))
-    parser.add_argument("--data", type=Path, help="data folder (default: that of the run)")
-    given = parser.parse_args(arguments)
-    entry.check_new(given.id, given.repository)
+def write_run(given: argparse.Namespace) -> dict[str, Any]:
+    """Writes the entry of a run. Returns its figures."""
     options = configuration.load(given.run)
     model = load_run(given.run)
     data = given.data or Path(options["data"])
@@ -77,6 +69,21 @@ def main(arguments: list[str] | None = None) -> None:
         reader.name_entry(folder, given.id, given.run)
         sections = card_sections(folder.name, options, model, figures)
         reader.write_card(folder, reader.QUESTIONS, given.run, *sections, options.get("start"))
+    return figures
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m scripts.train.phrases.export",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    entry.add_arguments(parser, "own_phrases", Path("runs/phrases"))
+    parser.add_argument("--data", type=Path, help="data folder (default: that of the run)")
+    given = parser.parse_args(arguments)
+    entry.check_new(given.id, given.repository)
+    with entry.report_errors(given.run):
+        figures = write_run(given)
     print(json.dumps(figures))
 
 

@@ -56,7 +56,7 @@ def parsed(words: list[str], begins: np.ndarray, heads: Iterable[np.ndarray]) ->
 
 
 def list_misread(parser: IntentParser, held_out: dict[str, list[str]] = HELD_OUT) -> tuple[list[str], int]:
-    """Returns the held-out wordings that are not parsed as exactly their family, and the number of all."""
+    """Returns the held-out wordings that are not parsed as exactly their family, and the number of wordings."""
     phrases = [(family, line) for family in NAMES for line in held_out[family]]
     answers = [[question.family for question in parser.parse(line).intents] for _, line in phrases]
     return [

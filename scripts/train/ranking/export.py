@@ -95,11 +95,11 @@ def write_onnx(entry: Path) -> None:
         raise ValueError("a logit depends on the rest of its batch")
 
 
-def write_run(run: Path, folder: Path, model_id: str) -> None:
+def write_run(run: Path, folder: Path, model_id: str, is_int8: bool) -> None:
     """Writes all of an entry but its graph."""
-    figures, embedding = report.read(run), ranking_report.embedding_of(run)
-    if embedding.resolve().parent != folder.parent.resolve():
-        raise ValueError(f"{embedding}: the embedding model of the ranker must be an entry of {folder.parent}")
+    figures, embedding = card.read_figures(run), ranking_report.embedding_of(run)
+    if not (folder.parent / embedding.name).exists() or not embedding.samefile(folder.parent / embedding.name):
+        raise ValueError(f"{embedding}: the embedding model of the ranker must be an entry of the same repository")
     model = ranking_report.trained_ranker(run, figures["alpha"])
     parameters = {
         "retort_api": "ranking",
@@ -117,7 +117,7 @@ def write_run(run: Path, folder: Path, model_id: str) -> None:
     columns = {"embedding": "{}, embedding", "start": "{}, ranker at the start", "trained": "{}, trained"}
     table = report.table(figures, columns, command)
     card.write(folder / cards.CARD, "text-ranking", section, run, figures["training"], table, tags="reranker")
-    ranker.store(folder, model, embedding)
+    ranker.store(folder, model, embedding, is_int8)
     write_tokenizer(embedding, folder)
     output = Tensor(OUTPUT, "FP32", (1,))
     repository_entry(folder, "Relevance of a passage to a query.", output, parameters).write(folder.parent, {})

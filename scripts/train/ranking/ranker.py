@@ -32,7 +32,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from scripts.train import stored
-from scripts.train.embedding import bert, int8, twomode, vectors
+from scripts.train.embedding import bert, precision, twomode, vectors
 from scripts.train.embedding.bert import Encoder, padding_bias
 from scripts.train.entry import NAME as ENTRY_NAME
 
@@ -299,7 +299,9 @@ def embedding_of(entry: Path) -> Path:
 
 def tensors(entry: Path) -> dict[str, Tensor]:
     """Returns the tensors of a ranker as they are stored: its own, and those of its embedding model."""
-    return base_tensors(embedding_of(entry)) | stored.tensors(entry)
+    own = stored.tensors(entry)
+    base = base_tensors(embedding_of(entry))
+    return {name: value for name, value in base.items() if name.removesuffix(stored.STEP) not in own} | own
 
 
 def base_tensors(embedding: Path) -> dict[str, Tensor]:
@@ -333,10 +335,10 @@ def load(entry: Path) -> Ranker:
     return stored.load_network(entry / stored.WEIGHTS, base / stored.CONFIG, build, weights, DERIVED.__contains__)
 
 
-def store(entry: Path, model: Ranker, embedding: Path) -> None:
-    """Writes weights, in int8, and configuration into an entry: only tensors that the embedding model does not have.
+def store(entry: Path, model: Ranker, embedding: Path, is_int8: bool = False) -> None:
+    """Writes weights and configuration into an entry: only tensors that the embedding model does not have.
 
-    embedding: its entry, beside this one.
+    embedding: its entry, beside this one. is_int8: see scripts.train.embedding.precision.
     """
     base = base_tensors(embedding)
     same = stored.dequantise(base, embedding / stored.WEIGHTS)
@@ -347,5 +349,5 @@ def store(entry: Path, model: Ranker, embedding: Path) -> None:
         "embedding": {"entry": embedding.name, "sha256": stored.digest(embedding)},
         **dataclasses.asdict(model.reading),
     }
-    rounded = int8.quantise(own).items()
-    stored.write(entry, {k: v for k, v in rounded if k not in base or not torch.equal(v, base[k])}, config)
+    rounded = precision.to_int8(own) if is_int8 else precision.to_half(own)
+    stored.write(entry, {k: v for k, v in rounded.items() if k not in base or not torch.equal(v, base[k])}, config)
