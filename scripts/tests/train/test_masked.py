@@ -337,6 +337,36 @@ def test_another_seed_gives_another_string(network):
     assert not torch.equal(first[:2], sampler.unmask(network, given)[:2])
 
 
+class Constant(torch.nn.Module):
+    """Predicts two tokens with probabilities of 0.7 and 0.3 for every mask."""
+
+    shape = masked.Shape(vocabulary=8, reserved=6)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.logits = torch.nn.Parameter(torch.tensor([0.0] * 6 + [0.7, 0.3]).log())
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        return self.logits.expand(*ids.shape, -1)
+
+
+@pytest.mark.parametrize(("temperature", "share"), [(1, 0.7), (0.25, 0.7**2 / (0.7**2 + 0.3**2))])
+@pytest.mark.parametrize("noise", [0.0, 2.0])
+def test_tokens_are_kept_as_often_as_they_are_drawn(temperature, share, noise):
+    count = 3000
+    full = lambda value, kind: np.full(count, value, kind)  # noqa: E731
+    given = sampler.Rows(
+        np.tile([BOS, MASK, MASK, MASK, EOS], (count, 1)),
+        full(temperature, np.float32),
+        full(noise, np.float32),
+        full(1, np.int64),
+        full(0, np.float32),
+        np.arange(count),
+    )
+    tokens = sampler.unmask(Constant(), given).numpy()[:, 1:4]
+    assert (tokens == 6).mean() == pytest.approx(share, abs=0.02)
+
+
 def test_the_last_token_balances_the_sums(network, strings):
     tokens = strings.vocabulary
     table = structure.balance_table(tokens.tokens)

@@ -1,8 +1,14 @@
 """Unmasking in PyTorch: the reference for the exported graph.
 
-In each round, every masked position draws a token from softmax(logits / temperature). Its confidence is the log
-probability of that token plus noise * (1 - round / (rounds - 1)) * Gumbel. The step_size most confident positions keep
-their tokens. Rounds are counted per row: a row with k masks takes ceil(k / step_size), whatever else is in its batch.
+In each round, every masked position draws a token from softmax(logits / sqrt(temperature)). Its confidence is minus the
+entropy of softmax(logits), in nats, plus noise * (1 - round / (rounds - 1)) * Gumbel. The step_size most confident
+positions keep their tokens. Rounds are counted per row: a row with k masks takes ceil(k / step_size), whatever else is
+in its batch.
+
+The confidence does not depend on the drawn tokens. If it did, frequent tokens would be kept more often than they are
+drawn, which sharpens the distribution at any temperature. The square root translates the temperature of a published
+token to a token of this model, which stands for several of them. Both were measured:
+scripts/train/experiments/2026-11-26-masked-order-by-entropy.md.
 
 Molecular context guidance (GenMol, section 4.3) uses w * L(x) + (1 - w) * L(x with a share gamma of the given tokens
 masked too), w = 2. For the last mask, tokens that cannot make a molecule are penalised
@@ -26,6 +32,9 @@ TOKEN, ORDER, CONTEXT = range(3)
 """Purposes of random numbers, part of their key."""
 
 GUIDANCE = 2.0
+
+IMPOSSIBLE = -1e9
+"""Logit of tokens that never replace a mask. Finite, so that it times its probability of 0 is 0."""
 
 
 @dataclasses.dataclass
@@ -67,12 +76,11 @@ def unmask(model: Model, rows: Rows, table: np.ndarray | None = None) -> torch.T
         logits = _logits(model, ids, context, bool((gamma > 0).any()))
         if table is not None:
             logits = logits + _penalties(ids, torch.from_numpy(table).to(device))[:, None]
-        log_p = torch.log_softmax(logits / temperature[..., None], -1)
+        log_p = torch.log_softmax(logits / temperature.sqrt()[..., None], -1)
         drawn = _draw(log_p, uniform(rows.seed, turn, TOKEN, ids.shape[1]).to(device))
-        log_p = log_p.gather(-1, drawn[..., None])[..., 0]
         gumbel = -torch.log(-torch.log(uniform(rows.seed, turn, ORDER, ids.shape[1]).to(device)))
         fade = 1 - turn / (rounds - 1).clamp(min=1).float()
-        confidence = (log_p + noise * fade * gumbel).masked_fill(~masked, -torch.inf)
+        confidence = (_negative_entropy(logits) + noise * fade * gumbel).masked_fill(~masked, -torch.inf)
         best = confidence.sort(1, descending=True).values.gather(1, (size - 1).clamp(max=ids.shape[1] - 1))
         ids = torch.where(masked & (confidence >= best), drawn, ids)
     return ids
@@ -87,7 +95,7 @@ def _logits(model: Model, ids: torch.Tensor, context: torch.Tensor, guided: bool
     logits = model(ids).float()
     if guided:
         logits = GUIDANCE * logits + (1 - GUIDANCE) * model(ids.masked_fill(context, MASK)).float()
-    logits[..., : model.shape.reserved] = -torch.inf
+    logits[..., : model.shape.reserved] = IMPOSSIBLE
     return logits
 
 
@@ -100,6 +108,12 @@ def _penalties(ids: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
     unbalanced = (sums % torch.from_numpy(structure.MODULI).to(ids.device) != 0).sum(-1)
     last = (ids == MASK).sum(1) == 1
     return structure.PENALTY * unbalanced * last[:, None]
+
+
+def _negative_entropy(logits: torch.Tensor) -> torch.Tensor:
+    """Returns the sum of p log p over the tokens, [B, L]."""
+    log_p = torch.log_softmax(logits, -1)
+    return (log_p.exp() * log_p).sum(-1)
 
 
 def _draw(log_p: torch.Tensor, u: torch.Tensor) -> torch.Tensor:

@@ -16,7 +16,7 @@ from onnx import TensorProto
 from scripts.train.graph import Graph, Ranges
 from scripts.train.masked import structure
 from scripts.train.masked.model import Model
-from scripts.train.masked.sampler import CONTEXT, GUIDANCE, ORDER, TOKEN
+from scripts.train.masked.sampler import CONTEXT, GUIDANCE, IMPOSSIBLE, ORDER, TOKEN
 from scripts.train.masked.vocabulary import MASK, PAD
 
 SETTINGS = (
@@ -129,25 +129,24 @@ def _round(
 ) -> str:
     """Draws a token for each masked position and keeps the most confident ones; int64 [active rows, L]."""
     reserved = np.zeros(network.model.shape.vocabulary, np.float32)
-    reserved[: network.model.shape.reserved] = -1e9
+    reserved[: network.model.shape.reserved] = IMPOSSIBLE
     logits = body.op("Add", _guided(body, network, rows, active_settings), reserved)
     if table is not None:
         logits = _penalised(body, logits, rows, table)
     log_p = body.op(
         "LogSoftmax",
-        body.op("Div", logits, body.op("Unsqueeze", active_settings["temperature"], np.array([2]))),
+        body.op("Div", logits, body.op("Unsqueeze", body.op("Sqrt", active_settings["temperature"]), np.array([2]))),
         axis=-1,
     )
     drawn = _draw(body, log_p, _uniform(body, active_settings, turn, TOKEN, places))
-    chosen = body.op(
-        "Squeeze", body.op("GatherElements", log_p, body.op("Unsqueeze", drawn, np.array([2])), axis=2), np.array([2])
-    )
     gumbel = body.op(
         "Neg", body.op("Log", body.op("Neg", body.op("Log", _uniform(body, active_settings, turn, ORDER, places))))
     )
     last = body.op("Cast", body.op("Max", body.op("Sub", active_settings["rounds"], 1), 1), to=TensorProto.FLOAT)
     fade = body.op("Sub", 1.0, body.op("Div", body.op("Cast", turn, to=TensorProto.FLOAT), last))
-    confidence = body.op("Add", chosen, body.op("Mul", body.op("Mul", active_settings["noise"], fade), gumbel))
+    confidence = body.op(
+        "Add", _negative_entropy(body, logits), body.op("Mul", body.op("Mul", active_settings["noise"], fade), gumbel)
+    )
     masked = body.op("Equal", rows, MASK)
     confidence = body.op("Where", masked, confidence, -np.float32(np.inf))
     return body.op(
@@ -185,6 +184,12 @@ def _penalised(body: Graph, logits: str, rows: str, table: np.ndarray) -> str:
 
 def _uniform(body: Graph, active_settings: dict[str, str], turn: str, purpose: int, places: str) -> str:
     return body.uniform(body.key(active_settings["seed"], body.op("Add", body.op("Mul", turn, 4), purpose), places))
+
+
+def _negative_entropy(body: Graph, logits: str) -> str:
+    """The sum of p log p over the tokens, [rows, L]."""
+    log_p = body.op("LogSoftmax", logits, axis=-1)
+    return body.op("ReduceSum", body.op("Mul", body.op("Exp", log_p), log_p), np.array([2]), keepdims=0)
 
 
 def _draw(body: Graph, log_p: str, u: str) -> str:
