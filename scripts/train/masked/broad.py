@@ -42,12 +42,16 @@ MAX_COPIES = 4
 
 
 def molecules(folder: Path, shares: dict[str, float], count: int, seed: int) -> list[str]:
-    """Returns about `count` molecules, heavier-weighted ones several times, without mixtures, isotopes and invalid
-    SMILES."""
+    """Returns about `count` molecules, heavier-weighted ones several times, without mixtures, placeholders (`*`) and
+    invalid SMILES."""
     files = corpus.read(folder, shares)
     most = MAX_COPIES * sum(len(molecules) for molecules, _ in files)
     smiles, times = corpus.mix(files, seed, min(count, most))
-    return [m for m, n in zip(smiles, times) for _ in range(n) if "." not in m and Chem.MolFromSmiles(m) is not None]
+    return [m for m, n in zip(smiles, times) for _ in range(n) if _is_molecule(m)]
+
+
+def _is_molecule(smiles: str) -> bool:
+    return "." not in smiles and "*" not in smiles and Chem.MolFromSmiles(smiles) is not None
 
 
 def sides(smiles: str) -> list[safe.Side]:
