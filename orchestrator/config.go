@@ -54,6 +54,8 @@ type Config struct {
 
 	Oracle oracle.Config `embed:"" prefix:"oracle-" group:"Oracles of the molecule APIs"`
 
+	BuildingBlocks string `type:"path" placeholder:"FILE" help:"Molecules that syntheses start from (term synthesis_steps), as SMILES, one per line, at most a million; by default a small built-in set."`
+
 	MCP bool `name:"mcp" default:"true" negatable:"" help:"Serve the APIs as tools of the Model Context Protocol, at /mcp of the main port."`
 
 	Jobs         bool                `default:"true" negatable:"" help:"Accept files, batches and other jobs that outlast a request, and store responses."`

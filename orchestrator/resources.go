@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
 
+	"retort/chem/synthesis"
 	"retort/orchestrator/filewatch"
 	"retort/orchestrator/gateway"
 	"retort/orchestrator/gateway/admission"
@@ -38,6 +40,7 @@ type resources struct {
 	client      *triton.Client
 	registry    *discovery.Registry
 	oracles     *oracle.Oracles
+	planner     *synthesis.Planner
 	digests     manifest.Digests   // of models, for the manifests of answers
 	responses   *responses.Service // nil if no response is stored
 	keys        *gateway.Keys      // nil if no key is required
@@ -107,6 +110,9 @@ func (r *resources) open() (err error) {
 	r.registry.Follow(func(s *discovery.Snapshot) { r.metrics.SetTritonUp(!s.Stale) })
 	openOracle := oracle.Opener(r.client, r.config.Oracle, r.batching(oracle.API), r.metrics.CountMolecules)
 	r.oracles = oracle.New(r.config.Oracle, catalog(r, oracle.API, openOracle))
+	if r.planner, err = r.openPlanner(); err != nil {
+		return err
+	}
 	if r.keys, err = r.config.keys(); err != nil {
 		return err
 	}
@@ -114,6 +120,25 @@ func (r *resources) open() (err error) {
 		r.files.Add("keys-file", r.keys.Reload, r.config.KeysFile)
 	}
 	return nil
+}
+
+// openPlanner returns the planner of syntheses from the building blocks that the settings name.
+func (r *resources) openPlanner() (*synthesis.Planner, error) {
+	path := r.config.BuildingBlocks
+	if path == "" {
+		return synthesis.NewPlanner(synthesis.Default())
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("building-blocks: %w", err)
+	}
+	defer file.Close()
+	blocks, err := synthesis.ReadBlocks(r.ctx, file)
+	if err != nil {
+		return nil, fmt.Errorf("building-blocks: %s: %w", path, err)
+	}
+	r.logger.Info().Str("file", path).Int("molecules", blocks.Len()).Msg("building blocks read")
+	return synthesis.NewPlanner(blocks)
 }
 
 // close releases the resources that are open.

@@ -73,13 +73,13 @@ var services = []service{
 func openLatent(r *resources) gateway.API {
 	open := latent.Opener(r.client, r.batching("latent"))
 	models := discovery.NewSetCatalog(r.registry, "latent", r.logger, r.reportModels("latent"), open)
-	return latent.New(r.config.Latent.Room, models, r.oracles)
+	return latent.New(r.config.Latent.Room, models, r.oracles, r.planner)
 }
 
 func openMasked(r *resources) gateway.API {
 	options := r.batching("masked")
 	options.MaxTokens = r.config.Masked.Room.BatchTokens
-	return masked.New(r.config.Masked.Room, catalog(r, "masked", masked.Opener(r.client, options)), r.oracles)
+	return masked.New(r.config.Masked.Room, catalog(r, "masked", masked.Opener(r.client, options)), r.oracles, r.planner)
 }
 
 func openEmbedding(r *resources) gateway.API {

@@ -19,7 +19,7 @@ package rdkit
 #cgo amd64 CXXFLAGS: -march=x86-64-v2
 #cgo CXXFLAGS: -std=c++17 -O2 -Wall -isystem /usr/include/rdkit -I${SRCDIR}/cairo
 #cgo LDFLAGS: -lRDKitMolDraw2D -lRDKitDescriptors -lRDKitFingerprints -lRDKitChemTransforms
-#cgo LDFLAGS: -lRDKitFilterCatalog -lRDKitCatalogs
+#cgo LDFLAGS: -lRDKitFilterCatalog -lRDKitCatalogs -lRDKitChemReactions
 #cgo LDFLAGS: -lRDKitDepictor -lRDKitFileParsers -lRDKitSubstructMatch -lRDKitSmilesParse -lRDKitGraphMol
 #cgo LDFLAGS: -lRDKitRDGeometryLib -lRDKitDataStructs -lRDKitRDGeneral -l:libcairo.so.2 -l:libtcmalloc_minimal.a
 #include "shim.h"

@@ -1,7 +1,7 @@
 /* The C interface to RDKit, all that Go may call.
  *
- *  - No C++ exception, no pointer into C++ memory and no RDKit object crosses it, except the handles retort_query and
- *    retort_panel.
+ *  - No C++ exception, no pointer into C++ memory and no RDKit object crosses it, except the handles retort_query,
+ *    retort_panel and retort_reactions.
  *  - A molecule lives for one call only, so threads never share what RDKit changes.
  *  - Results go into memory of the caller or into one block that the caller frees with retort_free.
  *  - Texts are passed by pointer and length. A NUL byte is an ordinary byte, which every grammar refuses. */
@@ -119,6 +119,21 @@ void retort_query_free(retort_query *query);
 /* Writes one byte per molecule: 1 if it contains the pattern, 0 if not, 2 if it is not a molecule, 3 if the search
  * exceeded its step budget. */
 void retort_contains(const retort_query *query, const char *text, const uint32_t *ends, int32_t n, uint8_t *out);
+
+/* Compiled retrosynthetic templates. They are read-only, so threads may share them. */
+typedef struct retort_reactions retort_reactions;
+
+/* Compiles reaction SMARTS with one reactant each, the product of a synthesis, or returns NULL and a failure. text is
+ * their concatenation and ends[i] is where the i-th ends. */
+retort_reactions *retort_reactions_new(const char *text, const uint32_t *ends, int32_t n, retort_answer *failure);
+void retort_reactions_free(retort_reactions *reactions);
+
+/* Finds the precursors of a molecule. Configurations are ignored. Answer: per set of precursors, the index of the first
+ * template that gives it, and their canonical SMILES separated by dots. */
+retort_answer retort_precursors(const retort_reactions *reactions, const char *smiles, size_t size);
+
+/* Answer: the canonical SMILES without configurations and atom map numbers. */
+retort_answer retort_flat(const char *smiles, size_t size);
 
 /* The kinds of measures, each with the text that retort_panel_add takes. Similarities are Tanimoto similarities of
  * count fingerprints to the molecule in the text. Atom pairs are up to 10 bonds apart. */

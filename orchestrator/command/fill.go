@@ -68,6 +68,7 @@ func (c *fillCommand) fill(
 			Smiles string         `json:"smiles"`
 			Score  float64        `json:"score"`
 			Scores map[string]any `json:"scores"`
+			Route  *route         `json:"route"`
 		} `json:"molecules"`
 		LeftOut *leftOut `json:"left_out"`
 	}
@@ -81,7 +82,7 @@ func (c *fillCommand) fill(
 	var filled answer
 	for i, m := range response.Molecules {
 		fields := []field{{"smiles", m.Smiles}, {"number", i + 1}, {"score", m.Score}}
-		filled.records = append(filled.records, row.record(append(fields, shown.fields(m.Scores)...)...))
+		filled.records = append(filled.records, row.record(append(fields, shown.fields(m.Scores, m.Route)...)...))
 	}
 	return filled, nil
 }

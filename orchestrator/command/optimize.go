@@ -77,6 +77,7 @@ type searchResult struct {
 		Score      float64        `json:"score"`
 		Similarity *float64       `json:"similarity"`
 		Scores     map[string]any `json:"scores"`
+		Route      *route         `json:"route"`
 	} `json:"generated"`
 	LeftOut    *leftOut `json:"left_out"`
 	Unfinished *struct {
@@ -95,7 +96,7 @@ func (r searchResult) answer(row inputRow, scores *scoreFlags) answer {
 			similarity = *m.Similarity
 		}
 		fields := []field{{"smiles", m.Smiles}, {"number", i + 1}, {"score", m.Score}, {"similarity", similarity}}
-		found.records = append(found.records, row.record(append(fields, scores.fields(m.Scores)...)...))
+		found.records = append(found.records, row.record(append(fields, scores.fields(m.Scores, m.Route)...)...))
 	}
 	return found
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"retort/chem/synthesis"
 	"retort/orchestrator/fault"
 	"retort/orchestrator/gateway/bind"
 	"retort/orchestrator/objective"
@@ -239,6 +240,8 @@ type Molecule struct {
 	// Scores are the values of the terms in Generate.Scores, and Alerts names the alerts among them.
 	Scores objective.Values `json:"scores,omitempty"`
 	Alerts []string         `json:"alerts,omitempty"`
+	// Route is the shortest synthesis that is found, if its number of steps is among the scores.
+	Route *synthesis.Route `json:"route,omitempty"`
 }
 
 // Progress is an event of a stream: one per iteration and seed. The last event of a stream is the answer, a Generated.

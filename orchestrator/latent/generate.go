@@ -48,7 +48,7 @@ func (s *Service) prepare(ctx context.Context, r Generate, send func(Progress) e
 	if err != nil {
 		return nil, err
 	}
-	target, err := openTarget(r, s.oracles.All(), model.Seen())
+	target, err := openTarget(r, s.oracles.All(), model.Seen(), s.planner.NewSearch())
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 
 	"retort/chem"
 	"retort/chem/cores"
+	"retort/chem/synthesis"
 	"retort/orchestrator/fault"
 	"retort/orchestrator/latent/search"
 	"retort/orchestrator/objective"
@@ -22,7 +23,7 @@ type target struct {
 
 // openTarget opens the objective, the filters and the scores of a request. Their terms are built in or among the given
 // oracles. seen is the sample of the model's training molecules, or nil. The error is Invalid.
-func openTarget(r Generate, oracles []objective.Oracle, seen *chem.Sample) (target, error) {
+func openTarget(r Generate, oracles []objective.Oracle, seen *chem.Sample, routes *synthesis.Search) (target, error) {
 	spec := &r.PropertyName
 	t := target{goal: search.Goal{Minimize: r.Minimize}, member: "property_name"}
 	if r.Objective != nil {
@@ -37,17 +38,17 @@ func openTarget(r Generate, oracles []objective.Oracle, seen *chem.Sample) (targ
 		yielding[i] = yieldingOracle{o}
 	}
 	var err error
-	if t.objective, err = spec.Open(yielding, seen); err != nil {
+	if t.objective, err = spec.Open(yielding, seen, routes); err != nil {
 		return t, fault.As(err).Under(t.member)
 	}
 	t.goal.Objective = countedObjective{t.objective}
-	if t.filter, err = r.Filters.Open(yielding, seen); err != nil {
+	if t.filter, err = r.Filters.Open(yielding, seen, routes); err != nil {
 		return t, fault.As(err).Under("filters")
 	}
 	if t.filter != nil {
 		t.goal.Filter = t.filter
 	}
-	if t.values, err = r.Scores.Open(seen); err != nil {
+	if t.values, err = r.Scores.Open(seen, routes); err != nil {
 		return t, fault.As(err).Under("scores")
 	}
 	return t, nil
@@ -94,6 +95,7 @@ func (t *target) addValues(ctx context.Context, molecules []*Molecule) error {
 	for i, m := range molecules {
 		m.Scores = values[i]
 		m.Alerts = t.values.Alerts(read[i])
+		m.Route = t.values.Route(read[i])
 	}
 	return nil
 }

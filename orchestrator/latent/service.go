@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"retort/chem/synthesis"
 	"retort/orchestrator/fault"
 	"retort/orchestrator/latent/search"
 	"retort/orchestrator/oracle"
@@ -16,11 +17,15 @@ type Service struct {
 	config  Config
 	models  *discovery.Catalog[Model]
 	oracles *oracle.Oracles
+	planner *synthesis.Planner
 }
 
-// New returns the service over a catalog of models and the oracles that may score molecules.
-func New(config Config, models *discovery.Catalog[Model], oracles *oracle.Oracles) *Service {
-	return &Service{config: config, models: models, oracles: oracles}
+// New returns the service over a catalog of models, the oracles that may score molecules, and the planner of their
+// syntheses.
+func New(
+	config Config, models *discovery.Catalog[Model], oracles *oracle.Oracles, planner *synthesis.Planner,
+) *Service {
+	return &Service{config: config, models: models, oracles: oracles, planner: planner}
 }
 
 // Ready returns nil if the model to serve is loaded.

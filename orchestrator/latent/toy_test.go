@@ -18,6 +18,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"retort/chem"
+	"retort/chem/synthesis"
 	"retort/orchestrator/gateway"
 	"retort/orchestrator/gateway/httpserver"
 	"retort/orchestrator/latent/search/toy"
@@ -247,9 +248,13 @@ func serve(tb testing.TB, config Config, client *triton.Client, server *tritonte
 	silent := func(int) {}
 	oracles := oracle.Config{Timeout: 5 * time.Second, Calls: 100_000}
 	openOracle := oracle.Opener(client, oracles, options, func(string, string, int) {})
+	planner, err := synthesis.NewPlanner(synthesis.Default())
+	if err != nil {
+		tb.Fatal(err)
+	}
 	service := New(config,
 		discovery.NewSetCatalog(registry, "latent", zerolog.Nop(), silent, Opener(client, options)),
-		oracle.New(oracles, discovery.NewCatalog(registry, oracle.API, zerolog.Nop(), silent, openOracle)))
+		oracle.New(oracles, discovery.NewCatalog(registry, oracle.API, zerolog.Nop(), silent, openOracle)), planner)
 	ctx, cancel := context.WithTimeout(tb.Context(), 20*time.Second)
 	defer cancel()
 	isReady := func(*discovery.Snapshot) bool { return service.Ready() == nil }

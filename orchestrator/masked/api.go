@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 
+	"retort/chem/synthesis"
 	"retort/orchestrator/objective"
 	"retort/orchestrator/unfinished"
 	"retort/orchestrator/wire"
@@ -118,6 +119,8 @@ type Molecule struct {
 	Score  float64   `json:"score"`
 	Scores *Scores   `json:"scores,omitempty"`
 	Alerts *[]string `json:"alerts,omitempty"` // names of the alerts that Scores counts
+	// Route is the shortest synthesis that is found, if its number of steps is among the Scores.
+	Route *synthesis.Route `json:"route,omitempty"`
 }
 
 // WantedScores says which scores each molecule shows besides the one that it is ranked by.

@@ -201,6 +201,7 @@ func (g *generation) addValues(ctx context.Context, candidates []*candidate, mol
 		if alerts := g.scorer.values.Alerts(c.molecule); len(alerts) > 0 {
 			molecules[i].Alerts = &alerts
 		}
+		molecules[i].Route = g.scorer.values.Route(c.molecule)
 	}
 	return nil
 }

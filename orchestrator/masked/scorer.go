@@ -34,23 +34,24 @@ func (s *Service) scorer(ctx context.Context, r Request, seen *chem.Sample) (*sc
 		spec = *r.Objective
 	}
 	oracles := s.oracles.All()
+	routes := s.planner.NewSearch()
 	var opened scorer
 	open := func() (member string, err error) {
 		member = "objective"
-		if opened.Objective, err = spec.Open(oracles, seen); err == nil {
+		if opened.Objective, err = spec.Open(oracles, seen, routes); err == nil {
 			err = s.oracles.Check(ctx, opened.Objective, r.maxEvaluations())
 		}
 		if err != nil {
 			return member, err
 		}
 		member = "filters"
-		if opened.filter, err = r.Filters.Open(oracles, seen); err == nil && opened.filter != nil {
+		if opened.filter, err = r.Filters.Open(oracles, seen, routes); err == nil && opened.filter != nil {
 			err = s.oracles.Check(ctx, opened.filter.Objective, r.maxEvaluations())
 		}
 		if err != nil {
 			return member, err
 		}
-		opened.values, err = r.Scores.Terms.Open(seen)
+		opened.values, err = r.Scores.Terms.Open(seen, routes)
 		return "scores", err
 	}
 	member, err := open()

@@ -15,7 +15,7 @@ import (
 // each molecule.
 func TestFactsOfScores(t *testing.T) {
 	spec := objective.One("QED")
-	opened, err := spec.Open(nil, nil)
+	opened, err := spec.Open(nil, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func parse(t *testing.T, smiles ...string) (molecules []*chem.Molecule) {
 func TestScoreAfterFailure(t *testing.T) {
 	oracle := &halfway{scored: 1}
 	spec := objective.One("halfway")
-	opened, err := spec.Open([]objective.Oracle{oracle}, nil)
+	opened, err := spec.Open([]objective.Oracle{oracle}, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func TestFilterAfterFailure(t *testing.T) {
 	if err := json.Unmarshal([]byte(bounds), &filters); err != nil {
 		t.Fatal(err)
 	}
-	filter, err := filters.Open([]objective.Oracle{&halfway{}}, nil)
+	filter, err := filters.Open([]objective.Oracle{&halfway{}}, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 
+	"retort/chem/synthesis"
 	"retort/orchestrator/fault"
 	"retort/orchestrator/oracle"
 	"retort/orchestrator/triton/discovery"
@@ -15,11 +16,14 @@ type Service struct {
 	config  Config
 	models  *discovery.Catalog[Model]
 	oracles *oracle.Oracles
+	planner *synthesis.Planner
 }
 
-// New returns the service over a catalog of models and the oracles that objectives may name.
-func New(config Config, models *discovery.Catalog[Model], oracles *oracle.Oracles) *Service {
-	return &Service{config: config, models: models, oracles: oracles}
+// New returns the service over a catalog of models, the oracles that objectives may name, and the planner of syntheses.
+func New(
+	config Config, models *discovery.Catalog[Model], oracles *oracle.Oracles, planner *synthesis.Planner,
+) *Service {
+	return &Service{config: config, models: models, oracles: oracles, planner: planner}
 }
 
 // Ready returns nil if a request that names no model can be served.

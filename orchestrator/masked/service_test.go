@@ -187,7 +187,7 @@ func TestDefaultModel(t *testing.T) {
 	if molecules := h.generate(`{"num_molecules":1,"model":"genmol","seed":1}`); len(molecules) != 1 {
 		t.Errorf("%v", molecules)
 	}
-	absent := New(Config{Model: "retort/other-v2"}, h.service.models, h.service.oracles)
+	absent := New(Config{Model: "retort/other-v2"}, h.service.models, h.service.oracles, h.service.planner)
 	var r Request
 	r.SetDefaults()
 	_, err := absent.Generate(t.Context(), r)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"retort/chem/synthesis"
 	"retort/orchestrator/gateway"
 	"retort/orchestrator/gateway/httpserver"
 	"retort/orchestrator/oracle"
@@ -55,7 +56,11 @@ func serve(t *testing.T, config Config, server *tritontest.Server, client *trito
 	oracles := oracle.Config{Timeout: 5 * time.Second, Calls: 100_000}
 	openOracle := oracle.Opener(client, oracles, batching.Options{}, func(string, string, int) {})
 	oracleCatalog := discovery.NewCatalog(registry, oracle.API, zerolog.Nop(), func(int) {}, openOracle)
-	service := New(config, catalog, oracle.New(oracles, oracleCatalog))
+	planner, err := synthesis.NewPlanner(synthesis.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	service := New(config, catalog, oracle.New(oracles, oracleCatalog), planner)
 	if err := service.Ready(); err != nil {
 		t.Fatal(err)
 	}

@@ -21,6 +21,8 @@ func (t *termSpec) check() error {
 		return mismatch("Value error, %v", checkFactor("weight", t.Weight))
 	case t.Min != nil && t.Max != nil && *t.Min > *t.Max:
 		return mismatch("Value error, min %v is above max %v", *t.Min, *t.Max)
+	case t.Name == synthesisSteps && t.Max != nil && *t.Max >= noRoute:
+		return mismatch("Value error, the term %q has the max %v: routes have at most %d steps", t.Name, *t.Max, noRoute-1)
 	case t.Modifier != nil && (t.Min != nil || t.Max != nil):
 		return mismatch("Value error, min and max are a modifier of their own: leave them or the modifier out")
 	case t.Modifier != nil:

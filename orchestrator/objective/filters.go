@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"retort/chem"
+	"retort/chem/synthesis"
 	"retort/orchestrator/wire"
 )
 
@@ -85,9 +86,8 @@ type FilterFailure struct {
 	Molecules int    `json:"molecules"`
 }
 
-// Open validates filters against the built-in terms, the oracles and the sample of the model: see [Spec.Open]. It
-// returns nil if there are no filters.
-func (f Filters) Open(oracles []Oracle, seen *chem.Sample) (*Filter, error) {
+// Open validates filters: see [Spec.Open]. It returns nil if there are no filters.
+func (f Filters) Open(oracles []Oracle, seen *chem.Sample, routes *synthesis.Search) (*Filter, error) {
 	if len(f) == 0 {
 		return nil, nil
 	}
@@ -99,7 +99,7 @@ func (f Filters) Open(oracles []Oracle, seen *chem.Sample) (*Filter, error) {
 		filter.leftOut.Filters[i].Name = t.Name
 		t.Min, t.Max = nil, nil // which would be a modifier
 	}
-	o := &opener{known: oracles, seen: seen, isList: true}
+	o := &opener{known: oracles, seen: seen, routes: routes, isList: true}
 	var err error
 	filter.Objective, err = o.open(&terms, nil)
 	if err != nil {

@@ -29,7 +29,7 @@ func TestFilters(t *testing.T) {
 	}
 	known := read(t, chem.FactFingerprint, "Oc1ccccc1C(=O)O")
 	sample := chem.NewSample([]chem.Fingerprint{known[0].Fingerprint()}, 1)
-	filter, err := filters.Open(nil, sample)
+	filter, err := filters.Open(nil, sample, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestFilterOfAMissingValue(t *testing.T) {
 	if err := json.Unmarshal([]byte(`[{"name": "weigher", "min": -1e9}]`), &filters); err != nil {
 		t.Fatal(err)
 	}
-	filter, err := filters.Open([]objective.Oracle{weigher{}}, nil)
+	filter, err := filters.Open([]objective.Oracle{weigher{}}, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestFilterOfAMissingValue(t *testing.T) {
 	if err != nil || excess[0] != 0 || !math.IsInf(excess[1], 1) || filter.LeftOut().Molecules != 1 {
 		t.Errorf("%v %v", excess, err)
 	}
-	failing, err := filters.Open([]objective.Oracle{weigher{fault.New(fault.Unavailable, "out of paper")}}, nil)
+	failing, err := filters.Open([]objective.Oracle{weigher{fault.New(fault.Unavailable, "out of paper")}}, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestNoFilters(t *testing.T) {
 		if err := json.Unmarshal([]byte(text), &filters); err != nil {
 			t.Fatal(err)
 		}
-		filter, err := filters.Open(nil, nil)
+		filter, err := filters.Open(nil, nil, nil)
 		if filter != nil || err != nil || filter.LeftOut() != nil || filter.Facts() != chem.NoFacts {
 			t.Errorf("%s: %v %v", text, filter, err)
 		}
@@ -131,7 +131,7 @@ func TestInvalidFilters(t *testing.T) {
 			path = (&fault.Error{Path: bad.Path}).Field()
 			message = bad.Message
 		} else if err == nil {
-			_, err = filters.Open(nil, nil)
+			_, err = filters.Open(nil, nil, nil)
 			if f := fault.As(err); f != nil && f.Kind == fault.Invalid {
 				path = f.Field()
 				message = f.Message
@@ -149,7 +149,7 @@ func TestWantedValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	known := read(t, chem.FactFingerprint, catechol)
-	valuer, err := wanted.Open(chem.NewSample([]chem.Fingerprint{known[0].Fingerprint()}, 1))
+	valuer, err := wanted.Open(chem.NewSample([]chem.Fingerprint{known[0].Fingerprint()}, 1), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +186,7 @@ func TestWantedValues(t *testing.T) {
 			t.Errorf("%.40s: %v", text, err)
 		}
 	}
-	if _, err := (objective.Wanted{"novelty"}).Open(nil); err == nil || fault.As(err).Field() != "[0]" {
+	if _, err := (objective.Wanted{"novelty"}).Open(nil, nil); err == nil || fault.As(err).Field() != "[0]" {
 		t.Errorf("novelty without a sample: %v", err)
 	}
 }

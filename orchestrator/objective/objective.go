@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"retort/chem"
+	"retort/chem/synthesis"
 	"retort/orchestrator/fault"
 )
 
@@ -13,8 +14,9 @@ import (
 type Objective struct {
 	root     group
 	panel    *chem.Panel
-	measured bool         // whether the panel has measures
-	seen     *chem.Sample // for the term novelty; nil if there is none
+	measured bool              // whether the panel has measures
+	seen     *chem.Sample      // for the term novelty; nil if there is none
+	routes   *synthesis.Search // for the term synthesis_steps; nil if there is none
 	oracles  []*usedOracle
 }
 
@@ -72,6 +74,18 @@ func (o *Objective) inputs(ctx context.Context, molecules []*chem.Molecule) ([]r
 		}
 		for i := range rows {
 			rows[i].novelty = distances[i]
+		}
+	}
+	if o.routes != nil {
+		routes, err := o.routes.Routes(ctx, molecules, synthesis.MaxSteps)
+		if err != nil {
+			return nil, err
+		}
+		for i, route := range routes {
+			rows[i].steps = noRoute
+			if route != nil {
+				rows[i].steps = float64(len(route.Steps))
+			}
 		}
 	}
 	if o.measured {

@@ -27,7 +27,7 @@ func parse(t testing.TB, text string) objective.Spec {
 func open(t testing.TB, text string, oracles ...objective.Oracle) *objective.Objective {
 	t.Helper()
 	spec := parse(t, text)
-	opened, err := spec.Open(oracles, nil)
+	opened, err := spec.Open(oracles, nil, nil)
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
@@ -154,7 +154,7 @@ func TestInvalidObjectives(t *testing.T) {
 			path = (&fault.Error{Path: bad.Path}).Field()
 			message = bad.Message
 		} else if err == nil {
-			_, err = spec.Open([]objective.Oracle{weigher{}}, nil)
+			_, err = spec.Open([]objective.Oracle{weigher{}}, nil, nil)
 			if f := fault.As(err); f != nil && f.Kind == fault.Invalid {
 				path = f.Field()
 				message = f.Message

@@ -7,19 +7,22 @@ import (
 	"slices"
 
 	"retort/chem"
+	"retort/chem/synthesis"
 	"retort/orchestrator/fault"
 )
 
 // opener opens the terms of a spec.
 type opener struct {
-	known    []Oracle     // that a term may name
-	seen     *chem.Sample // of the model's training molecules; nil if there is none
-	usesSeen bool         // whether a term is novelty
-	isList   bool         // the request has a list of terms, also if there is one
-	measures []chem.Measure
-	users    []position // per measure, the first term that uses it
-	current  position
-	oracles  []*usedOracle
+	known      []Oracle          // that a term may name
+	seen       *chem.Sample      // of the model's training molecules; nil if there is none
+	usesSeen   bool              // whether a term is novelty
+	routes     *synthesis.Search // nil if no routes are searched
+	usesRoutes bool              // whether a term is synthesis_steps
+	isList     bool              // the request has a list of terms, also if there is one
+	measures   []chem.Measure
+	users      []position // per measure, the first term that uses it
+	current    position
+	oracles    []*usedOracle
 }
 
 // position is the place of a term in a spec.
@@ -35,13 +38,14 @@ type usedOracle struct {
 }
 
 // Open validates a spec against the built-in terms and the oracles. seen is a sample of the molecules that the model
-// was trained on, nil if there is none. The error is a fault.Invalid with the path of the term.
-func (s *Spec) Open(oracles []Oracle, seen *chem.Sample) (*Objective, error) {
+// was trained on, and routes finds syntheses; either may be nil. The error is a fault.Invalid with the path of the
+// term.
+func (s *Spec) Open(oracles []Oracle, seen *chem.Sample, routes *synthesis.Search) (*Objective, error) {
 	var path []any
 	if s.wrapped {
 		path = []any{"terms"}
 	}
-	return (&opener{known: oracles, seen: seen}).open(&s.groupSpec, path)
+	return (&opener{known: oracles, seen: seen, routes: routes}).open(&s.groupSpec, path)
 }
 
 // open opens the root of an objective.
@@ -66,6 +70,9 @@ func (o *opener) open(g *groupSpec, path []any) (*Objective, error) {
 	opened := &Objective{root: *root, panel: panel, measured: len(o.measures) > 0, oracles: o.oracles}
 	if o.usesSeen {
 		opened.seen = o.seen
+	}
+	if o.usesRoutes {
+		opened.routes = o.routes
 	}
 	return opened, nil
 }

@@ -53,5 +53,5 @@ func plainNames() []string {
 	for _, c := range counts {
 		names = append(names, c.name)
 	}
-	return append(names, "novelty")
+	return append(names, "novelty", synthesisSteps)
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"retort/chem"
+	"retort/chem/synthesis"
 )
 
 // term is a term of an opened objective.
@@ -22,6 +23,7 @@ type term struct {
 type row struct {
 	molecule *chem.Molecule
 	novelty  float64     // from the objective's sample
+	steps    float64     // of the route that the objective's search finds
 	measures []float64   // from the objective's panel
 	outputs  [][]float64 // per oracle, one number per output
 }
@@ -50,6 +52,8 @@ func (o *opener) builtIn(t *termSpec) (*term, error) {
 	switch t.Name {
 	case "novelty":
 		return o.novelty(t)
+	case synthesisSteps:
+		return o.synthesisSteps(t)
 	case "similarity":
 		return o.similarity(t, 1)
 	case "median":
@@ -78,6 +82,21 @@ func (o *opener) novelty(t *termSpec) (*term, error) {
 	}
 	o.usesSeen = true
 	return &term{0.1, chem.FactFingerprint, func(r *row) float64 { return r.novelty }}, t.checkParameters()
+}
+
+// synthesisSteps is the name of the term for the number of steps of the shortest route to a molecule.
+const synthesisSteps = "synthesis_steps"
+
+// noRoute is the value of synthesisSteps for a molecule without a route: one more than the longest route.
+const noRoute = synthesis.MaxSteps + 1
+
+// synthesisSteps opens the number of steps of the shortest route.
+func (o *opener) synthesisSteps(t *termSpec) (*term, error) {
+	if o.routes == nil {
+		return nil, errors.New("no routes are searched here")
+	}
+	o.usesRoutes = true
+	return &term{1, 0, func(r *row) float64 { return r.steps }}, t.checkParameters()
 }
 
 // similarity opens the geometric mean of the similarities to count molecules.

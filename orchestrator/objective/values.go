@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"retort/chem"
+	"retort/chem/synthesis"
 	"retort/orchestrator/fault"
 	"retort/orchestrator/wire"
 )
@@ -85,8 +86,8 @@ type Valuer struct {
 	names      Wanted
 }
 
-// Open validates names against the sample of the model, which may be nil. It returns nil if there are no names.
-func (w Wanted) Open(seen *chem.Sample) (*Valuer, error) {
+// Open validates names: see [Spec.Open]. It returns nil if there are no names.
+func (w Wanted) Open(seen *chem.Sample, routes *synthesis.Search) (*Valuer, error) {
 	if len(w) == 0 {
 		return nil, nil
 	}
@@ -94,7 +95,7 @@ func (w Wanted) Open(seen *chem.Sample) (*Valuer, error) {
 	for _, name := range w {
 		terms.Terms = append(terms.Terms, termSpec{Name: name, Weight: 1})
 	}
-	opened, err := (&opener{seen: seen, isList: true}).open(&terms, nil)
+	opened, err := (&opener{seen: seen, routes: routes, isList: true}).open(&terms, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -140,6 +141,15 @@ func (v *Valuer) Alerts(m *chem.Molecule) []string {
 		catalog, _, _ := strings.Cut(name, " ")
 		return !slices.Contains(v.names, catalog)
 	})
+}
+
+// Route returns the shortest route to a molecule if the number of its steps is a wanted value. It returns nil if it is
+// not wanted or no route is found.
+func (v *Valuer) Route(m *chem.Molecule) *synthesis.Route {
+	if v == nil || v.routes == nil {
+		return nil
+	}
+	return v.routes.Route(m, synthesis.MaxSteps)
 }
 
 // failureOf returns the error of inputs as callers know it.

@@ -178,7 +178,7 @@ func TestTheMoleculesOfARequestAreBounded(t *testing.T) {
 	if err := spec.UnmarshalJSON([]byte(`["QED", "length"]`)); err != nil {
 		t.Fatal(err)
 	}
-	opened, err := spec.Open(oracles.All(), nil)
+	opened, err := spec.Open(oracles.All(), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

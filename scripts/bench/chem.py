@@ -25,6 +25,7 @@ from rdkit.Chem import QED, Crippen, rdMolDescriptors
 sys.path.append(os.path.join(RDConfig.RDContribDir, "SA_Score"))
 import sascorer  # noqa: E402
 
+ROUTES = 200  # molecules whose routes are searched
 CORES = (
     "c1ccc({})cc1{}",
     "c1cnc({})nc1{}",
@@ -156,6 +157,9 @@ def main():
             note("cost of two", two["cpu"] / ours["cpu"])
             note("tanimoto go", go(binary, smiles, "tanimoto")["cpu"] * 1e3)
             note("tanimoto python", python_tanimoto(smiles)["cpu"] * 1e3)
+            routes = go(binary, smiles[:ROUTES], "routes")
+            note("route", routes["median"] * 1e3)
+            note("route p95", routes["p95"] * 1e3)
             started = go(binary, [], "start")
             note("start", started["wall"] * 1e3)
             note("start cpu", started["cpu"] * 1e3)
@@ -171,6 +175,8 @@ def main():
         ("2 goroutines / 1, CPU per molecule", "x", "cost of two", None, 0),
         ("a million Tanimoto pairs, Go", "ms", "tanimoto go", 50, -1),
         ("a million Tanimoto pairs, Python", "ms", "tanimoto python", None, 0),
+        ("a route to a molecule, median", "ms of CPU", "route", 20, -1),
+        ("a route to a molecule, 95 %", "ms of CPU", "route p95", None, 0),
         ("start: first molecule with all scores", "ms", "start", 100, -1),
         ("the same, CPU of the process", "ms", "start cpu", 100, -1),
     )

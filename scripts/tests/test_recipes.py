@@ -83,6 +83,23 @@ def test_filters(stack: Gateway) -> None:
     assert counts["molecules"] <= sum(f["molecules"] for f in counts["filters"])
 
 
+def test_synthesis(stack: Gateway) -> None:
+    (code,) = blocks("SYNTHESIS.md", "python")
+    lines = run(stack, [sys.executable, "-c"], code)
+    molecules = [i for i, line in enumerate(lines) if not line.startswith(" ")]
+    assert len(molecules) == 5
+    for start, end in zip(molecules, [*molecules[1:], len(lines)], strict=True):
+        steps = [line.split() for line in lines[start + 1 : end]]
+        assert len(steps) <= 3
+        made = set()
+        for precursors, _, product, *reaction in steps:
+            assert reaction and all(Chem.MolFromSmiles(smiles) for smiles in precursors.split("."))
+            made.add(product)
+        target = Chem.MolFromSmiles(lines[start].split()[0])
+        Chem.RemoveStereochemistry(target)
+        assert not steps or Chem.MolToSmiles(target) in {Chem.CanonSmiles(smiles) for smiles in made}
+
+
 def test_ranking(stack: Gateway) -> None:
     first, *others = run_recipe(stack, "Ranked passages")
     assert first.endswith("Aspirin is an analgesic.") and len(others) == 2

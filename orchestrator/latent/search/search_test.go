@@ -21,7 +21,7 @@ import (
 func openQED(t testing.TB) search.Objective {
 	t.Helper()
 	spec := objective.One("QED")
-	opened, err := spec.Open(nil, nil)
+	opened, err := spec.Open(nil, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import { button, element, number } from "./dom.js";
 // properties: name, label, and the side and bound that a new row has.
 const properties = [
   ["SA", "SA (effort)", "max", 4],
+  ["synthesis_steps", "Synthesis steps", "max", 3],
   ["PAINS", "PAINS", "max", 0],
   ["Brenk", "Brenk", "max", 0],
   ["novelty", "Novelty", "min", 0.3],

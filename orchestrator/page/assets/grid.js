@@ -3,6 +3,7 @@
 import { post } from "./api.js";
 import { button, copy, debounce, download, element, number } from "./dom.js";
 import { describe, drawing, onColorScheme } from "./drawing.js";
+import { routeDetails } from "./route.js";
 
 const sortOrders = {
   score: ["Score", (a, b) => (b.score ?? -Infinity) - (a.score ?? -Infinity)],
@@ -168,6 +169,11 @@ export class Grid {
     card.querySelector(".values").textContent = Object.entries(m.scores ?? {})
       .map(([name, value]) => `${name} ${number(value)}`)
       .join(" · ");
+    const route = JSON.stringify(m.route ?? null);
+    if (card.shownRoute !== route) {
+      card.shownRoute = route;
+      card.querySelector(".route-home").replaceChildren(...[routeDetails(m.route)].filter(Boolean));
+    }
     return card;
   }
 
@@ -196,6 +202,7 @@ export class Grid {
         textContent: m.row?.formula ? summary(m.row) : "",
       }),
       element("p", { className: "facts values" }),
+      element("div", { className: "route-home" }),
       element("code", { className: "smiles", textContent: m.smiles, title: m.smiles }),
       actions,
     );

@@ -2,6 +2,7 @@
 //
 //	chem whole -workers 1 < smiles    parse, canonical, QED, logP, SA, fingerprint of every line
 //	chem tanimoto < smiles            a million pairs
+//	chem routes < smiles              the median time of the search for a route of at most 3 steps
 //	chem start                        the time until the first molecule has all scores
 package main
 
@@ -13,11 +14,13 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
 
 	"retort/chem"
+	"retort/chem/synthesis"
 )
 
 func main() {
@@ -29,7 +32,7 @@ func main() {
 
 func run(args []string, in io.Reader, out io.Writer) error {
 	if len(args) == 0 {
-		return fmt.Errorf("the first argument must be whole, tanimoto or start")
+		return fmt.Errorf("the first argument must be whole, tanimoto, routes or start")
 	}
 	workers := 1
 	if len(args) == 3 && args[1] == "-workers" {
@@ -48,6 +51,8 @@ func run(args []string, in io.Reader, out io.Writer) error {
 		figures, err = whole(lines(in))
 	case "tanimoto":
 		figures, err = tanimoto(lines(in))
+	case "routes":
+		figures, err = routes(lines(in))
 	default:
 		err = fmt.Errorf("no measurement %q", args[0])
 	}
@@ -147,4 +152,30 @@ func start() (map[string]float64, error) {
 	sa := m.SA()
 	// The processor time includes what runs before main: loading the libraries and the Go runtime.
 	return map[string]float64{"wall": time.Since(wall).Seconds(), "cpu": cpu(), "qed": qed, "sa": sa}, nil
+}
+
+// routes measures each molecule with a search of its own, so that none profits from another.
+func routes(smiles []string) (map[string]float64, error) {
+	planner, err := synthesis.NewPlanner(synthesis.Default())
+	if err != nil {
+		return nil, err
+	}
+	var seconds []float64
+	found := 0.0
+	for _, text := range smiles {
+		m, err := chem.Parse(text)
+		if err != nil {
+			return nil, err
+		}
+		before := cpu()
+		route := planner.NewSearch().Route(m, synthesis.MaxSteps)
+		seconds = append(seconds, cpu()-before)
+		if route != nil {
+			found++
+		}
+	}
+	slices.Sort(seconds)
+	return map[string]float64{
+		"median": seconds[len(seconds)/2], "p95": seconds[len(seconds)*95/100], "found": found / float64(len(seconds)),
+	}, nil
 }
