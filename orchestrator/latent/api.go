@@ -110,6 +110,9 @@ type Generate struct {
 	// Starts are the warm starts of each search as SMILES, such as the results of an earlier search: one list, or one
 	// per seed with a list of seeds. They may be results. Unreadable ones are skipped.
 	Starts [][]string `json:"starts"`
+	// Known are molecules that were evaluated before, with their scores of this objective (of its term told, if it has
+	// one). Each search starts from the best of them, does not evaluate them again, and they may be results.
+	Known []objective.Known `json:"known"`
 	// Checkpoints adds the results so far to each event of a stream. Another search can start from them: see Starts.
 	Checkpoints bool `json:"checkpoints"`
 	// SkipInvalid answers null for an unreadable seed of a list instead of refusing all. A shared search skips the

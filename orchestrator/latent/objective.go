@@ -18,6 +18,13 @@ type target struct {
 	member    string            // its name in the request, for errors: "objective" or "property_name"
 	filter    *objective.Filter // nil without filters
 	values    *objective.Valuer // nil without scores
+	known     *objective.KnownScores
+}
+
+// useKnown makes the objective know scores.
+func (t *target) useKnown(known *objective.KnownScores) {
+	t.known = known
+	t.objective.UseKnown(known)
 }
 
 // openTarget opens the objective, the filters and the scores of a request. Their terms are built in or among the given

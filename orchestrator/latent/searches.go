@@ -59,6 +59,7 @@ func newSearches(r Generate, seeds seeds, target target, send func(Progress) err
 			Particles:    r.Particles,
 			Iterations:   r.Iterations,
 			ScaledRadius: r.ScaledRadius,
+			Known:        target.known.SMILES,
 			OnProgress:   func(p search.Progress) error { return send(progressOf(r, row, p)) },
 		}
 		if len(r.Starts) > 0 {
@@ -120,8 +121,8 @@ func (s *searches) run(ctx, finalContext context.Context) error {
 	return group.Wait()
 }
 
-// hasNews reports whether the answer would have a molecule or a score that the client does not know. It knows the
-// seeds, and their scores unless the request has an objective.
+// hasNews reports whether the answer would have a molecule or a score that the client does not know. It knows the known
+// molecules, the seeds, and their scores unless the request has an objective.
 func (s *searches) hasNews() bool {
 	known := map[string]bool{}
 	if s.request.Objective == nil {
@@ -130,6 +131,9 @@ func (s *searches) hasNews() bool {
 				known[seed.SMILES] = true
 			}
 		}
+	}
+	for _, smiles := range s.target.known.SMILES {
+		known[smiles] = true
 	}
 	for _, r := range s.results {
 		if slices.ContainsFunc(r.found, func(m *search.Molecule) bool { return !known[m.SMILES] }) ||

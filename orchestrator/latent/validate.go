@@ -1,6 +1,9 @@
 package latent
 
-import "retort/orchestrator/fault"
+import (
+	"retort/orchestrator/fault"
+	"retort/orchestrator/objective"
+)
 
 // Where a field of a request is checked:
 //
@@ -122,6 +125,11 @@ func (r *Generate) Validate() error {
 			r.maxEvaluations(), maxEvaluated))
 	}
 	r.checkStarts(&problems)
+	problems.Add(objective.CheckKnown(r.Known))
+	if r.Algorithm == unguided && len(r.Known) > 0 {
+		problems.Add(fault.Field("value_error", nil, []any{"known"},
+			"Value error, algorithm none starts from its seed only"))
+	}
 	problems.Add(
 		fault.OneOf(r.Algorithm, []string{guided, unguided}, "algorithm"),
 		fault.Between(r.NumMolecules, 1, maxMolecules, "num_molecules"),

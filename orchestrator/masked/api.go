@@ -41,6 +41,9 @@ type Request struct {
 	Filters objective.Filters `json:"filters"`
 	// Smi are warm starts: molecules that the rounds start from, instead of a first generation.
 	Smi wire.Strings `json:"smi"`
+	// Known are molecules that were evaluated before, with their scores of this objective (of its term told, if it has
+	// one). They are not evaluated again. Without warm starts, the rounds start from the best of them.
+	Known []objective.Known `json:"known"`
 	// Checkpoints adds to a stream, at the end of each round, an event with the best molecules so far, from which
 	// another request can continue (Smi).
 	Checkpoints wire.Bool `json:"checkpoints"`

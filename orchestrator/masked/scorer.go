@@ -28,16 +28,19 @@ type scorer struct {
 
 // scorer opens the objective, the filters and the scores of a request, and checks their oracles before anything is
 // computed. seen is the sample of the model's training molecules, or nil.
-func (s *Service) scorer(ctx context.Context, r Request, seen *chem.Sample) (*scorer, error) {
+func (s *Service) scorer(
+	ctx context.Context, r Request, seen *chem.Sample, known *objective.KnownScores,
+) (*scorer, error) {
 	spec := objective.One(r.Scoring)
 	if r.Objective != nil {
 		spec = *r.Objective
 	}
-	oracles := s.oracles.All()
+	oracles := s.oracles.For(ctx)
 	var opened scorer
 	open := func() (member string, err error) {
 		member = "objective"
 		if opened.Objective, err = spec.Open(oracles, seen); err == nil {
+			opened.Objective.UseKnown(known)
 			err = s.oracles.Check(ctx, opened.Objective, r.maxEvaluations())
 		}
 		if err != nil {

@@ -1,6 +1,9 @@
 package masked
 
-import "retort/orchestrator/fault"
+import (
+	"retort/orchestrator/fault"
+	"retort/orchestrator/objective"
+)
 
 // Bounds of requests. That of num_molecules is published; the others bound the work and the answer of one request.
 const (
@@ -51,7 +54,7 @@ func (r *Request) checkSearch() (problems []*fault.Error) {
 		problems = append(problems, fault.Field("value_error", nil, []any{"evaluated"},
 			"the request may evaluate %d molecules, and at most %d can be listed", count, maxEvaluated))
 	}
-	return append(problems, fault.Items(len(r.Smi), 0, maxWarmStarts, "smi"))
+	return append(problems, fault.Items(len(r.Smi), 0, maxWarmStarts, "smi"), objective.CheckKnown(r.Known))
 }
 
 // maxEvaluations is an upper bound on the molecules that a request scores.
