@@ -19,6 +19,7 @@ type target struct {
 	filter    *objective.Filter // nil without filters
 	values    *objective.Valuer // nil without scores
 	known     *objective.KnownScores
+	front     *objective.Front // nil without pareto
 }
 
 // useKnown makes the objective know scores.
@@ -48,6 +49,11 @@ func openTarget(r Generate, oracles []objective.Oracle, seen *chem.Sample) (targ
 		return t, fault.As(err).Under(t.member)
 	}
 	t.goal.Objective = countedObjective{t.objective}
+	if r.Pareto {
+		if t.front, err = t.objective.KeepFront(); err != nil {
+			return t, err
+		}
+	}
 	if t.filter, err = r.Filters.Open(yielding, seen); err != nil {
 		return t, fault.As(err).Under("filters")
 	}

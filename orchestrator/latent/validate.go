@@ -119,10 +119,12 @@ func (r *Generate) Validate() error {
 		problems.Add(fault.Field("value_error", nil, []any{"smi"},
 			"Value error, algorithm none needs a molecule to draw around, and cannot share seeds"))
 	}
-	if r.Evaluated && r.maxEvaluations() > maxEvaluated {
-		problems.Add(fault.Field("value_error", true, []any{"evaluated"},
-			"Value error, the request may evaluate %d molecules, and at most %d can be listed",
-			r.maxEvaluations(), maxEvaluated))
+	for member, wanted := range map[string]bool{"evaluated": r.Evaluated, "pareto": r.Pareto} {
+		if wanted && r.maxEvaluations() > maxEvaluated {
+			problems.Add(fault.Field("value_error", true, []any{member},
+				"Value error, the request may evaluate %d molecules, and at most %d can be listed",
+				r.maxEvaluations(), maxEvaluated))
+		}
 	}
 	r.checkStarts(&problems)
 	problems.Add(objective.CheckKnown(r.Known))

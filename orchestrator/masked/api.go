@@ -49,6 +49,8 @@ type Request struct {
 	Checkpoints wire.Bool `json:"checkpoints"`
 	// Evaluated adds all scored molecules, which have passed the filters, to the answer.
 	Evaluated wire.Bool `json:"evaluated"`
+	// Pareto adds the Pareto front of the objective's terms to the answer.
+	Pareto wire.Bool `json:"pareto"`
 	// Model is the public id of a model. Any other value selects the default model.
 	Model any `json:"model"`
 	// Seed makes the answer reproducible; random if nil.
@@ -104,6 +106,8 @@ type Response struct {
 	Drawn     int        `json:"drawn,omitzero"` // rows sent to the model; only with Request.Scores
 	// Evaluated are all distinct molecules that have a score, in the order of scoring; only with Request.Evaluated.
 	Evaluated []Molecule `json:"evaluated,omitempty"`
+	// Pareto is the front of all molecules that have a score; only with Request.Pareto.
+	Pareto []objective.Tradeoff `json:"pareto,omitempty"`
 	// LeftOut counts the molecules that fail a filter; nil without filters.
 	LeftOut *objective.LeftOut `json:"left_out,omitempty"`
 	// Unfinished says why the generation ended early; nil if it completed.

@@ -17,6 +17,7 @@ type scorer struct {
 	*objective.Objective
 	filter *objective.Filter // nil without filters
 	values *objective.Valuer // nil without a list of scores
+	front  *objective.Front  // nil without pareto
 	exact  bool              // the answer has scores that are not rounded
 
 	mu     sync.Mutex
@@ -41,6 +42,11 @@ func (s *Service) scorer(
 		member = "objective"
 		if opened.Objective, err = spec.Open(oracles, seen); err == nil {
 			opened.Objective.UseKnown(known)
+			if r.Pareto {
+				if opened.front, err = opened.Objective.KeepFront(); err != nil {
+					return "", err
+				}
+			}
 			err = s.oracles.Check(ctx, opened.Objective, r.maxEvaluations())
 		}
 		if err != nil {
@@ -57,13 +63,16 @@ func (s *Service) scorer(
 		return "scores", err
 	}
 	member, err := open()
-	if f := fault.As(err); f != nil && f.Kind == fault.Invalid {
+	if f := fault.As(err); f != nil && f.Kind == fault.Invalid && member != "" {
 		return nil, f.Under(member)
+	}
+	if err != nil {
+		return nil, err
 	}
 	opened.exact = r.Objective != nil
 	opened.passes = map[string]bool{}
 	opened.scores = map[string]float64{}
-	return &opened, err
+	return &opened, nil
 }
 
 // filtered returns the candidates that pass the filter. It filters each molecule once. After an error, it filters the
@@ -145,6 +154,18 @@ func (s *scorer) evaluatedMolecules() []Molecule {
 		}
 	}
 	return all
+}
+
+// pareto returns the Pareto front of all molecules that have a score.
+func (s *scorer) pareto() []objective.Tradeoff {
+	if s.front == nil {
+		return nil
+	}
+	all := make([]objective.Tradeoff, len(s.evaluated))
+	for i, smiles := range s.evaluated {
+		all[i] = objective.Tradeoff{SMILES: smiles, Score: s.scores[smiles]}
+	}
+	return s.front.Of(all, false)
 }
 
 // displayed returns a score for the answer: exact for an objective of the request, else rounded.

@@ -99,6 +99,7 @@ func (s *Service) generate(ctx context.Context, r Request, report func(Progress)
 	if r.Scores.any() {
 		response.Drawn = g.drawn
 	}
+	response.Pareto = scorer.pareto()
 	if r.Evaluated {
 		response.Evaluated = scorer.evaluatedMolecules()
 	}

@@ -76,10 +76,10 @@ func ReadKnown(ctx context.Context, known []Known, skipInvalid bool) (*KnownScor
 	return k, problems.Err()
 }
 
-// UseKnown makes Score return the scores of known molecules without computing them. They are scores of the term Told if
-// the objective has it, so that its other terms are still computed, else of the objective.
+// UseKnown makes Score return the scores of known molecules, nil for none, without computing them. They are scores of
+// the term Told if the objective has it, so that its other terms are still computed, else of the objective.
 func (o *Objective) UseKnown(known *KnownScores) {
-	if len(known.SMILES) == 0 {
+	if known == nil || len(known.SMILES) == 0 {
 		return
 	}
 	for _, used := range o.oracles {

@@ -17,6 +17,7 @@ type Objective struct {
 	seen     *chem.Sample // for the term novelty; nil if there is none
 	oracles  []*usedOracle
 	known    *KnownScores // nil for none: see UseKnown
+	front    *Front       // nil for none: see KeepFront
 }
 
 // Facts returns the facts that Score needs. It is faster to compute them for the whole batch in advance.
@@ -59,6 +60,9 @@ func (o *Objective) compute(ctx context.Context, molecules []*chem.Molecule) ([]
 	scores := make([]float64, len(rows))
 	for i := range rows {
 		scores[i] = o.root.value(&rows[i])
+		if o.front != nil && !math.IsNaN(scores[i]) {
+			o.front.add(&o.root, &rows[i])
+		}
 	}
 	return scores, nil
 }
@@ -118,6 +122,9 @@ func (o *Objective) partialScores(rows []row, failed *usedOracle, outputs [][]fl
 			rows[i].outputs = append(rows[i].outputs, outputs[i])
 			scores[i] = o.root.value(&rows[i])
 		}
+		if o.front != nil && !math.IsNaN(scores[i]) {
+			o.front.add(&o.root, &rows[i])
+		}
 	}
 	return scores
 }
@@ -125,8 +132,8 @@ func (o *Objective) partialScores(rows []row, failed *usedOracle, outputs [][]fl
 // probe is aspirin, which every oracle should be able to score.
 const probe = "CC(=O)Oc1ccccc1C(=O)O"
 
-// Probe lets each oracle but Told score one molecule, to find a failing oracle before a long computation. The error is a
-// fault.Invalid with the path of the term, unless ctx ended or the oracle is overloaded.
+// Probe lets each oracle but Told score one molecule, to find a failing oracle before a long computation. The error is
+// a fault.Invalid with the path of the term, unless ctx ended or the oracle is overloaded.
 func (o *Objective) Probe(ctx context.Context) error {
 	for _, oracle := range o.oracles {
 		if oracle.Name() == Told { // aspirin would wait for a score

@@ -158,7 +158,8 @@ func TestWaitingJobIsParked(t *testing.T) {
 	b.parkAfter = 10 * time.Millisecond
 	job := b.submit("latent", toldBody)
 	parked := func(b *fixture) (r record) {
-		for end := time.Now().Add(time.Minute); !r.isParked() && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		for end := time.Now().Add(time.Minute); !r.isParked() && time.Now().Before(end); {
+			time.Sleep(10 * time.Millisecond)
 			r, _, _ = b.get(t.Context(), "latent", "", job.ID)
 		}
 		return r

@@ -207,9 +207,9 @@ func (t *Table[Record]) scan(
 	}
 }
 
-// Watch calls onChange with a record now and after each change. key may be a filter, as for List: then it calls onChange
-// with all records that match. It returns nil once onChange returns false or a record is deleted, and an error when ctx
-// ends or the storage stops answering.
+// Watch calls onChange with a record now and after each change; if key is a filter, as for List, with each record that
+// matches. It returns nil once onChange returns false or a record is deleted, and an error when ctx ends or the storage
+// stops answering.
 func (t *Table[Record]) Watch(ctx context.Context, key string, onChange func(Record) bool) error {
 	watch, err := t.bucket.Watch(ctx, key)
 	if err != nil {

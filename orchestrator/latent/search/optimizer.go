@@ -112,7 +112,8 @@ func (o *optimizer) results() []*Molecule {
 	return o.hallOfFame.best[:min(len(o.hallOfFame.best), o.Molecules)]
 }
 
-// start scores the known molecules, the seeds and the warm starts, makes them the first parents, and starts CMA-ES at the fittest.
+// start scores the known molecules, the seeds and the warm starts, makes them the first parents, and starts CMA-ES at
+// the fittest.
 func (o *optimizer) start(ctx context.Context) error {
 	known, err := o.scoreKnown(ctx)
 	if err != nil {
