@@ -145,7 +145,7 @@ def test_own_function(jobs_gateway: Gateway) -> None:
     assert all(
         QED.qed(Chem.MolFromSmiles(row.split()[1])) == pytest.approx(float(row.split()[0]), abs=1e-3) for row in rows
     )
-    assert 90 <= int(calls.removesuffix(" calls")) <= 120
+    assert 60 <= int(calls.removesuffix(" calls")) <= 120  # a text that is no molecule costs none
 
 
 def test_assay_table(jobs_gateway: Gateway) -> None:
