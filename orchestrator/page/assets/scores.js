@@ -13,7 +13,7 @@ export function scores(view) {
   const choice = form.elements.job;
   const home = view.querySelector(".waiting");
   const send = form.querySelector("[type=submit]");
-  let shown = ""; // ids of the molecules on the page
+  let shown = null; // ids of the molecules on the page
   let busy = false;
 
   const path = () => choice.value; // of the job
@@ -47,11 +47,11 @@ export function scores(view) {
       await updateJobs();
       const { candidates } = choice.value ? await get(`${path()}/ask`) : { candidates: [] };
       const ids = [path(), ...candidates.map((c) => c.id)].join(" ");
-      if (ids !== shown) await show(candidates);
+      if (ids === shown) return;
+      await show(candidates);
       shown = ids;
       send.disabled = candidates.length === 0;
-      if (candidates.length === 0) say("No job waits for a score.");
-      else if (!status.classList.contains("bad")) say(`${candidates.length} molecules wait for a score.`);
+      say(candidates.length === 0 ? "No job waits for a score." : `Waiting for a score: ${candidates.length}.`);
     } catch (problem) {
       say(problem.status === 404 ? "Jobs are switched off." : problem.message, true);
     } finally {
@@ -107,8 +107,8 @@ export function scores(view) {
       const told = typed();
       if (told.length === 0) throw new Error("Type a score, or mark a failure.");
       const answer = await post(`${path()}/tell`, { scores: told }, undefined, { manifest: false });
-      say(`Done. ${answer.accepted} scores were accepted, ${answer.waiting} molecules wait.`);
       await refresh();
+      say(`Done. Accepted: ${answer.accepted}. Waiting for a score: ${answer.waiting}.`);
     } catch (problem) {
       say(problem.message, true);
     }
