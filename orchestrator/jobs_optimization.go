@@ -11,6 +11,7 @@ import (
 	"retort/orchestrator/gateway"
 	"retort/orchestrator/gateway/admission"
 	"retort/orchestrator/jobs/optimization"
+	"retort/orchestrator/oracle"
 )
 
 // optimizationLimits are for the endpoints of searches as jobs. Their body limit is that of the API.
@@ -57,6 +58,9 @@ func (a *application) followRequest(
 	call := gateway.Call{
 		Path: "/generate", Body: r.Body, Timeout: r.Timeout, Stopping: r.Stopping,
 		Background: !r.ValidateOnly, ValidateOnly: r.ValidateOnly, ManifestPath: optimization.Path,
+	}
+	if r.Told != nil {
+		call.WithValues = func(ctx context.Context) context.Context { return oracle.WithTell(ctx, r.Told) }
 	}
 	return g.Follow(ctx, call, each)
 }

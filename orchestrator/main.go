@@ -42,7 +42,7 @@ type commandLine struct {
 
 	Serve       serveCommand       `cmd:"" default:"withargs" help:"Serve the APIs (the default)."`
 	Model       command.Model      `cmd:"" help:"Add entries to the model repository, list, check and remove them."`
-	Jobs        command.Jobs       `cmd:"" help:"List, show and cancel batches and searches."`
+	Jobs        command.Jobs       `cmd:"" help:"Batches and searches that outlast a request."`
 	Version     versionCommand     `cmd:"" help:"Print version, commit and Go version, and the SHA-256 of each entry of --model-repository."`
 	CheckConfig checkConfigCommand `cmd:"" help:"Check the settings and print them."`
 	Healthcheck healthcheckCommand `cmd:"" help:"Exit with 0 if the gateway on this machine is ready; for container probes."`

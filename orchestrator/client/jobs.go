@@ -63,7 +63,7 @@ func (s *Service) listJobs(ctx context.Context, kind jobKind, limit int) ([]Job,
 		if len(jobs) > 0 {
 			query.Set("after", jobs[len(jobs)-1].ID)
 		}
-		body, err := s.receiveJob(ctx, http.MethodGet, kind.path+"?"+query.Encode())
+		body, err := s.receiveJob(ctx, http.MethodGet, kind.path+"?"+query.Encode(), nil)
 		if err != nil {
 			return nil, err
 		}
@@ -85,12 +85,12 @@ func (s *Service) listJobs(ctx context.Context, kind jobKind, limit int) ([]Job,
 
 // Job returns a job.
 func (s *Service) Job(ctx context.Context, id string) (Job, error) {
-	return s.findJob(ctx, http.MethodGet, id, "")
+	return s.findJob(ctx, http.MethodGet, id, "", nil)
 }
 
 // CancelJob cancels a job and returns it.
 func (s *Service) CancelJob(ctx context.Context, id string) (Job, error) {
-	return s.findJob(ctx, http.MethodPost, id, "/cancel")
+	return s.findJob(ctx, http.MethodPost, id, "/cancel", nil)
 }
 
 // pollInterval is the time between two looks at a job that is awaited.
@@ -158,29 +158,29 @@ func (s *Service) abandon(ctx context.Context, id string) error {
 	return nil
 }
 
-// findJob sends a request to the path of a job with a suffix, in each kind that the id may belong to.
-func (s *Service) findJob(ctx context.Context, method, id, suffix string) (Job, error) {
+// findJob sends a request to the path of a job with a suffix, in each kind that the id may belong to. body may be nil.
+func (s *Service) findJob(ctx context.Context, method, id, suffix string, body []byte) (Job, error) {
 	for _, kind := range jobKinds {
 		if !strings.HasPrefix(id, kind.prefix) {
 			continue
 		}
-		body, err := s.receiveJob(ctx, method, kind.path+"/"+url.PathEscape(id)+suffix)
+		answer, err := s.receiveJob(ctx, method, kind.path+"/"+url.PathEscape(id)+suffix, body)
 		if errors.Is(err, errNoJob) {
 			continue
 		}
-		return decodeJob(kind.name, body), err
+		return decodeJob(kind.name, answer), err
 	}
 	return Job{}, fmt.Errorf("%s: %w", id, errNoJob)
 }
 
 // receiveJob sends one request. An answer with status 404 is errNoJob.
-func (s *Service) receiveJob(ctx context.Context, method, path string) ([]byte, error) {
-	body, err := s.receive(ctx, method, path, nil)
+func (s *Service) receiveJob(ctx context.Context, method, path string, body []byte) ([]byte, error) {
+	answer, err := s.receive(ctx, method, path, body)
 	var refusal *Refusal
 	if errors.As(err, &refusal) && refusal.Status == http.StatusNotFound {
 		return nil, errNoJob
 	}
-	return body, err
+	return answer, err
 }
 
 // decodeJob decodes the fields that a list shows. Missing members stay empty.

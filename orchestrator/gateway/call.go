@@ -34,6 +34,8 @@ type Call struct {
 	Timeout time.Duration
 	// Stopping replaces Options.Stopping, if not nil. Its cause is the unfinished.Reason.
 	Stopping context.Context
+	// WithValues adds values to the context of the request; may be nil.
+	WithValues func(context.Context) context.Context
 	// ManifestPath is the path of the endpoint that the manifest names, if it is not Path.
 	ManifestPath string
 	// ValidateOnly checks the body of a JSONOrStream endpoint without calling the use case. The answer is 204 or a

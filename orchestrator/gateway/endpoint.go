@@ -66,6 +66,22 @@ func JSON[Req, Res any](use func(context.Context, Req) (Res, error), bounds ...b
 	}
 }
 
+// JSONWithParams is JSON for a path with parameters.
+func JSONWithParams[Req, Res any](use func(context.Context, Params, Req) (Res, error)) fiber.Handler {
+	bind.MustSupport(reflect.TypeFor[Req]())
+	return func(c *fiber.Ctx) error {
+		req, err := receive[Req](c, nil)
+		if err != nil {
+			return err
+		}
+		res, err := use(c.UserContext(), Params{c}, req)
+		if err != nil {
+			return err
+		}
+		return send(c, res)
+	}
+}
+
 // Get is an endpoint without a body or parameters. It takes no permit.
 func Get[Res any](use func(context.Context) (Res, error)) fiber.Handler {
 	return func(c *fiber.Ctx) error {

@@ -83,6 +83,9 @@ func (g *Gateway) startExchange(c *fiber.Ctx) *exchange {
 	name := x.method + " " + g.api.Name() + x.path
 	ctx, x.span = telemetry.Tracer().Start(ctx, name, trace.WithSpanKind(trace.SpanKindServer))
 	ctx = telemetry.WithRequest(g.identify(ctx, c), x.request)
+	if call != nil && call.WithValues != nil {
+		ctx = call.WithValues(ctx)
+	}
 	ctx, cancel := context.WithCancelCause(x.withDeadline(ctx))
 	x.atEnd(func() { cancel(nil) })
 	if caller != nil {

@@ -108,9 +108,14 @@ type Generate struct {
 	Shared bool `json:"shared"`
 	// Evaluated adds all scored molecules that pass the filters to the answer.
 	Evaluated bool `json:"evaluated"`
+	// Pareto adds the Pareto front of the objective's terms to the answer.
+	Pareto bool `json:"pareto"`
 	// Starts are the warm starts of each search as SMILES, such as the results of an earlier search: one list, or one
 	// per seed with a list of seeds. They may be results. Unreadable ones are skipped.
 	Starts [][]string `json:"starts"`
+	// Known are molecules that were evaluated before, with their scores of this objective (of its term told, if it has
+	// one). Each search starts from the best of them, does not evaluate them again, and they may be results.
+	Known []objective.Known `json:"known"`
 	// Checkpoints adds the results so far to each event of a stream. Another search can start from them: see Starts.
 	Checkpoints bool `json:"checkpoints"`
 	// SkipInvalid answers null for an unreadable seed of a list instead of refusing all. A shared search skips the
@@ -207,6 +212,8 @@ type Generated struct {
 	Generated any `json:"generated"`
 	// Evaluated are all scored molecules, search by search, in the order of evaluation, if the request asks for them.
 	Evaluated []*Molecule `json:"evaluated,omitempty"`
+	// Pareto is the front of all scored molecules that may be results, if the request asks for it.
+	Pareto []objective.Tradeoff `json:"pareto,omitempty"`
 	// LeftOut counts the evaluated molecules that fail a filter; nil without filters.
 	LeftOut *objective.LeftOut `json:"left_out,omitempty"`
 	// Unfinished says what cut the work short; nil if nothing did.

@@ -48,10 +48,15 @@ func (s *Service) prepare(ctx context.Context, r Generate, send func(Progress) e
 	if err != nil {
 		return nil, err
 	}
-	target, err := openTarget(r, s.oracles.All(), model.Seen(), s.planner.NewSearch())
+	target, err := openTarget(r, s.oracles.For(ctx), model.Seen(), s.planner.NewSearch())
 	if err != nil {
 		return nil, err
 	}
+	known, err := objective.ReadKnown(ctx, r.Known, r.SkipInvalid)
+	if err != nil {
+		return nil, err
+	}
+	target.useKnown(known)
 	seeds, err := readSeeds(ctx, model, r.Smi.Smiles, r.Smi.path)
 	if err == nil && !r.skips(len(seeds.list)) {
 		err = seeds.problems.Err()

@@ -19,6 +19,14 @@ type target struct {
 	member    string            // its name in the request, for errors: "objective" or "property_name"
 	filter    *objective.Filter // nil without filters
 	values    *objective.Valuer // nil without scores
+	known     *objective.KnownScores
+	front     *objective.Front // nil without pareto
+}
+
+// useKnown makes the objective know scores.
+func (t *target) useKnown(known *objective.KnownScores) {
+	t.known = known
+	t.objective.UseKnown(known)
 }
 
 // openTarget opens the objective, the filters and the scores of a request. Their terms are built in or among the given
@@ -42,6 +50,11 @@ func openTarget(r Generate, oracles []objective.Oracle, seen *chem.Sample, route
 		return t, fault.As(err).Under(t.member)
 	}
 	t.goal.Objective = countedObjective{t.objective}
+	if r.Pareto {
+		if t.front, err = t.objective.KeepFront(); err != nil {
+			return t, err
+		}
+	}
 	if t.filter, err = r.Filters.Open(yielding, seen, routes); err != nil {
 		return t, fault.As(err).Under("filters")
 	}

@@ -11,6 +11,7 @@ import (
 
 	"retort/orchestrator/fault"
 	"retort/orchestrator/latent/search"
+	"retort/orchestrator/objective"
 	"retort/orchestrator/unfinished"
 )
 
@@ -31,9 +32,10 @@ type searches struct {
 
 // result is one row of the answer.
 type result struct {
-	found     []*search.Molecule // best first; nil if the seed was skipped
-	evaluated []*Molecule        // every molecule with a score, with Generate.Evaluated
-	cutShort  bool               // the search ended early
+	found     []*search.Molecule   // best first; nil if the seed was skipped
+	evaluated []*Molecule          // every molecule with a score, with Generate.Evaluated
+	tradeoffs []objective.Tradeoff // every molecule that may be a result, with Generate.Pareto
+	cutShort  bool                 // the search ended early
 }
 
 // newSearches returns the searches of a request. Each calls send with its progress.
@@ -59,18 +61,32 @@ func newSearches(r Generate, seeds seeds, target target, send func(Progress) err
 			Particles:    r.Particles,
 			Iterations:   r.Iterations,
 			ScaledRadius: r.ScaledRadius,
+			Known:        target.known.SMILES,
 			OnProgress:   func(p search.Progress) error { return send(progressOf(r, row, p)) },
 		}
 		if len(r.Starts) > 0 {
 			prepared.WarmStarts = r.Starts[min(row, len(r.Starts)-1)]
 		}
-		if r.Evaluated {
-			evaluated := &s.results[row].evaluated
-			prepared.OnScored = func(m *search.Molecule) { *evaluated = append(*evaluated, moleculeOf(m, false)) }
+		if r.Evaluated || r.Pareto {
+			prepared.OnScored = s.results[row].recorder(r, target.goal, group)
 		}
 		s.list = append(s.list, prepared)
 	}
 	return s
+}
+
+// recorder returns a function that records scored molecules of a search from some seeds.
+func (r *result) recorder(request Generate, goal search.Goal, seeds []search.Seed) func(*search.Molecule) {
+	return func(m *search.Molecule) {
+		isSeed := func(s search.Seed) bool { return s.SMILES == m.SMILES }
+		if request.Evaluated {
+			r.evaluated = append(r.evaluated, moleculeOf(m, false))
+		}
+		if request.Pareto && m.Similarity >= goal.MinSimilarity &&
+			(request.Shared || !slices.ContainsFunc(seeds, isSeed)) {
+			r.tradeoffs = append(r.tradeoffs, objective.Tradeoff{SMILES: m.SMILES, Score: m.Score})
+		}
+	}
 }
 
 // randomStreams returns a stream of random numbers for each search. With a seed, a stream depends only on the seed, the
@@ -120,8 +136,8 @@ func (s *searches) run(ctx, finalContext context.Context) error {
 	return group.Wait()
 }
 
-// hasNews reports whether the answer would have a molecule or a score that the client does not know. It knows the
-// seeds, and their scores unless the request has an objective.
+// hasNews reports whether the answer would have a molecule or a score that the client does not know. It knows the known
+// molecules, the seeds, and their scores unless the request has an objective.
 func (s *searches) hasNews() bool {
 	known := map[string]bool{}
 	if s.request.Objective == nil {
@@ -130,6 +146,9 @@ func (s *searches) hasNews() bool {
 				known[seed.SMILES] = true
 			}
 		}
+	}
+	for _, smiles := range s.target.known.SMILES {
+		known[smiles] = true
 	}
 	for _, r := range s.results {
 		if slices.ContainsFunc(r.found, func(m *search.Molecule) bool { return !known[m.SMILES] }) ||
@@ -149,6 +168,11 @@ func (s *searches) answer(defaultForm string, explanation *unfinished.Explanatio
 	if explanation != nil {
 		answer.Unfinished = &Unfinished{Explanation: *explanation}
 	}
+	var tradeoffs []objective.Tradeoff
+	for _, result := range s.results {
+		tradeoffs = append(tradeoffs, result.tradeoffs...)
+	}
+	answer.Pareto = s.target.front.Of(tradeoffs, r.Minimize)
 	rows := make([]any, len(s.results))
 	for i, result := range s.results {
 		answer.Evaluated = append(answer.Evaluated, result.evaluated...)

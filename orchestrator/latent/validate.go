@@ -1,6 +1,9 @@
 package latent
 
-import "retort/orchestrator/fault"
+import (
+	"retort/orchestrator/fault"
+	"retort/orchestrator/objective"
+)
 
 // Where a field of a request is checked:
 //
@@ -116,12 +119,19 @@ func (r *Generate) Validate() error {
 		problems.Add(fault.Field("value_error", nil, []any{"smi"},
 			"Value error, algorithm none needs a molecule to draw around, and cannot share seeds"))
 	}
-	if r.Evaluated && r.maxEvaluations() > maxEvaluated {
-		problems.Add(fault.Field("value_error", true, []any{"evaluated"},
-			"Value error, the request may evaluate %d molecules, and at most %d can be listed",
-			r.maxEvaluations(), maxEvaluated))
+	for member, wanted := range map[string]bool{"evaluated": r.Evaluated, "pareto": r.Pareto} {
+		if wanted && r.maxEvaluations() > maxEvaluated {
+			problems.Add(fault.Field("value_error", true, []any{member},
+				"Value error, the request may evaluate %d molecules, and at most %d can be listed",
+				r.maxEvaluations(), maxEvaluated))
+		}
 	}
 	r.checkStarts(&problems)
+	problems.Add(objective.CheckKnown(r.Known))
+	if r.Algorithm == unguided && len(r.Known) > 0 {
+		problems.Add(fault.Field("value_error", nil, []any{"known"},
+			"Value error, algorithm none starts from its seed only"))
+	}
 	problems.Add(
 		fault.OneOf(r.Algorithm, []string{guided, unguided}, "algorithm"),
 		fault.Between(r.NumMolecules, 1, maxMolecules, "num_molecules"),

@@ -42,11 +42,16 @@ type Request struct {
 	Filters objective.Filters `json:"filters"`
 	// Smi are warm starts: molecules that the rounds start from, instead of a first generation.
 	Smi wire.Strings `json:"smi"`
+	// Known are molecules that were evaluated before, with their scores of this objective (of its term told, if it has
+	// one). They are not evaluated again. Without warm starts, the rounds start from the best of them.
+	Known []objective.Known `json:"known"`
 	// Checkpoints adds to a stream, at the end of each round, an event with the best molecules so far, from which
 	// another request can continue (Smi).
 	Checkpoints wire.Bool `json:"checkpoints"`
 	// Evaluated adds all scored molecules, which have passed the filters, to the answer.
 	Evaluated wire.Bool `json:"evaluated"`
+	// Pareto adds the Pareto front of the objective's terms to the answer.
+	Pareto wire.Bool `json:"pareto"`
 	// Model is the public id of a model. Any other value selects the default model.
 	Model any `json:"model"`
 	// Seed makes the answer reproducible; random if nil.
@@ -102,6 +107,8 @@ type Response struct {
 	Drawn     int        `json:"drawn,omitzero"` // rows sent to the model; only with Request.Scores
 	// Evaluated are all distinct molecules that have a score, in the order of scoring; only with Request.Evaluated.
 	Evaluated []Molecule `json:"evaluated,omitempty"`
+	// Pareto is the front of all molecules that have a score; only with Request.Pareto.
+	Pareto []objective.Tradeoff `json:"pareto,omitempty"`
 	// LeftOut counts the molecules that fail a filter; nil without filters.
 	LeftOut *objective.LeftOut `json:"left_out,omitempty"`
 	// Unfinished says why the generation ended early; nil if it completed.

@@ -97,7 +97,7 @@ func TestPanicIsContained(t *testing.T) {
 	}
 	var r Request
 	r.SetDefaults()
-	scorer, err := h.service.scorer(t.Context(), r, nil)
+	scorer, err := h.service.scorer(t.Context(), r, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

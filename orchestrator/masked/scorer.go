@@ -17,6 +17,7 @@ type scorer struct {
 	*objective.Objective
 	filter *objective.Filter // nil without filters
 	values *objective.Valuer // nil without a list of scores
+	front  *objective.Front  // nil without pareto
 	exact  bool              // the answer has scores that are not rounded
 
 	mu     sync.Mutex
@@ -28,17 +29,25 @@ type scorer struct {
 
 // scorer opens the objective, the filters and the scores of a request, and checks their oracles before anything is
 // computed. seen is the sample of the model's training molecules, or nil.
-func (s *Service) scorer(ctx context.Context, r Request, seen *chem.Sample) (*scorer, error) {
+func (s *Service) scorer(
+	ctx context.Context, r Request, seen *chem.Sample, known *objective.KnownScores,
+) (*scorer, error) {
 	spec := objective.One(r.Scoring)
 	if r.Objective != nil {
 		spec = *r.Objective
 	}
-	oracles := s.oracles.All()
+	oracles := s.oracles.For(ctx)
 	routes := s.planner.NewSearch()
 	var opened scorer
 	open := func() (member string, err error) {
 		member = "objective"
 		if opened.Objective, err = spec.Open(oracles, seen, routes); err == nil {
+			opened.Objective.UseKnown(known)
+			if r.Pareto {
+				if opened.front, err = opened.Objective.KeepFront(); err != nil {
+					return "", err
+				}
+			}
 			err = s.oracles.Check(ctx, opened.Objective, r.maxEvaluations())
 		}
 		if err != nil {
@@ -55,13 +64,16 @@ func (s *Service) scorer(ctx context.Context, r Request, seen *chem.Sample) (*sc
 		return "scores", err
 	}
 	member, err := open()
-	if f := fault.As(err); f != nil && f.Kind == fault.Invalid {
+	if f := fault.As(err); f != nil && f.Kind == fault.Invalid && member != "" {
 		return nil, f.Under(member)
+	}
+	if err != nil {
+		return nil, err
 	}
 	opened.exact = r.Objective != nil
 	opened.passes = map[string]bool{}
 	opened.scores = map[string]float64{}
-	return &opened, err
+	return &opened, nil
 }
 
 // filtered returns the candidates that pass the filter. It filters each molecule once. After an error, it filters the
@@ -143,6 +155,18 @@ func (s *scorer) evaluatedMolecules() []Molecule {
 		}
 	}
 	return all
+}
+
+// pareto returns the Pareto front of all molecules that have a score.
+func (s *scorer) pareto() []objective.Tradeoff {
+	if s.front == nil {
+		return nil
+	}
+	all := make([]objective.Tradeoff, len(s.evaluated))
+	for i, smiles := range s.evaluated {
+		all[i] = objective.Tradeoff{SMILES: smiles, Score: s.scores[smiles]}
+	}
+	return s.front.Of(all, false)
 }
 
 // displayed returns a score for the answer: exact for an objective of the request, else rounded.

@@ -1,11 +1,15 @@
 package masked
 
 import (
+	"cmp"
 	"context"
+	"math"
 	"math/rand/v2"
+	"slices"
 
 	"retort/chem/synthesis"
 	"retort/orchestrator/fault"
+	"retort/orchestrator/objective"
 	"retort/orchestrator/oracle"
 	"retort/orchestrator/triton/discovery"
 	"retort/orchestrator/unfinished"
@@ -68,7 +72,14 @@ func (s *Service) generate(ctx context.Context, r Request, report func(Progress)
 	if err != nil {
 		return Response{}, err
 	}
-	scorer, err := s.scorer(ctx, r, model.Seen())
+	known, err := objective.ReadKnown(ctx, r.Known, false)
+	if err != nil {
+		return Response{}, fault.As(err)
+	}
+	if len(r.Smi) == 0 && r.Rounds > 0 {
+		r.Smi = bestKnown(known)
+	}
+	scorer, err := s.scorer(ctx, r, model.Seen(), known)
 	if err != nil {
 		return Response{}, fault.As(err)
 	}
@@ -92,10 +103,20 @@ func (s *Service) generate(ctx context.Context, r Request, report func(Progress)
 	if r.Scores.any() {
 		response.Drawn = g.drawn
 	}
+	response.Pareto = scorer.pareto()
 	if r.Evaluated {
 		response.Evaluated = scorer.evaluatedMolecules()
 	}
 	return response, nil
+}
+
+// bestKnown returns the known molecules with the highest scores, as many as remasking draws from.
+func bestKnown(known *objective.KnownScores) []string {
+	best := slices.DeleteFunc(slices.Clone(known.SMILES), func(smiles string) bool {
+		return math.IsNaN(known.Score(smiles))
+	})
+	slices.SortStableFunc(best, func(a, b string) int { return cmp.Compare(known.Score(b), known.Score(a)) })
+	return best[:min(len(best), poolBest)]
 }
 
 // model returns the model with a public id, or the default model if there is none: the published API has no member

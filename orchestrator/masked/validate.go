@@ -1,6 +1,9 @@
 package masked
 
-import "retort/orchestrator/fault"
+import (
+	"retort/orchestrator/fault"
+	"retort/orchestrator/objective"
+)
 
 // Bounds of requests. That of num_molecules is published; the others bound the work and the answer of one request.
 const (
@@ -47,11 +50,13 @@ func (r *Request) checkSearch() (problems []*fault.Error) {
 		problems = append(problems,
 			fault.Field("value_error", nil, []any{"smi"}, "molecules to start from need rounds, at least 1"))
 	}
-	if count := r.maxEvaluations(); bool(r.Evaluated) && count > maxEvaluated {
-		problems = append(problems, fault.Field("value_error", nil, []any{"evaluated"},
-			"the request may evaluate %d molecules, and at most %d can be listed", count, maxEvaluated))
+	for member, wanted := range map[string]bool{"evaluated": bool(r.Evaluated), "pareto": bool(r.Pareto)} {
+		if count := r.maxEvaluations(); wanted && count > maxEvaluated {
+			problems = append(problems, fault.Field("value_error", nil, []any{member},
+				"the request may evaluate %d molecules, and at most %d can be listed", count, maxEvaluated))
+		}
 	}
-	return append(problems, fault.Items(len(r.Smi), 0, maxWarmStarts, "smi"))
+	return append(problems, fault.Items(len(r.Smi), 0, maxWarmStarts, "smi"), objective.CheckKnown(r.Known))
 }
 
 // maxEvaluations is an upper bound on the molecules that a request scores.

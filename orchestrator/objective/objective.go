@@ -18,6 +18,8 @@ type Objective struct {
 	seen     *chem.Sample      // for the term novelty; nil if there is none
 	routes   *synthesis.Search // for the term synthesis_steps; nil if there is none
 	oracles  []*usedOracle
+	known    *KnownScores // nil for none: see UseKnown
+	front    *Front       // nil for none: see KeepFront
 }
 
 // Facts returns the facts that Score needs. It is faster to compute them for the whole batch in advance.
@@ -36,6 +38,17 @@ func (o *Objective) OraclePath() []any { return o.oracles[0].path }
 // of ctx or the *Failure of the first oracle that fails. With a *Failure, Score returns the scores of the molecules
 // that all oracles had scored, NaN for the others.
 func (o *Objective) Score(ctx context.Context, molecules []*chem.Molecule) ([]float64, error) {
+	if o.known != nil {
+		itself := func(score float64) float64 { return score }
+		return mergeKnown(o.known, molecules, math.NaN(), itself, func(unknown []*chem.Molecule) ([]float64, error) {
+			return o.compute(ctx, unknown)
+		})
+	}
+	return o.compute(ctx, molecules)
+}
+
+// compute is Score without known scores.
+func (o *Objective) compute(ctx context.Context, molecules []*chem.Molecule) ([]float64, error) {
 	if len(molecules) == 0 {
 		return nil, nil
 	}
@@ -49,6 +62,9 @@ func (o *Objective) Score(ctx context.Context, molecules []*chem.Molecule) ([]fl
 	scores := make([]float64, len(rows))
 	for i := range rows {
 		scores[i] = o.root.value(&rows[i])
+		if o.front != nil && !math.IsNaN(scores[i]) {
+			o.front.add(&o.root, &rows[i])
+		}
 	}
 	return scores, nil
 }
@@ -120,6 +136,9 @@ func (o *Objective) partialScores(rows []row, failed *usedOracle, outputs [][]fl
 			rows[i].outputs = append(rows[i].outputs, outputs[i])
 			scores[i] = o.root.value(&rows[i])
 		}
+		if o.front != nil && !math.IsNaN(scores[i]) {
+			o.front.add(&o.root, &rows[i])
+		}
 	}
 	return scores
 }
@@ -127,10 +146,13 @@ func (o *Objective) partialScores(rows []row, failed *usedOracle, outputs [][]fl
 // probe is aspirin, which every oracle should be able to score.
 const probe = "CC(=O)Oc1ccccc1C(=O)O"
 
-// Probe lets each oracle score one molecule, to find a failing oracle before a long computation. The error is a
-// fault.Invalid with the path of the term, unless ctx ended or the oracle is overloaded.
+// Probe lets each oracle but Told score one molecule, to find a failing oracle before a long computation. The error is
+// a fault.Invalid with the path of the term, unless ctx ended or the oracle is overloaded.
 func (o *Objective) Probe(ctx context.Context) error {
 	for _, oracle := range o.oracles {
+		if oracle.Name() == Told { // aspirin would wait for a score
+			continue
+		}
 		results, err := chem.Evaluate(ctx, []string{probe}, oracle.Facts())
 		if err != nil {
 			return err

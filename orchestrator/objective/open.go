@@ -114,6 +114,10 @@ func (o *opener) term(t *termSpec, path []any) (*member, error) {
 		name := fault.Clip(t.Name)
 		return nil, fault.Field("value_error", name, path, "Value error, the term %q: %v", name, err)
 	}
+	if opened == nil && t.Name == Told {
+		return nil, fault.Field("value_error", Told, path,
+			"Value error, the term %q is for searches as jobs: POST /generate/jobs", Told)
+	}
 	if opened == nil {
 		names := Names()
 		for _, oracle := range o.known {
@@ -150,8 +154,15 @@ func (o *opener) oracle(t *termSpec) (*term, error) {
 			at = len(o.oracles)
 			o.oracles = append(o.oracles, &usedOracle{oracle, o.current.path})
 		}
+		unit := oracle.Unit()
+		if t.Unit != 0 {
+			unit = t.Unit
+			if err := checkFactor("unit", unit); err != nil || unit < 0 {
+				return nil, fmt.Errorf("unit should be above 0, not %v", unit)
+			}
+		}
 		value := func(r *row) float64 { return r.outputs[at][output] }
-		return &term{oracle.Unit(), oracle.Facts(), value}, t.checkParameters("output")
+		return &term{unit, oracle.Facts(), value}, t.checkParameters("output", "unit")
 	}
 	return nil, nil
 }

@@ -22,6 +22,9 @@ type Oracle interface {
 	Score(ctx context.Context, molecules []*chem.Molecule) ([][]float64, error)
 }
 
+// Told is the name of the oracle whose scores the client of a job tells. A request that is no job does not have it.
+const Told = "told"
+
 // Failure is the error of an oracle that failed while it scored molecules.
 type Failure struct {
 	Name string // of the oracle

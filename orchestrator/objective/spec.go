@@ -49,6 +49,7 @@ type termSpec struct {
 	Formula     string     `json:"formula"`
 	Element     string     `json:"element"`
 	Output      string     `json:"output"` // of an oracle with several outputs
+	Unit        float64    `json:"unit"`   // of an oracle, instead of its own; 0: its own
 	Not         bool       `json:"not"`    // negates a term that is 1 or 0
 
 	// Min and Max are a window of desired values: 1 within, 1 / (1 + distance / unit) outside.

@@ -184,6 +184,7 @@ func (t *termSpec) checkParameters(allowed ...string) error {
 		{"formula", t.Formula != ""},
 		{"element", t.Element != ""},
 		{"output", t.Output != ""},
+		{"unit", t.Unit != 0},
 		{"not", t.Not},
 	} {
 		if parameter.set && !slices.Contains(allowed, parameter.name) {

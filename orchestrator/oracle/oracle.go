@@ -56,10 +56,11 @@ type tritonOracle struct {
 // NaN or infinite) or "failed" (the call failed). It must be safe for concurrent use.
 type Count func(oracle, outcome string, molecules int)
 
-// The range of the parameter unit.
+// The default and the range of the parameter unit.
 const (
-	minUnit = 1e-9
-	maxUnit = 1e9
+	defaultUnit = 0.1
+	minUnit     = 1e-9
+	maxUnit     = 1e9
 )
 
 // Opener returns a function that opens oracles. The parameter unit of the model is the unit of its scores, by default
@@ -73,12 +74,12 @@ func Opener(
 			name:    r.PublicID(),
 			client:  client,
 			model:   r.Name,
-			unit:    r.Number("unit", 0.1, minUnit, maxUnit),
+			unit:    r.Number("unit", defaultUnit, minUnit, maxUnit),
 			batched: entry.Config.MaxBatch > 0,
 			timeout: config.Timeout,
 			count:   count,
 		}
-		if slices.Contains(objective.Names(), o.name) {
+		if o.name == objective.Told || slices.Contains(objective.Names(), o.name) {
 			r.Check(fmt.Errorf("the name %s belongs to a built-in term", o.name))
 		}
 		r.Check(o.tensors(entry.Config))

@@ -10,8 +10,9 @@
 // endpoints take keys, permits, deadlines and body limits as all APIs do. docs/use/PAGE.md describes it for users.
 //
 // assets has plain ES modules and CSS, served as they are: there is no build step. Each view is a module (molecules.js,
-// templates.js, retrieval.js, chat.js, operators.js). What they share is api.js (requests, keys, streams), problems.js
-// (errors beside fields), state.js (the fragment), snippet.js (curl and Python), grid.js, drawing.js and chart.js.
+// templates.js, retrieval.js, chat.js, scores.js, operators.js). What they share is api.js (requests, keys, streams),
+// problems.js (errors beside fields), state.js (the fragment), snippet.js (curl and Python), grid.js, drawing.js and
+// chart.js.
 // Files are compressed at the first request: 400 kB in all, most of which is the editor, loaded when it is first
 // opened.
 //

@@ -16,6 +16,7 @@ const (
 	Deadline  Reason = "deadline"  // the time for the request was up
 	Stopping  Reason = "stopping"  // the process is being stopped
 	Cancelled Reason = "cancelled" // the job was cancelled
+	Waiting   Reason = "waiting"   // a job waits for scores that its client hands in
 	Oracle    Reason = "oracle"    // an oracle failed or did not answer in time
 	Model     Reason = "model"     // a model failed or has been removed
 )

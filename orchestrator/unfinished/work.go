@@ -88,7 +88,7 @@ func Explain(ctx, work context.Context, err error, found bool) (*Explanation, er
 	switch explanation.Reason {
 	case Deadline:
 		return nil, fault.As(context.DeadlineExceeded)
-	case Stopping, Cancelled:
+	case Stopping, Cancelled, Waiting:
 		return nil, fault.Wrap(fault.Unavailable, err, "%s", explanation.Message)
 	}
 	return nil, err
@@ -99,6 +99,7 @@ var messages = map[Reason]string{
 	Deadline:  "the time for the request was up",
 	Stopping:  "the service is being stopped",
 	Cancelled: "the job was cancelled",
+	Waiting:   "the job waits for scores",
 }
 
 // oracleError is an error of an oracle: see objective.Failure.

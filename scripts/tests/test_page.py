@@ -21,7 +21,7 @@ from waiting import PATIENCE
 
 IBUPROFEN, CAFFEINE, ASPIRIN = "CC(Cc1ccc(cc1)C(C(=O)O)C)C", "CN1C=NC2=C1C(=O)N(C(=O)N2C)C", "CC(=O)Oc1ccccc1C(=O)O"
 DRAWINGS = Path(__file__).parent / "testdata/drawings"
-VIEWS = ("molecules", "templates", "retrieval", "chat", "operators")
+VIEWS = ("molecules", "templates", "retrieval", "chat", "scores", "operators")
 expect.set_options(timeout=PATIENCE * 1000)
 
 
@@ -281,6 +281,45 @@ def test_operators_see_models_and_latencies(page: Page, gateway_url: str):
     assert requests.post(gateway_url + "/v1/embeddings", json=body, timeout=PATIENCE).ok
     expect(page.locator('[data-api="embedding"] .figures')).to_have_text(re.compile(r"median[\d.]+ ms95 %[\d.]+ ms"))
     expect(page.locator(".api canvas")).to_have_count(len(APIS))
+
+
+def test_scores_are_typed(browser: Browser, stack: Gateway, tmp_path: Path):
+    """A person sees the molecules that a job waits for, types scores and marks a failure, until the job has ended."""
+    settings = {"RETORT_JOBS": "true", "RETORT_JOBS_DATA": str(tmp_path)}
+    with Gateway(stack.triton, stack.repository, **settings) as gateway:
+        gateway.wait_ready("latent")
+        context = browser.new_context(base_url=gateway.url)
+        tab = context.new_page()
+        tab.set_default_timeout(PATIENCE * 1000)
+        started(tab, "scores")
+        status = tab.locator("#scores .status")
+        expect(status).to_have_text("No job waits for a score.")
+        jobs = gateway.url + "/latent/generate/jobs"
+        body = {"smi": IBUPROFEN, "objective": "told", "iterations": 1, "particles": 4, "min_similarity": 0.1}
+        job = f"{jobs}/{requests.post(jobs, json=body, timeout=PATIENCE).json()['id']}"
+        cards = tab.locator("#scores .card")
+        expect(cards).to_have_count(1)
+        expect(cards.locator("img")).to_have_attribute("alt", re.compile("^[A-Za-z(]"))
+        send = tab.get_by_role("button", name="Send the scores")
+        field = tab.locator("#scores .card").get_by_role("textbox")
+        field.fill("seven")
+        send.click()
+        expect(status).to_contain_text("not a number")
+        field.fill("7.5")
+        send.click()
+        expect(cards.nth(1)).to_be_visible()
+        waiting = requests.get(job + "/ask", timeout=PATIENCE).json()["candidates"]
+        for i, candidate in enumerate(waiting):
+            card = tab.locator(f'#scores .card[data-id="{candidate["id"]}"]')
+            if i == 0:
+                card.get_by_role("checkbox").check()
+            else:
+                card.get_by_role("textbox").fill(str(i))
+        send.click()
+        expect(status).to_contain_text(f"Accepted: {len(waiting)}.")
+        told = requests.get(job + "/evaluated", timeout=PATIENCE).json()["evaluated"]
+        assert [m["score"] for m in told] == [7.5, None, *range(1, len(waiting))]
+        context.close()
 
 
 def test_the_page_asks_for_a_key_and_stores_it_in_the_tab(browser: Browser, stack: Gateway, tmp_path: Path):

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import requests
 from rdkit import Chem
+from rdkit.Chem import QED
 from rdkit.Chem.FilterCatalog import FilterCatalog, FilterCatalogParams
 from servers import APIS, ROOT, Gateway
 from waiting import PATIENCE
@@ -154,6 +155,32 @@ def test_a_search_as_a_job(jobs_gateway: Gateway) -> None:
     assert found.startswith("['") and found.count(",") == 9
 
 
+def test_own_function(jobs_gateway: Gateway) -> None:
+    *rows, calls = run_recipe(jobs_gateway, "100 calls")
+    scores = [float(row.split()[0]) for row in rows]
+    assert len(rows) == 10 and scores == sorted(scores, reverse=True)
+    assert all(
+        QED.qed(Chem.MolFromSmiles(row.split()[1])) == pytest.approx(float(row.split()[0]), abs=1e-3) for row in rows
+    )
+    assert 60 <= int(calls.removesuffix(" calls")) <= 120  # a text that is no molecule costs none
+
+
+def test_assay_table(jobs_gateway: Gateway) -> None:
+    """The table is not asked for again."""
+    recipe = (USE / "RECIPES.md").read_text()
+    rows = [line.split() for line in run_recipe(jobs_gateway, "A start from an assay table")]
+    assert rows and not any(f"\n{smiles}," in recipe for _, smiles in rows)
+    assert all(Chem.MolFromSmiles(smiles) for _, smiles in rows)
+
+
+def test_pareto_front(stack: Gateway) -> None:
+    rows = [line.split() for line in run_recipe(stack, "A Pareto front")]
+    points = [(float(qed), float(sa)) for qed, sa, _ in rows]
+    assert len(points) > 2
+    for qed, sa in points:
+        assert not any(q >= qed and s <= sa and (q, s) != (qed, sa) for q, s in points)
+
+
 def test_a_continued_response(jobs_gateway: Gateway) -> None:
     """The example in RESPONSES.md: the second request refers to the drawing of the first."""
     (example,) = blocks("RESPONSES.md", "python")
@@ -180,7 +207,7 @@ def test_the_shipped_models(stack: Gateway) -> None:
 @pytest.mark.parametrize("page", sorted(path.name for path in USE.glob("*.md")))
 def test_every_example_is_run(page: str) -> None:
     """Each page has as many examples as this file tests, so that a new one needs a test."""
-    tested = {"README.md": 1, "RECIPES.md": 9, "JOBS.md": 2, "RESPONSES.md": 1}
+    tested = {"README.md": 1, "RECIPES.md": 12, "JOBS.md": 2, "RESPONSES.md": 1}
     if page in TESTED_ELSEWHERE:
         assert page in (ROOT / "scripts/tests" / TESTED_ELSEWHERE[page]).read_text()
     else:

@@ -21,9 +21,11 @@ type Job struct {
 	EndedAt   *int64 `json:"ended_at"`
 	ExpiresAt *int64 `json:"expires_at"` // when job and result are deleted
 	// Attempts is the number of requests to the API. Above 1, a gateway was stopped or an attempt failed.
-	Attempts  int      `json:"attempts"`
-	Progress  Progress `json:"progress"`
-	HasResult bool     `json:"has_result"`
+	Attempts int      `json:"attempts"`
+	Progress Progress `json:"progress"`
+	// Waiting is the number of molecules that wait for a score of the client.
+	Waiting   int  `json:"waiting,omitzero"`
+	HasResult bool `json:"has_result"`
 	// Unfinished is why the result is incomplete, in the form of /generate, or null.
 	Unfinished json.RawMessage `json:"unfinished"`
 	// Error is the answer of /generate to the last attempt of a job that failed, or null.

@@ -16,7 +16,17 @@ type record struct {
 	// where an earlier attempt ended.
 	Seeded   bool     `json:"Seeded"`
 	Searches []search `json:"Searches"`
+
+	// Told jobs have the term told in their objective. They are seeded: an attempt repeats what earlier ones did, with
+	// the scores that the client has told since.
+	Told     bool  `json:"Told,omitzero"`
+	Seed     int64 `json:"Seed,omitzero"`     // of a told job; 0 if its body has one
+	ParkedAt int64 `json:"ParkedAt,omitzero"` // Unix time at which no worker had the job any more; 0: a worker has it
+	ToldSize int64 `json:"ToldSize,omitzero"` // bytes of the batches
 }
+
+// isParked reports whether a job waits for scores without a worker.
+func (r *record) isParked() bool { return r.ParkedAt != 0 && r.Status == InProgress }
 
 // search is the progress of one search.
 type search struct {
@@ -32,7 +42,7 @@ type search struct {
 // key is the key of the record: all records of an owner share a prefix.
 func (r *record) key() string { return r.Owner + "." + r.ID }
 
-func (r record) storedBytes() int64 { return r.BodySize + r.ResultSize }
+func (r record) storedBytes() int64 { return r.BodySize + r.ResultSize + r.ToldSize }
 
 // summary returns the record as the index holds it, without its large members.
 func (r record) summary() record {
@@ -88,7 +98,10 @@ func (r *record) updateProgress() {
 // job is seeded.
 func (r *record) startAttempt() {
 	r.Status = InProgress
-	r.Attempts++
+	if r.ParkedAt == 0 { // else the last attempt goes on
+		r.Attempts++
+	}
+	r.ParkedAt = 0
 	if r.StartedAt == nil {
 		r.StartedAt = new(now())
 	}
@@ -107,6 +120,9 @@ func (r *record) startAttempt() {
 func (r *record) startLastAttempt() {
 	r.startAttempt()
 	r.Status = Cancelling
+	if r.Told { // repeats all iterations, up to the first molecule without a score
+		return
+	}
 	for i := range r.Searches {
 		s := &r.Searches[i]
 		s.Before = max(s.Before, s.Iterations-1)

@@ -2,6 +2,7 @@ package optimization
 
 import (
 	"encoding/json"
+	"slices"
 
 	"retort/orchestrator/wire"
 )
@@ -77,6 +78,30 @@ func hasSeed(body []byte) bool {
 	return request.Seed != nil && string(request.Seed) != "null"
 }
 
+// usesTold reports whether a body has the term told.
+func usesTold(body []byte) bool {
+	var request struct {
+		Objective    any `json:"objective"`
+		PropertyName any `json:"property_name"`
+		Filters      any `json:"filters"`
+	}
+	_ = json.Unmarshal(body, &request)
+	return isTold(request.Objective) || isTold(request.PropertyName) || isTold(request.Filters)
+}
+
+// isTold reports whether a term, a group or a list has the term told.
+func isTold(term any) bool {
+	switch t := term.(type) {
+	case string:
+		return t == toldTerm
+	case []any:
+		return slices.ContainsFunc(t, isTold)
+	case map[string]any:
+		return t["name"] == toldTerm || isTold(t["terms"])
+	}
+	return false
+}
+
 // attemptBody returns the body of the next attempt: the job's, as a stream, with warm starts and the remaining
 // iterations. A seeded job has warm starts only for the last attempt after it was cancelled.
 func (r *record) attemptBody(body []byte) ([]byte, error) {
@@ -97,7 +122,10 @@ func (r *record) attemptBody(body []byte) ([]byte, error) {
 		starts[i] = append([]string{}, s.WarmStarts...)
 		hasWarmStarts = hasWarmStarts || len(s.WarmStarts) > 0
 	}
-	hasWarmStarts = hasWarmStarts && (!r.Seeded || r.Status == Cancelling)
+	hasWarmStarts = hasWarmStarts && (!r.Seeded || r.Status == Cancelling && !r.Told)
+	if r.Seed != 0 {
+		set("seed", r.Seed)
+	}
 	switch {
 	case !hasWarmStarts:
 	case r.API == masked:

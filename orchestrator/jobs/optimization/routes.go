@@ -1,9 +1,11 @@
 package optimization
 
 import (
+	"bytes"
 	"context"
 	_ "embed"
 	"net/http"
+	"strings"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -69,6 +71,19 @@ func (e *Endpoints) Routes(r fiber.Router) {
 			Type: fiber.MIMEApplicationJSON, Name: r.ID + ".json", Size: r.ResultSize, Reader: reader,
 		}
 		return content, err
+	}))
+	r.Get(Path+"/:id/ask", gateway.WithParams(func(ctx context.Context, l gateway.Params) (Asked, error) {
+		return s.ask(ctx, api, gateway.Caller(ctx), l.Path("id"))
+	}))
+	r.Post(Path+"/:id/tell", gateway.JSONWithParams(func(ctx context.Context, l gateway.Params, t Tell) (Told, error) {
+		return s.tell(ctx, api, gateway.Caller(ctx), l.Path("id"), t)
+	}))
+	r.Get(Path+"/:id/evaluated", gateway.Download(func(ctx context.Context, l gateway.Params) (gateway.Content, error) {
+		text, mediaType, err := s.evaluated(ctx, api, gateway.Caller(ctx), l.Path("id"), l.Query("format"))
+		extension, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(mediaType, "application/"), "text/"), ";")
+		return gateway.Content{
+			Type: mediaType, Name: l.Path("id") + "." + extension, Size: int64(len(text)), Reader: bytes.NewReader(text),
+		}, err
 	}))
 	r.Post(Path+"/:id/cancel", gateway.WithParams(func(ctx context.Context, l gateway.Params) (Job, error) {
 		return s.cancel(ctx, api, gateway.Caller(ctx), l.Path("id"))

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"maps"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strconv"
@@ -38,6 +39,9 @@ type Request struct {
 	Timeout      time.Duration
 	// Stopping is done when the search must end with the molecules found so far. Its cause is the unfinished.Reason.
 	Stopping context.Context
+	// Told returns the scores of molecules by the term told, NaN for a failure; nil if the body does not have the term.
+	// With an error, it returns the scores that are known, NaN for the others.
+	Told func(ctx context.Context, smiles []string) ([]float64, error)
 }
 
 // Follow sends a request to its API and calls onEvent with the data of each event. It returns the status and the
@@ -50,6 +54,8 @@ type Service struct {
 	follow  Follow
 	logger  zerolog.Logger
 	storage jobs.Storage[stores]
+	// parkAfter is how long an attempt waits for scores: see parkAfter.
+	parkAfter time.Duration
 }
 
 // stores are the stores of jobs. Files are named after the key of their job: see bodyName and resultName.
@@ -59,12 +65,13 @@ type stores struct {
 	index  *queue.Index[record, record]
 	files  *queue.Files
 	tasks  *queue.Tasks
+	told   *queue.Table[batch]
 }
 
 // New returns the service. It answers "not ready" until Begin has opened its stores.
 func New(config Config, follow Follow, logger zerolog.Logger) *Service {
 	return &Service{
-		config: config, follow: follow, logger: logger,
+		config: config, follow: follow, logger: logger, parkAfter: parkAfter,
 		storage: jobs.Storage[stores]{Content: "jobs", FullHint: ", try again later."},
 	}
 }
@@ -76,6 +83,7 @@ func (s *Service) Begin(ctx context.Context, e *queue.Engine, ended *sync.WaitGr
 		jobs.OpenInto(&st.jobs, queue.NewTable[record], "optimizations"),
 		jobs.OpenInto(&st.files, queue.NewFiles, "optimizations"),
 		jobs.OpenInto(&st.tasks, queue.NewTasks, "optimizations"),
+		jobs.OpenInto(&st.told, queue.NewTable[batch], "told"),
 	)
 	if err != nil {
 		return err
@@ -126,6 +134,13 @@ func (s *Service) create(ctx context.Context, api, caller string, body []byte) (
 		Job: Job{
 			ID: jobs.NewID(idPrefix, time.Now()), Object: "generate.job", API: api, Status: Queued, CreatedAt: now(),
 		},
+	}
+	if usesTold(body) {
+		r.Told = true
+		if !r.Seeded {
+			r.Seeded = true
+			r.Seed = 1 + rand.Int64N(1<<53-1)
+		}
 	}
 	r.updateProgress()
 	if _, err := st.files.Write(ctx, queue.Input, bodyName(r.key()), bytes.NewReader(body)); err != nil {
@@ -210,6 +225,9 @@ func (s *Service) cancel(ctx context.Context, api, caller, id string) (Job, erro
 		}
 		return nil
 	})
+	if err == nil && r.Status == Cancelling && r.ParkedAt != 0 {
+		err = st.tasks.Push(ctx, queue.Work, r.key(), nil)
+	}
 	return r.Job, s.fault(err)
 }
 
@@ -256,20 +274,27 @@ func (s *Service) sweep(ctx context.Context, st *stores, before int64) error {
 	var failure error
 	for key, r := range records {
 		switch {
+		case r.isParked() && r.Waiting > 0 && r.ParkedAt > before-int64(s.config.Keep.Seconds()):
+		case r.isParked() && r.Waiting > 0: // nobody tells its scores
+			_, err := s.cancel(ctx, r.API, callerOf(r.Owner), r.ID)
+			failure = cmp.Or(err, failure)
 		case !r.Status.ended(): // in case its task is lost; Push is idempotent
 			failure = cmp.Or(st.tasks.Push(ctx, queue.Work, key, nil), failure)
 		case r.ExpiresAt != nil && *r.ExpiresAt < before:
-			failure = cmp.Or(errors.Join(st.files.DeleteAll(ctx, key), st.jobs.Delete(ctx, key)), failure)
+			err := errors.Join(st.dropBatches(ctx, key), st.files.DeleteAll(ctx, key), st.jobs.Delete(ctx, key))
+			failure = cmp.Or(err, failure)
 		}
 	}
 	return failure
 }
 
-// dropOrphans deletes files whose job was never created, or was deleted while an attempt wrote the result.
+// dropOrphans deletes files whose job was never created, or was deleted while an attempt wrote the result, and batches
+// whose job is deleted.
 func dropOrphans(ctx context.Context, st *stores, at time.Time) error {
-	return jobs.DropOrphans(ctx, st.files, st.jobs, at.Add(-jobs.OrphanGrace), func(name string) string {
+	err := jobs.DropOrphans(ctx, st.files, st.jobs, at.Add(-jobs.OrphanGrace), func(name string) string {
 		_, file, _ := strings.Cut(name, ".") // owner.id.body or owner.id.result
 		id, _, _ := strings.Cut(file, ".")
 		return id
 	})
+	return errors.Join(err, dropOrphanBatches(ctx, st))
 }

@@ -33,11 +33,25 @@ var missingBody = map[string][]byte{
 	masked: []byte(`{"status":"failed","error":"The body of the job is missing."}`),
 }
 
+// errAgain causes the worker to make another attempt at once.
+var errAgain = errors.New("the job can go on")
+
 // errRetry causes the queue to deliver the task again.
 var errRetry = errors.New("the attempt did not end the job")
 
-// work makes one attempt at a job. It returns nil if the job has ended or was deleted.
+// work makes an attempt at a job, or several while it can go on. It returns nil if the job has ended, is parked or was
+// deleted.
 func (s *Service) work(ctx context.Context, st *stores, task queue.Task) error {
+	for {
+		err := s.attempt(ctx, st, task)
+		if ctx.Err() != nil || !errors.Is(err, errAgain) {
+			return err
+		}
+	}
+}
+
+// attempt makes one attempt at a job.
+func (s *Service) attempt(ctx context.Context, st *stores, task queue.Task) error {
 	r, err := st.jobs.Change(ctx, task.ID, func(r *record) error {
 		if r.Status.ended() || r.Status == Cancelling {
 			return queue.ErrUnchanged
@@ -68,6 +82,11 @@ func (s *Service) work(ctx context.Context, st *stores, task queue.Task) error {
 	if err != nil {
 		return err
 	}
+	if r.Told {
+		if a.board, err = openBoard(ctx, st, r.key(), a.cancelledBefore, s.parkAfter); err != nil {
+			return err
+		}
+	}
 	status, answer, err := a.run(ctx, request)
 	return a.settle(ctx, newOutcome(r.API, status, answer, err))
 }
@@ -79,6 +98,7 @@ type attempt struct {
 	record          record
 	cancelledBefore bool      // the job was cancelled before this attempt
 	writtenAt       time.Time // when progress was last written
+	board           *board    // nil: not a told job
 }
 
 // run sends the attempt to the API and writes its progress. When the gateway is stopped or the job is cancelled, the
@@ -102,9 +122,13 @@ func (a *attempt) run(ctx context.Context, body []byte) (status int, answer []by
 			return !r.Status.ended() // by another worker
 		})
 	}
-	return a.service.follow(request, Request{
-		API: a.record.API, Body: body, Timeout: a.service.config.Timeout, Stopping: stopping,
-	}, func(data []byte) error { return a.onEvent(request, data) })
+	toAPI := Request{API: a.record.API, Body: body, Timeout: a.service.config.Timeout, Stopping: stopping}
+	if a.board != nil {
+		a.board.stop = stop
+		go a.board.follow(request, a.service.logger)
+		toAPI.Told = a.board.scores
+	}
+	return a.service.follow(request, toAPI, func(data []byte) error { return a.onEvent(request, data) })
 }
 
 // onEvent applies one event of the stream to the record, and stores the progress from time to time.
@@ -182,12 +206,32 @@ func (a *attempt) settle(ctx context.Context, o outcome) error {
 		return nil
 	case o.isComplete():
 		return a.finish(ctx, Completed, o.result, nil)
+	case a.board != nil && a.board.isParked():
+		return a.park(ctx)
 	case current.Status == Cancelling && o.err == nil:
 		return a.finish(ctx, Cancelled, o.result, nil)
 	case o.isRejection():
 		return a.fail(ctx, o)
 	}
 	return a.retryOrFail(ctx, o, current.Failures)
+}
+
+// park ends the attempt of a told job, which goes on once all scores are told. It returns errAgain if they are, or if
+// the job was cancelled.
+func (a *attempt) park(ctx context.Context) error {
+	r, err := a.stores.jobs.Change(ctx, a.record.key(), func(r *record) error {
+		if r.Status != InProgress {
+			return queue.ErrUnchanged
+		}
+		r.Searches = a.record.Searches
+		r.Progress = a.record.Progress
+		r.ParkedAt = now()
+		return r.countWaiting(ctx, a.stores)
+	})
+	if err == nil && (r.Status == Cancelling || r.isParked() && r.Waiting == 0) {
+		return errAgain
+	}
+	return err
 }
 
 // retryOrFail returns errRetry while the job may have another attempt, else it ends the job as failed. failures is the

@@ -64,7 +64,7 @@ func (x *Index[Record, Summary]) update(ctx context.Context) error {
 	} else {
 		options = append(options, jetstream.ResumeFromRevision(x.revision+1))
 	}
-	if err := x.table.scan(ctx, x.apply, options...); err != nil {
+	if err := x.table.scan(ctx, ">", x.apply, options...); err != nil {
 		return err // a reload starts over: its time is not set
 	}
 	if reload {

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -158,18 +159,32 @@ func (t *Table[Record]) Delete(ctx context.Context, key string) error {
 // written.
 func (t *Table[Record]) Keys(ctx context.Context) (keys []string, err error) {
 	add := func(entry jetstream.KeyValueEntry) { keys = append(keys, entry.Key()) }
-	err = t.scan(ctx, add, jetstream.MetaOnly(), jetstream.IgnoreDeletes())
+	err = t.scan(ctx, ">", add, jetstream.MetaOnly(), jetstream.IgnoreDeletes())
 	return keys, err
+}
+
+// List returns the records whose keys match a filter, by key: * matches up to the next dot, > everything.
+func (t *Table[Record]) List(ctx context.Context, filter string) (map[string]Record, error) {
+	records := map[string]Record{}
+	var failure error
+	err := t.scan(ctx, filter, func(entry jetstream.KeyValueEntry) {
+		var r Record
+		if err := json.Unmarshal(entry.Value(), &r); err != nil {
+			failure = fmt.Errorf("%s: %w", entry.Key(), err)
+		}
+		records[entry.Key()] = r
+	}, jetstream.IgnoreDeletes())
+	return records, cmp.Or(err, failure)
 }
 
 // errNoAnswer means that the storage does not answer in time.
 var errNoAnswer = errors.New("the storage of jobs does not answer")
 
-// scan calls do with the newest entry of every key, in the order of their changes.
+// scan calls do with the newest entry of every key that matches a filter, in the order of their changes.
 func (t *Table[Record]) scan(
-	ctx context.Context, do func(jetstream.KeyValueEntry), options ...jetstream.WatchOpt,
+	ctx context.Context, filter string, do func(jetstream.KeyValueEntry), options ...jetstream.WatchOpt,
 ) error {
-	watch, err := t.bucket.Watch(ctx, ">", options...)
+	watch, err := t.bucket.Watch(ctx, filter, options...)
 	if err != nil {
 		return translate(err)
 	}
@@ -192,8 +207,9 @@ func (t *Table[Record]) scan(
 	}
 }
 
-// Watch calls onChange with a record now and after each change. It returns nil once onChange returns false or the
-// record is deleted, and an error when ctx ends or the storage stops answering.
+// Watch calls onChange with a record now and after each change; if key is a filter, as for List, with each record that
+// matches. It returns nil once onChange returns false or a record is deleted, and an error when ctx ends or the storage
+// stops answering.
 func (t *Table[Record]) Watch(ctx context.Context, key string, onChange func(Record) bool) error {
 	watch, err := t.bucket.Watch(ctx, key)
 	if err != nil {

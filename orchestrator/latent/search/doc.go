@@ -32,6 +32,7 @@
 //   - seed: a molecule to start from. Similarity is Tanimoto similarity to the most similar seed, from 0 to 1: Morgan
 //     fingerprints of radius 2, 2048 bits.
 //   - warm start: a molecule to start from that is no seed, such as a result of an earlier search.
+//   - known molecule: one whose score was computed before this search.
 //   - score: the value of the objective.
 //   - fitness: the score in units of the objective, less a penalty for missing similarity.
 //   - elite: the first few molecules of the hall of fame.

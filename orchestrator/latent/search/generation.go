@@ -61,13 +61,8 @@ type outcome struct {
 	fresh     []bool      // whether the text is fresh
 }
 
-func (o *outcome) add(molecules []*Molecule, fresh []bool) {
-	o.molecules = append(o.molecules, molecules...)
-	o.fresh = append(o.fresh, fresh...)
-}
-
 // evaluate decodes the points of CMA-ES and the decoded children, in batches that bound the memory, and scores them
-// and the direct children.
+// and the direct children in one call of the objective, which may be a person.
 func (o *optimizer) evaluate(
 	ctx context.Context, cmaPoints [][]float64, decoded, direct []offspring,
 ) (all outcome, err error) {
@@ -75,26 +70,25 @@ func (o *optimizer) evaluate(
 	for i, x := range cmaPoints {
 		points[i].Hidden = o.Model.Space().colour(x)
 	}
+	var texts []string
 	for len(points) > 0 || len(decoded) > 0 {
 		count := min(len(decoded), max(0, pointsAtOnce-len(points)))
 		childPoints, err := o.population.points(ctx, decoded[:count])
 		if err != nil {
 			return all, err
 		}
-		molecules, fresh, err := o.decodeAndScore(ctx, append(points, childPoints...))
+		batch, err := o.Model.Decode(ctx, append(points, childPoints...))
 		if err != nil {
 			return all, err
 		}
-		all.add(molecules, fresh)
+		texts = append(texts, batch...)
 		decoded = decoded[count:]
 		points = points[:0]
 	}
-	texts := make([]string, len(direct))
-	for i, child := range direct {
-		texts[i] = child.smiles
+	for _, child := range direct {
+		texts = append(texts, child.smiles)
 	}
-	molecules, fresh, err := o.scoreTexts(ctx, texts)
-	all.add(molecules, fresh)
+	all.molecules, all.fresh, err = o.scoreTexts(ctx, texts)
 	return all, err
 }
 

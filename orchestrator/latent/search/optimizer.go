@@ -1,8 +1,10 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"math"
+	"slices"
 
 	"retort/chem/cores"
 	"retort/orchestrator/cmaes"
@@ -110,15 +112,20 @@ func (o *optimizer) results() []*Molecule {
 	return o.hallOfFame.best[:min(len(o.hallOfFame.best), o.Molecules)]
 }
 
-// start scores the seeds and the warm starts, makes them the first parents, and starts CMA-ES at the fittest.
+// start scores the known molecules, the seeds and the warm starts, makes them the first parents, and starts CMA-ES at
+// the fittest.
 func (o *optimizer) start(ctx context.Context) error {
+	known, err := o.scoreKnown(ctx)
+	if err != nil {
+		return err
+	}
 	if len(o.Seeds) > 0 {
 		if err := o.addSeeds(ctx); err != nil {
 			return err
 		}
 	}
 	molecules, _, err := o.scoreTexts(ctx, o.WarmStarts)
-	if err == nil && len(molecules) > 0 {
+	if molecules = append(known, molecules...); err == nil && len(molecules) > 0 {
 		err = o.population.admit(ctx, molecules)
 	}
 	if err != nil || len(o.population.parents) == 0 {
@@ -127,12 +134,32 @@ func (o *optimizer) start(ctx context.Context) error {
 	return o.startAtBest()
 }
 
+// knownPerParent is the number of known molecules per place in the population that may become parents: each is
+// encoded, and most resemble a fitter one.
+const knownPerParent = 8
+
+// scoreKnown scores the known molecules and returns the fittest of them. A molecule that is excluded because it is a
+// seed is none of its results.
+func (o *optimizer) scoreKnown(ctx context.Context) ([]*Molecule, error) {
+	for _, seed := range o.Seeds {
+		o.excluded[seed.SMILES] = !o.KeepSeeds
+	}
+	o.evaluator.onScored = nil
+	molecules, _, err := o.scoreTexts(ctx, o.Known)
+	o.evaluator.onScored = o.OnScored
+	o.evaluator.evaluations = 0
+	molecules = slices.DeleteFunc(molecules, func(m *Molecule) bool { return m == nil })
+	slices.SortStableFunc(molecules, func(a, b *Molecule) int {
+		return cmp.Compare(o.Goal.fitness(b), o.Goal.fitness(a))
+	})
+	return molecules[:min(len(molecules), knownPerParent*o.population.size)], err
+}
+
 // addSeeds scores the seeds and makes them parents, whether they have a score or not. With KeepSeeds they are results.
 func (o *optimizer) addSeeds(ctx context.Context) error {
 	texts := make([]string, len(o.Seeds))
 	for i, seed := range o.Seeds {
 		texts[i] = seed.SMILES
-		o.excluded[seed.SMILES] = !o.KeepSeeds
 	}
 	scored, _, err := o.scoreTexts(ctx, texts)
 	if err != nil {

@@ -24,6 +24,9 @@ type Search struct {
 
 	// WarmStarts are the SMILES of the warm starts of Optimize. They may be results. Unreadable ones are skipped.
 	WarmStarts []string
+	// Known are the SMILES of molecules whose scores the objective has at no cost. Optimize does not count them as
+	// evaluations, and does not call OnScored for them. The best become parents, and they may be results.
+	Known []string
 	// KeepSeeds lets seeds be results.
 	KeepSeeds bool
 	// OnScored is called once for each molecule with a score that passes the filter, in the order of evaluation; nil

@@ -71,8 +71,8 @@ async function readProblem(response) {
   return problem;
 }
 
-export async function post(path, body, signal) {
-  const response = await send(path, { body, signal, manifest: true });
+export async function post(path, body, signal, { manifest = true } = {}) {
+  const response = await send(path, { body, signal, manifest });
   if (!response.ok) throw await readProblem(response);
   return response.json();
 }

@@ -5,9 +5,10 @@ import { molecules } from "./molecules.js";
 import { operators } from "./operators.js";
 import { overview } from "./service.js";
 import { retrieval } from "./retrieval.js";
+import { scores } from "./scores.js";
 import { templates } from "./templates.js";
 
-const views = { molecules, templates, retrieval, chat, operators };
+const views = { molecules, templates, retrieval, chat, scores, operators };
 const running = {};
 
 function show() {
