@@ -2,7 +2,6 @@ package search
 
 import (
 	"context"
-	"math"
 
 	"retort/chem"
 )
@@ -66,7 +65,9 @@ func (o *optimizer) chooseEdits(ctx context.Context, children []offspring) (chos
 
 // makeEdits returns the edits to choose from for each child, nil if its operator does not edit graphs.
 func (o *optimizer) makeEdits(ctx context.Context, children []offspring) ([][]variant, error) {
-	o.evaluator.surrogate.fit()
+	if o.evaluator.surrogate.ready() {
+		o.evaluator.surrogate.fit()
+	}
 	var rows []int // of the children in edits
 	var parents []chem.Parents
 	for i, child := range children {
@@ -75,7 +76,7 @@ func (o *optimizer) makeEdits(ctx context.Context, children []offspring) ([][]va
 			parents = append(parents, o.parentsOfEdits(source, child.parent, o.effort.edits))
 		}
 	}
-	variants, err := o.editor.edit(ctx, parents)
+	variants, err := o.editAndPredict(ctx, parents)
 	if err != nil {
 		return nil, err
 	}
@@ -102,11 +103,26 @@ func (o *optimizer) editAgain(ctx context.Context, variants [][]variant) error {
 			parents[i] = chem.Parents{First: best.smiles, Count: o.effort.edits, Seed: o.Random.Uint64()}
 		}
 	}
-	more, err := o.editor.edit(ctx, parents)
+	more, err := o.editAndPredict(ctx, parents)
 	for i := range more {
 		variants[i] = append(variants[i], more[i]...)
 	}
 	return err
+}
+
+// editAndPredict returns edits of each of the parents, with their predicted merits if the surrogate is ready.
+func (o *optimizer) editAndPredict(ctx context.Context, parents []chem.Parents) ([][]variant, error) {
+	variants, err := o.editor.edit(ctx, parents)
+	if err != nil || !o.evaluator.surrogate.ready() {
+		return variants, err
+	}
+	for _, edits := range variants {
+		for i := range edits {
+			features := featuresOf(edits[i].smiles, &edits[i].fingerprint)
+			edits[i].predicted = o.evaluator.surrogate.predict(&features)
+		}
+	}
+	return variants, nil
 }
 
 // applyEdit makes an edit the child itself if the child's operator is direct, else the text to encode.
@@ -136,21 +152,15 @@ func (o *optimizer) isCandidate(v variant) bool {
 	return v.similarity >= o.Goal.MinSimilarity && !o.evaluator.knows(v.smiles)
 }
 
-// mostPromising returns the candidate among the edits for which the surrogate predicts the highest merit, or the first
-// candidate while the surrogate is not ready; nil if there is none. Taken edits belong to other children.
+// mostPromising returns the candidate among the edits with the highest predicted merit, the first of equal ones, or nil
+// if there is none. Taken edits belong to other children.
 func (o *optimizer) mostPromising(edits []variant, taken map[string]bool) (best *variant) {
-	highest := math.Inf(-1)
 	for i := range edits {
 		v := &edits[i]
 		if taken[v.smiles] || !o.isCandidate(*v) {
 			continue
 		}
-		if !o.evaluator.surrogate.ready() {
-			return v
-		}
-		features := featuresOf(v.smiles, &v.fingerprint)
-		if predicted := o.evaluator.surrogate.predict(&features); predicted > highest {
-			highest = predicted
+		if best == nil || v.predicted > best.predicted {
 			best = v
 		}
 	}

@@ -70,11 +70,11 @@ func newWeightSearch(t *testing.T, change func(*Search)) *optimizer {
 	return newOptimizer(s)
 }
 
-// edits returns edits of the seed.
+// edits returns edits of the seed with their predictions.
 func edits(t *testing.T, o *optimizer, count int) []variant {
 	t.Helper()
 	parents := []chem.Parents{{First: o.Seeds[0].SMILES, Count: count, Seed: 5}}
-	variants, err := o.editor.edit(t.Context(), parents)
+	variants, err := o.editAndPredict(t.Context(), parents)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,22 +112,19 @@ func TestTheMostPromisingEditMeetsTheConstraint(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.evaluator.surrogate.fit()
-	predict := func(v variant) float64 {
-		f := featuresOf(v.smiles, &v.fingerprint)
-		return o.evaluator.surrogate.predict(&f)
-	}
+	all = edits(t, o, 120)
 	first := o.mostPromising(all, nil)
 	second := o.mostPromising(all, map[string]bool{first.smiles: true})
 	better := 0
 	for _, v := range all {
-		if predict(v) > predict(*second) && v.smiles != first.smiles {
+		if v.predicted > second.predicted && v.smiles != first.smiles {
 			better++
 			if o.isCandidate(v) {
 				t.Errorf("%s is a candidate with a better prediction than %s", v.smiles, second.smiles)
 			}
 		}
 	}
-	if second.smiles == first.smiles || predict(*second) > predict(*first) || better == 0 {
+	if second.smiles == first.smiles || second.predicted > first.predicted || better == 0 {
 		t.Errorf("%s, then %s; %d better predictions are no candidates", first.smiles, second.smiles, better)
 	}
 }
@@ -144,24 +141,22 @@ func TestFurtherRoundsAreMorePromising(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.evaluator.surrogate.fit()
-	variants := [][]variant{all}
+	variants := [][]variant{edits(t, o, 120)}
 	before := 0.0
 	for range 4 {
 		if err := o.editAgain(t.Context(), variants); err != nil {
 			t.Fatal(err)
 		}
 		best := o.mostPromising(variants[0], nil)
-		f := featuresOf(best.smiles, &best.fingerprint)
-		predicted := o.evaluator.surrogate.predict(&f)
-		if predicted < before || best.similarity < 0.3 {
-			t.Errorf("%s, similarity %v: predicted %v after %v", best.smiles, best.similarity, predicted, before)
+		if best.predicted < before || best.similarity < 0.3 {
+			t.Errorf("%s, similarity %v: predicted %v after %v", best.smiles, best.similarity, best.predicted, before)
 		}
-		before = predicted
+		before = best.predicted
 	}
 	highest := 0.0
 	for _, v := range edits(t, o, 200) {
-		if f := featuresOf(v.smiles, &v.fingerprint); o.isCandidate(v) {
-			highest = max(highest, o.evaluator.surrogate.predict(&f))
+		if o.isCandidate(v) {
+			highest = max(highest, v.predicted)
 		}
 	}
 	if before <= highest {

@@ -208,8 +208,8 @@ func dot(a, b []float64) (sum float64) {
 	return sum
 }
 
-// ready reports whether there is a surrogate with enough examples.
-func (s *surrogate) ready() bool { return s != nil && len(s.examples) >= minExamples }
+// ready reports whether there are enough examples.
+func (s *surrogate) ready() bool { return len(s.examples) >= minExamples }
 
 // predict returns the standardised merit of a molecule.
 func (s *surrogate) predict(f *features) (sum float64) {

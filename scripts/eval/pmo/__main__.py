@@ -340,8 +340,8 @@ def main(arguments: list[str] | None = None) -> None:
         sections.write(
             args.page,
             SECTIONS[args.calls],
-            f'`make eval-pmo CALLS={args.calls} UPDATE=1 ARGS="--searches {args.searches} --seeds {args.seeds} --form {args.form} '
-            f'--particles {args.particles} --slack {args.slack}"`, '
+            f'`make eval-pmo CALLS={args.calls} UPDATE=1 ARGS="--searches {args.searches} --seeds {args.seeds} '
+            f'--form {args.form} --particles {args.particles} --slack {args.slack}"`, '
             f"{datetime.now(UTC):%Y-%m-%d}:\n\n{table}",
         )
 
