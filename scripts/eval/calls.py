@@ -92,7 +92,7 @@ def plot(runs: dict[str, list[dict]], path: Path) -> None:
     axes[0].set_ylabel("share with QED ≥ 0.9, similarity ≥ 0.4")
     axes[0].set_ylim(0, 1)
     axes[1].set_ylabel("mean of the best QED, default request")
-    axes[1].legend()
+    axes[1].legend(loc="lower right")
     drawing.tight_layout()
     drawing.savefig(path, metadata={"Date": None})
     pyplot.close(drawing)
