@@ -148,9 +148,13 @@ eval-masked: .venv-eval/stamp ## measure the masked API through HTTP: RETORT_DAT
 eval-latent: .venv-eval/stamp ## measure the latent API through HTTP: RETORT_DATA names the data, RETORT_EVAL_URL the API, ARGS adds options; UPDATE=1 writes the model's EVALUATION.md
 	@.venv-eval/bin/python -m scripts.eval.latent --url "$${RETORT_EVAL_URL:-http://127.0.0.1:8001}" $(if $(UPDATE),--write) $(ARGS)
 
+.PHONY: eval-calls
+eval-calls: .venv-eval/stamp ## measure how good the molecules of the latent API are after few evaluations, through HTTP: RETORT_DATA names the data, RETORT_EVAL_URL the API, ARGS adds options; UPDATE=1 writes the model's EVALUATION.md
+	@.venv-eval/bin/python -m scripts.eval.calls --url "$${RETORT_EVAL_URL:-http://127.0.0.1:8001}" $(if $(UPDATE),--write) $(ARGS)
+
 .PHONY: eval-pmo
-eval-pmo: bin/retort .venv-eval/stamp ## measure the searches of both molecule APIs on 20 tasks of PMO, with a Triton of its own: hours; ARGS="--tasks qed --seeds 1" in less; UPDATE=1 writes EVALUATION.md
-	@$(TRITON) --scratch -- .venv-eval/bin/python -m scripts.eval.pmo $(if $(UPDATE),--write) $(ARGS)
+eval-pmo: bin/retort .venv-eval/stamp ## measure the searches of both molecule APIs on 20 tasks of PMO, with a Triton of its own: hours; CALLS=1000 or ARGS="--tasks qed --seeds 1" in less; UPDATE=1 writes EVALUATION.md
+	@$(TRITON) --scratch -- .venv-eval/bin/python -m scripts.eval.pmo $(if $(UPDATE),--write) $(if $(CALLS),--calls $(CALLS)) $(ARGS)
 
 .PHONY: eval-retrieval
 eval-retrieval: .venv-eval/stamp ## measure embedding and ranking through HTTP: RETORT_DATA names the data, RETORT_EVAL_URL the main address, ARGS adds options

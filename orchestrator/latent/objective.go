@@ -67,6 +67,11 @@ func openTarget(r Generate, oracles []objective.Oracle, seen *chem.Sample, route
 	return t, nil
 }
 
+// hasOracle reports whether an oracle scores or filters the molecules.
+func (t *target) hasOracle() bool {
+	return t.objective.HasOracle() || t.filter != nil && t.filter.HasOracle()
+}
+
 // checkOracles checks what a request asks of the oracles of its objective and of its filters.
 func (t *target) checkOracles(check func(*objective.Objective) error) error {
 	member := t.member

@@ -60,6 +60,7 @@ func newSearches(r Generate, seeds seeds, target target, send func(Progress) err
 			Molecules:    r.NumMolecules,
 			Particles:    r.Particles,
 			Iterations:   r.Iterations,
+			CostlyScores: target.hasOracle(),
 			ScaledRadius: r.ScaledRadius,
 			Known:        target.known.SMILES,
 			OnProgress:   func(p search.Progress) error { return send(progressOf(r, row, p)) },

@@ -8,15 +8,15 @@ import pytest
 from servers import ROOT
 
 from scripts import sections
-from scripts.eval import chat, drawings, latent, latent_report, masked, osra, ranking_calibration, retrieval
+from scripts.eval import calls, chat, drawings, latent, latent_report, masked, osra, ranking_calibration, retrieval
 from scripts.eval.pmo import __main__ as pmo
 from scripts.train import served
 
 PAGES = {
     masked.PAGE: [masked.SECTION],
-    latent.PAGE: [name for names in latent.SECTIONS.values() for name in names],
+    latent.PAGE: [calls.SECTION, *(name for names in latent.SECTIONS.values() for name in names)],
     served.ENTRY / "EVALUATION.md": [drawings.SECTION, osra.SECTION, chat.SECTION],
-    pmo.PAGE: [pmo.SECTION],
+    pmo.PAGE: list(pmo.SECTIONS.values()),
     ranking_calibration.PAGE: [ranking_calibration.SECTION],
     ROOT / "README.md": ["costs", "quality"],
     ROOT / "scripts/bench/SPEED.md": [
@@ -97,6 +97,8 @@ def test_a_new_page_has_the_section_alone(tmp_path: Path) -> None:
         (latent, ["--budgets", "1500"]),
         (pmo, ["--tasks", "qed"]),
         (pmo, ["--seeds", "1"]),
+        (pmo, ["--calls", "500"]),
+        (calls, ["--starts", "3"]),
     ],
     ids=lambda value: value.__name__ if hasattr(value, "__name__") else " ".join(value),
 )

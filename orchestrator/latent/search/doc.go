@@ -8,8 +8,8 @@
 //
 //  1. CMA-ES draws a tenth of the points. The others are offspring of the best molecules so far (population.go): the
 //     results of mutation and crossover operators (operators.go, reproduction.go). An operator that has earned more
-//     rewards is chosen more often. A long search makes several edits for a child and takes the one with the highest
-//     predicted fitness (edits.go, surrogate.go).
+//     rewards is chosen more often. For a child that is an edit, several edits are made, and a surrogate of the
+//     objective chooses one (edits.go, surrogate.go). If scores are costly, there are more edits, and edits of edits.
 //  2. All points are decoded. Every new text is read as a molecule and scored (evaluator.go). Molecules that meet the
 //     constraint on similarity enter the hall of fame (goal.go), which the results are taken from.
 //  3. The best molecules become parents, and a new best one is injected into CMA-ES. CMA-ES receives the values of its
@@ -34,7 +34,8 @@
 //   - warm start: a molecule to start from that is no seed, such as a result of an earlier search.
 //   - known molecule: one whose score was computed before this search.
 //   - score: the value of the objective.
-//   - fitness: the score in units of the objective, less a penalty for missing similarity.
+//   - merit: the score in units of the objective, higher being better, less the penalty of the filter.
+//   - fitness: the merit, less a penalty for missing similarity.
 //   - elite: the first few molecules of the hall of fame.
 //   - parent: one of the fittest molecules so far; they form the population. Offspring are made from parents.
 //   - source: what an operator makes the hidden state of a child from: a parent's hidden state, text or graph.

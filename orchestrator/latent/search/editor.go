@@ -20,6 +20,7 @@ type variant struct {
 	similarity  float64 // to the most similar seed
 	fingerprint chem.Fingerprint
 	heavyAtoms  int
+	predicted   float64 // merit that the surrogate predicts; 0 without a prediction
 }
 
 func newVariant(m *chem.Molecule, seeds ...Seed) variant {

@@ -40,3 +40,30 @@ func TestOptimizeByGraphEditsAlone(t *testing.T) {
 		t.Errorf("seed score %v, best result %v, error %v", start, found[0], err)
 	}
 }
+
+// With costly scores, a search needs fewer evaluations for the same score. Edits that are not similar enough are never
+// scored.
+func TestCostlyScoresNeedFewerEvaluations(t *testing.T) {
+	best := map[bool]float64{}
+	for _, costly := range []bool{false, true} {
+		for number := range uint64(3) {
+			s := searchFrom(t, &constant{toy.New(), toy.Broken}, toy.Molecule([4]int{3, 5, 4, 5}), number)
+			s.Goal.MinSimilarity = 0.4
+			s.CostlyScores = costly
+			s.Iterations = 4
+			s.OnScored = func(m *search.Molecule) {
+				if m.Similarity < 0.4 {
+					t.Errorf("%+v was scored", m)
+				}
+			}
+			found, err := s.Optimize(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			best[costly] += found[0].Score / 3
+		}
+	}
+	if best[true] < best[false]+0.01 {
+		t.Errorf("mean of the best scores %v with costly scores, %v without", best[true], best[false])
+	}
+}

@@ -18,7 +18,7 @@ type evaluator struct {
 	seeds    []Seed
 	onScored func(*Molecule) // called once for each molecule with a score that passes the filter; nil for no calls
 
-	surrogate *surrogate // learns from every molecule with a score; nil in a search without a surrogate
+	surrogate *surrogate // learns from every molecule with a score; nil in an unguided search
 
 	known       map[string]*Molecule // by text; nil for a text without a molecule, or with one not admitted or scored
 	scored      map[string]*Molecule // by canonical SMILES, which several texts may share; nil for no score
@@ -115,7 +115,7 @@ func (e *evaluator) addScore(molecule *chem.Molecule, score, excess float64, err
 	e.scored[m.SMILES] = m
 	if e.surrogate != nil {
 		fingerprint := molecule.Fingerprint()
-		e.surrogate.learn(featuresOf(m.SMILES, &fingerprint), e.goal.fitness(m))
+		e.surrogate.learn(featuresOf(m.SMILES, &fingerprint), e.goal.merit(m))
 	}
 	if e.onScored != nil && m.Excess == 0 {
 		e.onScored(m)

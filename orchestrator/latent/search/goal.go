@@ -83,16 +83,20 @@ func filterPenalty(excess float64) float64 {
 	return leastFilterPenalty + (mostFilterPenalty-leastFilterPenalty)*excess/(1+excess)
 }
 
-// fitness is what the search maximises: the score in units of the objective, less the penalty of the filter and a
-// penalty in proportion to the similarity that is missing. MolMIM maximises QED / 0.9 plus similarity / least
-// similarity, each clipped at 1. This is the same trade without the clipping of the score, so that the best molecules
-// go on to improve.
-func (g *Goal) fitness(m *Molecule) float64 {
-	fitness := m.Score / g.Objective.Unit()
+// merit is the score in units of the objective, higher being better, less the penalty of the filter.
+func (g *Goal) merit(m *Molecule) float64 {
+	merit := m.Score / g.Objective.Unit()
 	if g.Minimize {
-		fitness = -fitness
+		merit = -merit
 	}
-	fitness -= filterPenalty(m.Excess)
+	return merit - filterPenalty(m.Excess)
+}
+
+// fitness is what the search maximises: the merit, less a penalty in proportion to the similarity that is missing.
+// MolMIM maximises QED / 0.9 plus similarity / least similarity, each clipped at 1. This is the same trade without the
+// clipping of the score, so that the best molecules go on to improve.
+func (g *Goal) fitness(m *Molecule) float64 {
+	fitness := g.merit(m)
 	if !g.isSimilarEnough(m) {
 		fitness -= dissimilarityPenalty * (g.MinSimilarity - m.Similarity) / g.MinSimilarity
 	}

@@ -44,6 +44,7 @@ type optimizer struct {
 	origin     parent          // the fittest of the first parents
 	excluded   map[string]bool // SMILES of seeds that may not be results
 	editor     editor
+	effort     effort
 	filler     filler
 
 	run        *cmaes.Optimizer // the present run of CMA-ES
@@ -101,9 +102,8 @@ func newOptimizer(s Search) *optimizer {
 		editor:   editor{model: s.Model, seeds: s.Seeds},
 		filler:   filler{edited: map[string]bool{}},
 	}
-	if s.usesSurrogate() {
-		o.evaluator.surrogate = &surrogate{}
-	}
+	o.effort = s.effort()
+	o.evaluator.surrogate = &surrogate{size: o.effort.examples}
 	return o
 }
 

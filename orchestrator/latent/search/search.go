@@ -22,6 +22,9 @@ type Search struct {
 	// radius.
 	ScaledRadius float64
 
+	// CostlyScores says that a score may cost much more than the choice of a molecule, as that of an oracle. Optimize
+	// then spends more work on the choice.
+	CostlyScores bool
 	// WarmStarts are the SMILES of the warm starts of Optimize. They may be results. Unreadable ones are skipped.
 	WarmStarts []string
 	// Known are the SMILES of molecules whose scores the objective has at no cost. Optimize does not count them as

@@ -229,17 +229,20 @@ func TestASearchStaysWithinItsBudget(t *testing.T) {
 }
 
 func TestTheSameRandomNumbersGiveTheSameResult(t *testing.T) {
-	find := func(number uint64) []*search.Molecule {
-		s := searchFrom(t, toy.New(), "Cc1ccc(C)c(-c2ccc(C)cc2)c1", number)
-		s.Goal.MinSimilarity = 0.2
-		found, err := s.Optimize(t.Context())
-		if err != nil {
-			t.Fatal(err)
+	for _, costly := range []bool{false, true} {
+		find := func(number uint64) []*search.Molecule {
+			s := searchFrom(t, toy.New(), "Cc1ccc(C)c(-c2ccc(C)cc2)c1", number)
+			s.Goal.MinSimilarity = 0.2
+			s.CostlyScores = costly
+			found, err := s.Optimize(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return found
 		}
-		return found
-	}
-	if first := find(1); !reflect.DeepEqual(first, find(1)) || reflect.DeepEqual(first, find(2)) {
-		t.Error("the results differ with one seed, or agree with two")
+		if first := find(1); !reflect.DeepEqual(first, find(1)) || reflect.DeepEqual(first, find(2)) {
+			t.Errorf("costly scores %v: the results differ with one seed, or agree with two", costly)
+		}
 	}
 }
 

@@ -13,15 +13,11 @@ import (
 )
 
 const (
-	// minSurrogateEvaluations is the least budget of a search with a surrogate. A shorter search gains nothing.
-	minSurrogateEvaluations = 2000
-	// maxExamples is the largest number of examples. A prediction takes time in proportion to it; a generation takes
-	// time and memory (5 MB at most) in proportion to its square.
-	maxExamples = 1000
-	// minExamples is the number of examples from which a surrogate predicts.
-	minExamples = 100
-	// noiseVariance is the variance of the part of the fitness that the features do not explain; the fitness has
-	// variance 1.
+	// minExamples is the number of examples from which a surrogate predicts: fewer than the evaluations of the first
+	// iteration at the API's default, so that it chooses from the second iteration on.
+	minExamples = 20
+	// noiseVariance is the variance of the part of the merit that the features do not explain; the merit has variance
+	// 1.
 	noiseVariance = 0.05
 	// maxFitSteps bounds the steps of conjugate gradients in one generation. They start at the previous weights.
 	maxFitSteps = 30
@@ -29,16 +25,12 @@ const (
 	fitTolerance = 1e-3
 )
 
-// usesSurrogate reports whether a search has a surrogate: if it is long and has no constraint on similarity. With a
-// constraint, surrogates have not been measured.
-func (s *Search) usesSurrogate() bool {
-	return s.Goal.MinSimilarity == 0 && s.Particles*s.Iterations >= minSurrogateEvaluations
-}
-
-// surrogate predicts the fitness of molecules from the molecules evaluated so far. It is a Gaussian process with the
+// surrogate predicts the merit of molecules from the molecules evaluated so far. It is a Gaussian process with the
 // Tanimoto similarity as its kernel (Ralaivola et al., Neural Networks 18, 1093, 2005). A prediction costs no
-// evaluation, so only the most promising of several edits is evaluated.
+// evaluation, so only the most promising of several edits is evaluated. The surrogate does not learn the similarity to
+// the seeds: it is known of every edit, and one below the least similarity is not evaluated.
 type surrogate struct {
+	size     int // examples at most
 	examples []example
 	kernel   [][]float32 // between all examples
 	weights  []float64   // of the examples in a prediction
@@ -48,7 +40,7 @@ type surrogate struct {
 // example is a molecule that the surrogate learns from.
 type example struct {
 	features features
-	fitness  float64
+	merit    float64
 	number   int // in the order of learning, from 1
 }
 
@@ -99,11 +91,11 @@ func (f *features) similarity(g *features) float64 {
 }
 
 // learn adds an example. If there is no room, it replaces the oldest example of the worse half.
-func (s *surrogate) learn(f features, fitness float64) {
+func (s *surrogate) learn(f features, merit float64) {
 	s.learned++
-	added := example{f, fitness, s.learned}
+	added := example{f, merit, s.learned}
 	at := len(s.examples)
-	if at < maxExamples {
+	if at < s.size {
 		s.examples = append(s.examples, added)
 		s.weights = append(s.weights, 0)
 		for i := range s.kernel {
@@ -126,20 +118,20 @@ func (s *surrogate) learn(f features, fitness float64) {
 func (s *surrogate) evictable() int {
 	all := make([]float64, len(s.examples))
 	for i := range s.examples {
-		all[i] = s.examples[i].fitness
+		all[i] = s.examples[i].merit
 	}
 	slices.Sort(all)
 	median := all[len(all)/2]
 	oldest := -1
 	for i := range s.examples {
-		if s.examples[i].fitness <= median && (oldest < 0 || s.examples[i].number < s.examples[oldest].number) {
+		if s.examples[i].merit <= median && (oldest < 0 || s.examples[i].number < s.examples[oldest].number) {
 			oldest = i
 		}
 	}
 	return oldest
 }
 
-// fit computes the weights with which the predictions of the examples are their standardised fitness, up to the noise.
+// fit computes the weights with which the predictions of the examples are their standardised merit, up to the noise.
 func (s *surrogate) fit() {
 	targets := s.standardised()
 	if targets == nil {
@@ -149,16 +141,16 @@ func (s *surrogate) fit() {
 	s.solve(targets)
 }
 
-// standardised returns the fitness of the examples with mean 0 and variance 1, nil if it is equal for all or overflows.
+// standardised returns the merits of the examples with mean 0 and variance 1, nil if it is equal for all or overflows.
 func (s *surrogate) standardised() []float64 {
 	n := len(s.examples)
 	mean := 0.0
 	for i := range s.examples {
-		mean += s.examples[i].fitness / float64(n)
+		mean += s.examples[i].merit / float64(n)
 	}
 	deviation := 0.0
 	for i := range s.examples {
-		deviation += (s.examples[i].fitness - mean) * (s.examples[i].fitness - mean) / float64(n)
+		deviation += (s.examples[i].merit - mean) * (s.examples[i].merit - mean) / float64(n)
 	}
 	deviation = math.Sqrt(deviation)
 	if !(deviation > 0) || math.IsInf(deviation, 0) {
@@ -166,7 +158,7 @@ func (s *surrogate) standardised() []float64 {
 	}
 	targets := make([]float64, n)
 	for i := range targets {
-		targets[i] = (s.examples[i].fitness - mean) / deviation
+		targets[i] = (s.examples[i].merit - mean) / deviation
 	}
 	return targets
 }
@@ -216,10 +208,10 @@ func dot(a, b []float64) (sum float64) {
 	return sum
 }
 
-// ready reports whether there is a surrogate with enough examples.
-func (s *surrogate) ready() bool { return s != nil && len(s.examples) >= minExamples }
+// ready reports whether there are enough examples.
+func (s *surrogate) ready() bool { return len(s.examples) >= minExamples }
 
-// predict returns the standardised fitness of a molecule.
+// predict returns the standardised merit of a molecule.
 func (s *surrogate) predict(f *features) (sum float64) {
 	for i := range s.examples {
 		sum += s.weights[i] * s.examples[i].features.similarity(f)

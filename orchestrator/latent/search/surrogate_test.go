@@ -15,7 +15,7 @@ func newSurrogate(t *testing.T, size int) (s *surrogate, heldOut []features, val
 	if err != nil {
 		t.Fatal(err)
 	}
-	s = &surrogate{}
+	s = &surrogate{size: 1000}
 	for i, start := range []string{
 		"CC(=O)Nc1ccccc1", "C1COCCN1CCO", "CCOc1ccccc1", "CNC(=O)c1ccc(F)cc1", "c1ccc(CN2CCCC2)cc1",
 	} {
@@ -64,26 +64,27 @@ func TestASurrogatePredicts(t *testing.T) {
 
 // A full surrogate evicts the oldest of the worse examples and keeps the best.
 func TestASurrogateEvictsExamples(t *testing.T) {
-	s := &surrogate{}
-	for i := range maxExamples + 200 {
+	const size = 500
+	s := &surrogate{size: size}
+	for i := range size + 200 {
 		var f features
 		f.bits[i%featureWords] = uint64(i) | 1
 		f.ones = 1
 		s.learn(f, float64(i%10))
 	}
-	if len(s.examples) != maxExamples || len(s.weights) != maxExamples || len(s.kernel) != maxExamples {
+	if len(s.examples) != size || len(s.weights) != size || len(s.kernel) != size {
 		t.Fatalf("%d examples", len(s.examples))
 	}
 	best := 0
 	for _, e := range s.examples {
-		if e.fitness == 9 {
+		if e.merit == 9 {
 			best++
 		}
-		if e.fitness < 5 && e.number <= 100 {
-			t.Errorf("example %d of fitness %v was not evicted", e.number, e.fitness)
+		if e.merit < 5 && e.number <= 100 {
+			t.Errorf("example %d of merit %v was not evicted", e.number, e.merit)
 		}
 	}
-	if best != (maxExamples+200)/10 {
+	if best != (size+200)/10 {
 		t.Errorf("%d of the best examples are left", best)
 	}
 }
@@ -91,26 +92,13 @@ func TestASurrogateEvictsExamples(t *testing.T) {
 // With equal values, or values that overflow, a surrogate predicts the same for all molecules.
 func TestASurrogateOfEqualOrHugeValues(t *testing.T) {
 	for _, values := range [][]float64{{1, 1, 1}, {1e300, -1e300, 1e305}} {
-		s := &surrogate{}
+		s := &surrogate{size: 10}
 		for i, value := range values {
 			s.learn(features{bits: [featureWords]uint64{uint64(i + 1)}, ones: 1}, value)
 		}
 		s.fit()
 		if got := s.predict(&s.examples[0].features); got != 0 {
 			t.Errorf("%v: %v", values, got)
-		}
-	}
-}
-
-func TestWhichSearchesHaveASurrogate(t *testing.T) {
-	for _, c := range []struct {
-		particles, iterations int
-		similarity            float64
-		want                  bool
-	}{{30, 10, 0, false}, {100, 20, 0, true}, {100, 20, 0.4, false}} {
-		s := Search{Particles: c.particles, Iterations: c.iterations, Goal: Goal{MinSimilarity: c.similarity}}
-		if s.usesSurrogate() != c.want {
-			t.Errorf("%+v: %v", c, !c.want)
 		}
 	}
 }

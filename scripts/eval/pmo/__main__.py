@@ -1,10 +1,10 @@
 """Measures PMO through the molecule APIs of a gateway, with a Triton of its own:
 
     scripts/triton/serve.py --scratch -- .venv-eval/bin/python -m scripts.eval.pmo [--write] [--tasks qed,...]
-        [--seeds 3] [--searches latent,masked,both] [--form oracle|composed] [--calls 10000] [--particles 100]
+        [--seeds 3] [--searches latent,masked,both] [--form oracle|composed] [--calls 10000|1000] [--particles N]
         [--slack 1.5]
 
-Each task, search and seed has 10,000 calls of the oracle and starts without a library of molecules: latent from
+Each task, search and seed has --calls calls of the oracle and starts without a library of molecules: latent from
 molecules that the model samples (smi []); masked from a generation without a template; both with masked for a tenth of
 the calls, then latent from the best of these molecules. The figure is the area under the curve of the mean of the best
 ten, as mol_opt computes it, every 100 calls.
@@ -13,8 +13,9 @@ With --form oracle a task is a Triton model of the Python backend (model.py besi
 each distinct molecule. Calls beyond the limit are ignored. With --form composed the gateway computes the tasks that
 consist of its built-in terms, and the calls are the molecules that its answer lists as evaluated.
 
---write writes the table into its section of EVALUATION.md beside this file. It needs all tasks, --calls 10000 and at
-least --seeds 3.
+--write writes the table into its section of EVALUATION.md beside this file, one for each of SECTIONS. It needs all
+tasks, and three seeds with 10,000 calls. A search with an oracle spends more work on each choice than one with the
+gateway's built-in terms, so the two forms have different figures.
 """
 
 from __future__ import annotations
@@ -40,9 +41,14 @@ from scripts.eval.pmo import oracles, tasks
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
-PAGE, SECTION = HERE / "EVALUATION.md", "eval-pmo"
+PAGE = HERE / "EVALUATION.md"
+SECTIONS = {10_000: "eval-pmo", 1000: "eval-pmo-1000"}
+"""The section of the page by the number of calls."""
+LEAST_SEEDS = {10_000: 3, 1000: 1}
+"""The seeds that a written table has at least, by the number of calls."""
 SEARCHES = ("latent", "masked", "both")
-PARTICLES = 100  # evaluations of an iteration of the latent search
+PARTICLES = {10_000: 100, 1000: 25}
+"""Evaluations of an iteration of the latent search, by the number of calls: few calls still make many iterations."""
 STARTS = 100  # molecules of the masked search that the latent search starts from
 SLACK = 1.5  # evaluations per call: a text that is no molecule is an evaluation, but not a call
 
@@ -64,7 +70,7 @@ class Gateway:
 
     def __init__(self, latent: str, masked: str) -> None:
         self.urls = {"latent": latent, "masked": masked}
-        self.particles, self.slack = PARTICLES, SLACK
+        self.particles, self.slack = PARTICLES[10_000], SLACK
 
     def generate(self, api: str, body: dict) -> dict:
         """Returns the answer of /generate. SystemError: the status and text of another answer."""
@@ -211,6 +217,7 @@ def measure(gateway: Gateway, repository: Path, task: str, search: str, seed: in
         "search": search,
         "seed": seed,
         "form": form,
+        "limit": calls,
         "auc": auc(scores, calls),
         "top10": sum(top) / max(1, len(top)),
         "calls": min(calls, len(scores)),
@@ -287,7 +294,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--form", choices=("oracle", "composed"), default="oracle")
     parser.add_argument("--calls", type=int, default=10_000)
     parser.add_argument(
-        "--particles", type=int, default=PARTICLES, help="evaluations of an iteration of the latent search"
+        "--particles",
+        type=int,
+        help="evaluations of an iteration of the latent search; default 100, or 25 with fewer than 10,000 calls",
     )
     parser.add_argument("--slack", type=float, default=SLACK, help="evaluations of the latent search per call")
     parser.add_argument("--binary", type=Path, default=ROOT / "bin/retort")
@@ -295,20 +304,23 @@ def main(arguments: list[str] | None = None) -> None:
         "--results",
         type=Path,
         default=ROOT / "runs/pmo/results.jsonl",
-        help="file of a line per search; searches in it are not repeated",
+        help="file of a line per search; searches in it with as many calls are not repeated",
     )
     parser.add_argument("--write", action="store_true", help="write the table into its section of the page")
     parser.add_argument("--page", type=Path, default=PAGE, help="the page of --write")
     args = parser.parse_args(arguments)
+    args.particles = args.particles or PARTICLES[10_000 if args.calls >= 10_000 else 1000]
     if args.write:
-        if set(args.tasks.split(",")) != set(oracles.TASKS) or args.calls != 10_000 or args.seeds < 3:
-            parser.error("--write needs all tasks, --calls 10000 and at least --seeds 3")
-        sections.check(args.page, SECTION)
+        whole = set(args.tasks.split(",")) == set(oracles.TASKS)
+        if not whole or args.calls not in SECTIONS or args.seeds < LEAST_SEEDS[args.calls]:
+            parser.error("--write needs all tasks, and --calls 10000 with at least --seeds 3, or --calls 1000")
+        sections.check(args.page, SECTIONS[args.calls])
     if "RETORT_TEST_TRITON_REPOSITORY" not in os.environ:
         parser.error("run it through scripts/triton/serve.py --scratch --, as make eval-pmo does")
     repository = Path(os.environ["RETORT_TEST_TRITON_REPOSITORY"])
     args.results.parent.mkdir(parents=True, exist_ok=True)
     done = [json.loads(line) for line in args.results.read_text().splitlines()] if args.results.exists() else []
+    done = [r for r in done if r.get("limit", 10_000) == args.calls]
     known = {(r["task"], r["search"], r["seed"], r["form"]) for r in done}
     with start_gateway(args.binary) as gateway:
         gateway.particles, gateway.slack = args.particles, args.slack
@@ -327,9 +339,9 @@ def main(arguments: list[str] | None = None) -> None:
     if args.write:
         sections.write(
             args.page,
-            SECTION,
-            f'`make eval-pmo UPDATE=1 ARGS="--searches {args.searches} --seeds {args.seeds} --form {args.form} '
-            f'--particles {args.particles} --slack {args.slack}"`, '
+            SECTIONS[args.calls],
+            f'`make eval-pmo CALLS={args.calls} UPDATE=1 ARGS="--searches {args.searches} --seeds {args.seeds} '
+            f'--form {args.form} --particles {args.particles} --slack {args.slack}"`, '
             f"{datetime.now(UTC):%Y-%m-%d}:\n\n{table}",
         )
 
