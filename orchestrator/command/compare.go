@@ -35,7 +35,7 @@ func (compareCommand) Help() string {
 		"SA <= 4; diversity; similarity to the nearest molecule of the file\n" +
 		"  embedding: nDCG@10 and recall of the held-out queries over all passages\n" +
 		"  ranking: nDCG@10 and right first passages of the 20 candidates of the service's first embedding model\n\n" +
-		"  retort compare retort/masked-v2 own/masked-v1 own_valid.smi.gz\n" +
+		"  retort compare retort/masked-v3 own/masked-v1 own_valid.smi.gz\n" +
 		"  retort compare retort/rankqa-minilm-v2 own/ranking-v1 own.queries.jsonl.gz --json"
 }
 

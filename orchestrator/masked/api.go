@@ -18,7 +18,7 @@ type Request struct {
 	// Smiles is the template: SAFE or SMILES, with or without masks and open positions. Nil means no given fragments.
 	Smiles       *Template  `json:"smiles"`
 	NumMolecules wire.Int   `json:"num_molecules"` // upper bound of the molecules returned
-	Temperature  wire.Float `json:"temperature"`   // divides the logits; of models trained here, its square root does
+	Temperature  wire.Float `json:"temperature"`   // divides the logits; of models trained here, the root of 0.3 times it does
 	Noise        wire.Float `json:"noise"`         // scale of the noise added to the confidence of tokens
 	StepSize     wire.Int   `json:"step_size"`     // tokens unmasked in one step
 	Scoring      string     `json:"scoring" oneof:"QED LogP"`

@@ -55,10 +55,10 @@ MORGAN = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=1024)
 SETTINGS: dict[str, dict[str, float]] = {
     "de_novo": dict(temperature=1.0, noise=0.5, gamma=0.0, min_add_len=24),
     "documented_defaults": {},
-    "motif_extension": dict(temperature=1.4, noise=1.0, gamma=0.0, min_add_len=18),
-    "scaffold_decoration": dict(temperature=1.6, noise=1.0, gamma=0.0, min_add_len=10),
-    "superstructure": dict(temperature=1.4, noise=1.0, gamma=0.0, min_add_len=8),
-    "linker_one_step": dict(temperature=1.5, noise=1.0, gamma=0.0, min_add_len=18),
+    "motif_extension": dict(temperature=3.5, noise=1.0, gamma=0.0, min_add_len=18),
+    "scaffold_decoration": dict(temperature=8.0, noise=1.0, gamma=0.0, min_add_len=4),
+    "superstructure": dict(temperature=3.5, noise=1.0, gamma=0.0, min_add_len=8),
+    "linker_one_step": dict(temperature=4.0, noise=1.0, gamma=0.0, min_add_len=18),
 }
 """Settings of the tasks, tuned for the shipped model on molecules and seeds outside the report.
 

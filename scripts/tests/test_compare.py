@@ -70,7 +70,7 @@ def test_the_page(gateway_url: str, folder: Path) -> None:
 
 
 def test_a_masked_model(gateway_url: str, folder: Path) -> None:
-    same = figures(gateway_url, folder, "retort/masked-v2", "retort/masked-v2", "own_valid.smi.gz", "--rows", "60")
+    same = figures(gateway_url, folder, "retort/masked-v3", "retort/masked-v3", "own_valid.smi.gz", "--rows", "60")
     assert all(figure["difference"] == 0 and figure["better"] == "" for figure in same.values()), same
     assert same["valid"]["a"] > 0.9 and same["unique"]["a"] > 0.9 and 0.7 < same["diversity"]["a"] < 1, same
     assert 0.1 < same["nearest"]["a"] < 0.6 and same["quality"]["low"] < 0 < same["quality"]["high"], same

@@ -51,7 +51,7 @@ SHIPPED_FACTS = (
     "shared CPU",
     "one thread",
     "retort/latent-v4",
-    "retort/masked-v2",
+    "retort/masked-v3",
     "Licence of these weights",
 )
 """Facts of the shipped models, which the card of another run must not claim."""

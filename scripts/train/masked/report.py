@@ -26,7 +26,7 @@ from scripts.train.masked.model import Model
 from scripts.train.masked.vocabulary import MASK, Vocabulary
 from scripts.train.molecules import read_molecules
 
-SETTINGS = ((1.0, 0.5, True), (1.0, 0.5, False), (0.8, 0.5, True))
+SETTINGS = ((1.0, 0.5, True), (1.0, 0.5, False), (0.5, 0.5, True))
 """Temperature, noise, whether quality is requested."""
 
 

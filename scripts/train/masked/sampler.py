@@ -1,14 +1,15 @@
 """Unmasking in PyTorch: the reference for the exported graph.
 
-In each round, every masked position draws a token from softmax(logits / sqrt(temperature)). Its confidence is minus the
-entropy of softmax(logits), in nats, plus noise * (1 - round / (rounds - 1)) * Gumbel. The step_size most confident
+In each round, every masked position draws a token from softmax(logits / sqrt(0.3 temperature)). Its confidence is minus
+the entropy of softmax(logits), in nats, plus noise * (1 - round / (rounds - 1)) * Gumbel. The step_size most confident
 positions keep their tokens. Rounds are counted per row: a row with k masks takes ceil(k / step_size), whatever else is
 in its batch.
 
 The confidence does not depend on the drawn tokens. If it did, frequent tokens would be kept more often than they are
 drawn, which sharpens the distribution at any temperature. The square root translates the temperature of a published
-token to a token of this model, which stands for several of them. Both were measured:
-scripts/train/experiments/2026-11-26-masked-order-by-entropy.md.
+token to a token of this model, which stands for several of them. The factor 0.3 gives molecules at temperature 1
+about the quality that GenMol version 2 has there. All three were measured:
+scripts/train/experiments/2026-11-26-masked-order-by-entropy.md and 2026-11-26-masked-public-data.md.
 
 Molecular context guidance (GenMol, section 4.3) uses w * L(x) + (1 - w) * L(x with a share gamma of the given tokens
 masked too), w = 2. For the last mask, tokens that cannot make a molecule are penalised
@@ -32,6 +33,9 @@ TOKEN, ORDER, CONTEXT = range(3)
 """Purposes of random numbers, part of their key."""
 
 GUIDANCE = 2.0
+
+TEMPERATURE_SCALE = 0.3
+"""Factor of the temperature under the square root."""
 
 IMPOSSIBLE = -1e9
 """Logit of tokens that never replace a mask. Finite, so that it times its probability of 0 is 0."""
@@ -76,7 +80,7 @@ def unmask(model: Model, rows: Rows, table: np.ndarray | None = None) -> torch.T
         logits = _logits(model, ids, context, bool((gamma > 0).any()))
         if table is not None:
             logits = logits + _penalties(ids, torch.from_numpy(table).to(device))[:, None]
-        log_p = torch.log_softmax(logits / temperature.sqrt()[..., None], -1)
+        log_p = torch.log_softmax(logits / (TEMPERATURE_SCALE * temperature).sqrt()[..., None], -1)
         drawn = _draw(log_p, uniform(rows.seed, turn, TOKEN, ids.shape[1]).to(device))
         gumbel = -torch.log(-torch.log(uniform(rows.seed, turn, ORDER, ids.shape[1]).to(device)))
         fade = 1 - turn / (rounds - 1).clamp(min=1).float()

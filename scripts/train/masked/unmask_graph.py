@@ -16,7 +16,7 @@ from onnx import TensorProto
 from scripts.train.graph import Graph, Ranges
 from scripts.train.masked import structure
 from scripts.train.masked.model import Model
-from scripts.train.masked.sampler import CONTEXT, GUIDANCE, IMPOSSIBLE, ORDER, TOKEN
+from scripts.train.masked.sampler import CONTEXT, GUIDANCE, IMPOSSIBLE, ORDER, TEMPERATURE_SCALE, TOKEN
 from scripts.train.masked.vocabulary import MASK, PAD
 
 SETTINGS = (
@@ -133,11 +133,8 @@ def _round(
     logits = body.op("Add", _guided(body, network, rows, active_settings), reserved)
     if table is not None:
         logits = _penalised(body, logits, rows, table)
-    log_p = body.op(
-        "LogSoftmax",
-        body.op("Div", logits, body.op("Unsqueeze", body.op("Sqrt", active_settings["temperature"]), np.array([2]))),
-        axis=-1,
-    )
+    divisor = body.op("Sqrt", body.op("Mul", active_settings["temperature"], TEMPERATURE_SCALE))
+    log_p = body.op("LogSoftmax", body.op("Div", logits, body.op("Unsqueeze", divisor, np.array([2]))), axis=-1)
     drawn = _draw(body, log_p, _uniform(body, active_settings, turn, TOKEN, places))
     gumbel = body.op(
         "Neg", body.op("Log", body.op("Neg", body.op("Log", _uniform(body, active_settings, turn, ORDER, places))))
