@@ -8,7 +8,7 @@ default  the documented default request, only smi: the mean over the starts of t
 
 --objective names what a request optimises: QED, which is built in, or an oracle that computes it, for which a search
 spends more work on each choice. Each label is a line of the table and of the plots, with the file OUT/LABEL.jsonl, from
-which a run resumes. --write writes the table into its section of the model's EVALUATION.md, and calls.svg beside it.
+which a run resumes. --write writes the table into its section of the model's EVALUATION.md, and scripts/eval/calls.svg.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ matplotlib.use("Agg")
 from matplotlib import pyplot  # noqa: E402  (the backend is chosen first)
 
 SECTION = "calls"
-PLOT = latent.PAGE.with_name("calls.svg")
+PLOT = Path(__file__).with_name("calls.svg")
 SUCCESS = (100, 300, 1000, 1500)
 DEFAULT = (100, 200, 300)
 """The evaluations of the two requests in the table."""
