@@ -48,6 +48,15 @@ def drawings_file(program: str) -> str:
     return f"drawings/{program}.jsonl"
 
 
+def check_workers(count: int) -> None:
+    """Exits if `count` processes that prefetch the batches in turn would each draw every drawing again."""
+    if count and REUSE_INTERVAL % count:
+        raise SystemExit(
+            f"training: --workers, times the processes, must divide {REUSE_INTERVAL}: a worker uses its own drawings "
+            f"again after that many steps; got {count}"
+        )
+
+
 class Programs:
     """The programs that draw, with their shares of the drawings.
 
@@ -186,15 +195,24 @@ class Batches:
     """Batches of a corpus, drawn by RDKit, and of drawings by other programs."""
 
     def __init__(
-        self, molecules: Corpus, programs: Programs, batch: int, seed: int, uses: int = 2, default: float = 0.3
+        self,
+        molecules: Corpus,
+        programs: Programs,
+        batch: int,
+        seed: int,
+        uses: int = 2,
+        default: float = 0.3,
+        placeholders: float = 0.0,
     ) -> None:
-        """batch: samples a batch; default: share of RDKit's drawings in its default style."""
+        """batch: samples a batch; default: share of RDKit's drawings in its default style; placeholders: share of
+        them with placeholders."""
         self.molecules = molecules
         self.programs = programs
         self.size = batch
         self.seed = seed
         self.uses = uses
         self.default = default
+        self.placeholders = placeholders
         self.groups: dict[int, list[Drawing]] = {}
         """Drawings by the step of their first use."""
 
@@ -218,7 +236,7 @@ class Batches:
         if by_another:
             return by_another
         try:
-            return draw(self._molecule(random), random, random.random() < self.default)
+            return draw(self._molecule(random), random, random.random() < self.default, self.placeholders)
         except (RuntimeError, ValueError):  # RDKit cannot lay it out or kekulise it.
             return None
 
