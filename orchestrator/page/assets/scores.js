@@ -14,6 +14,7 @@ export function scores(view) {
   const home = view.querySelector(".waiting");
   const send = form.querySelector("[type=submit]");
   let shown = null; // ids of the molecules on the page
+  let accepted = ""; // what became of the scores sent last; stays while the list is refreshed
   let busy = false;
 
   const path = () => choice.value; // of the job
@@ -51,7 +52,7 @@ export function scores(view) {
       await show(candidates);
       shown = ids;
       send.disabled = candidates.length === 0;
-      say(candidates.length === 0 ? "No job waits for a score." : `Waiting for a score: ${candidates.length}.`);
+      say(accepted + (candidates.length === 0 ? "No job waits for a score." : `Waiting for a score: ${candidates.length}.`));
     } catch (problem) {
       say(problem.status === 404 ? "Jobs are switched off." : problem.message, true);
     } finally {
@@ -107,14 +108,15 @@ export function scores(view) {
       const told = typed();
       if (told.length === 0) throw new Error("Type a score, or mark a failure.");
       const answer = await post(`${path()}/tell`, { scores: told }, undefined, { manifest: false });
+      accepted = `Accepted: ${answer.accepted}. `;
+      say(`${accepted}Waiting for a score: ${answer.waiting}.`);
       await refresh();
-      say(`Done. Accepted: ${answer.accepted}. Waiting for a score: ${answer.waiting}.`);
     } catch (problem) {
       say(problem.message, true);
     }
   });
   choice.addEventListener("change", () => {
-    say("");
+    accepted = "";
     refresh();
   });
   form.addEventListener("input", () => status.classList.remove("bad"));
