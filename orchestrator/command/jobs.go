@@ -12,12 +12,12 @@ import (
 type Jobs struct {
 	List   listJobs  `cmd:"" help:"List batches and searches, newest first."`
 	Show   showJob   `cmd:"" help:"Print a job as JSON."`
-	Cancel cancelJob `cmd:"" help:"Cancel a job, which keeps its results so far, and print it as JSON."`
+	Cancel cancelJob `cmd:"" help:"Cancel a job; it keeps its results so far."`
 
 	Start     startJob     `cmd:"" help:"Start a search as a job, and print it as JSON."`
-	Ask       askJob       `cmd:"" help:"Write the molecules of a search that wait for a score, as CSV."`
+	Ask       askJob       `cmd:"" help:"Write the molecules that wait for a score, as CSV."`
 	Tell      tellJob      `cmd:"" help:"Hand in scores of such molecules from a CSV file."`
-	Evaluated evaluatedJob `cmd:"" help:"Write all molecules that a search has evaluated, with their scores."`
+	Evaluated evaluatedJob `cmd:"" help:"Write all evaluated molecules with their scores."`
 }
 
 type listJobs struct {
