@@ -101,6 +101,12 @@ def test_synthesis(stack: Gateway) -> None:
         assert not steps or Chem.MolToSmiles(target) in {Chem.CanonSmiles(smiles) for smiles in made}
 
 
+def test_synthesis_on_the_command_line(stack: Gateway) -> None:
+    (command,) = blocks("SYNTHESIS.md", "bash")
+    output = "\n".join(run(stack, ["bash", "-euo", "pipefail", "-c"], command))
+    assert "synthesis_steps" in output and "route" in output, output
+
+
 def test_ranking(stack: Gateway) -> None:
     first, *others = run_recipe(stack, "Ranked passages")
     assert first.endswith("Aspirin is an analgesic.") and len(others) == 2
@@ -207,7 +213,7 @@ def test_the_shipped_models(stack: Gateway) -> None:
 @pytest.mark.parametrize("page", sorted(path.name for path in USE.glob("*.md")))
 def test_every_example_is_run(page: str) -> None:
     """Each page has as many examples as this file tests, so that a new one needs a test."""
-    tested = {"README.md": 1, "RECIPES.md": 12, "JOBS.md": 2, "RESPONSES.md": 1}
+    tested = {"README.md": 1, "RECIPES.md": 12, "JOBS.md": 2, "RESPONSES.md": 1, "SYNTHESIS.md": 2}
     if page in TESTED_ELSEWHERE:
         assert page in (ROOT / "scripts/tests" / TESTED_ELSEWHERE[page]).read_text()
     else:
