@@ -187,7 +187,11 @@ def test_a_search_goes_on_from_known_molecules(gateway, api: str) -> None:
     job.answer_all(server, heavy_atoms)
     assert job.get(server).json()["status"] == "completed"
     assert job.asked and not {*names, failed} & set(job.asked.values())
-    assert job.get(server, "/result").json() == after
+    told = job.get(server, "/result").json()
+    if api == "latent":  # a search whose scores are costly chooses among more edits (search.CostlyScores)
+        assert results(told)[0]["score"] >= results(first)[0]["score"]
+    else:
+        assert told == after
     wrong = requests.post(
         f"{server.urls[api]}/generate", json={**body, "known": [{"smiles": "C("}, {"smiles": "C"}]}, timeout=PATIENCE
     )
