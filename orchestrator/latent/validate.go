@@ -119,9 +119,12 @@ func (r *Generate) Validate() error {
 		problems.Add(fault.Field("value_error", nil, []any{"smi"},
 			"Value error, algorithm none needs a molecule to draw around, and cannot share seeds"))
 	}
-	for member, wanted := range map[string]bool{"evaluated": r.Evaluated, "pareto": r.Pareto} {
-		if wanted && r.maxEvaluations() > maxEvaluated {
-			problems.Add(fault.Field("value_error", true, []any{member},
+	for _, list := range []struct {
+		member string
+		wanted bool
+	}{{"evaluated", r.Evaluated}, {"pareto", r.Pareto}} {
+		if list.wanted && r.maxEvaluations() > maxEvaluated {
+			problems.Add(fault.Field("value_error", true, []any{list.member},
 				"Value error, the request may evaluate %d molecules, and at most %d can be listed",
 				r.maxEvaluations(), maxEvaluated))
 		}

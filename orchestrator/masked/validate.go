@@ -3,6 +3,7 @@ package masked
 import (
 	"retort/orchestrator/fault"
 	"retort/orchestrator/objective"
+	"retort/orchestrator/wire"
 )
 
 // Bounds of requests. That of num_molecules is published; the others bound the work and the answer of one request.
@@ -50,9 +51,12 @@ func (r *Request) checkSearch() (problems []*fault.Error) {
 		problems = append(problems,
 			fault.Field("value_error", nil, []any{"smi"}, "molecules to start from need rounds, at least 1"))
 	}
-	for member, wanted := range map[string]bool{"evaluated": bool(r.Evaluated), "pareto": bool(r.Pareto)} {
-		if count := r.maxEvaluations(); wanted && count > maxEvaluated {
-			problems = append(problems, fault.Field("value_error", nil, []any{member},
+	for _, list := range []struct {
+		member string
+		wanted wire.Bool
+	}{{"evaluated", r.Evaluated}, {"pareto", r.Pareto}} {
+		if count := r.maxEvaluations(); bool(list.wanted) && count > maxEvaluated {
+			problems = append(problems, fault.Field("value_error", nil, []any{list.member},
 				"the request may evaluate %d molecules, and at most %d can be listed", count, maxEvaluated))
 		}
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // parkAfter is how long an attempt waits for scores. Then the job is parked: it takes no worker, and another attempt
-// repeats the work once the scores are told. The pause lets a program that is fast avoid the repetition.
+// repeats the work once the scores have arrived. A client that answers sooner avoids the repetition.
 const parkAfter = 20 * time.Second
 
 // board has the candidates of a told job, and gives their scores to the searches of one attempt.
@@ -73,7 +73,7 @@ func (b *board) announce() {
 	b.changed = make(chan struct{})
 }
 
-// scores implements Request.Told. It asks for the scores of new molecules, and waits until all scores are told.
+// scores implements Request.Told. It asks for the scores of new molecules, and waits until it has all scores.
 func (b *board) scores(ctx context.Context, smiles []string) ([]float64, error) {
 	if !b.cancelled {
 		if err := b.ask(ctx, smiles); err != nil {
@@ -107,7 +107,7 @@ func (b *board) scores(ctx context.Context, smiles []string) ([]float64, error) 
 	}
 }
 
-// lookup returns the known scores of molecules, NaN for the others, and whether all are told. b.mu must be held.
+// lookup returns the known scores of molecules, NaN for the others, and whether none is missing. b.mu must be held.
 func (b *board) lookup(smiles []string) (scores []float64, complete bool) {
 	complete = true
 	for _, text := range smiles {

@@ -16,7 +16,7 @@
 //
 // The client of a told job (told.go) has the scores of the molecules. An attempt writes the molecules that its searches
 // ask for as batches, and waits for their scores (board.go). After a while the job is parked, without a task, until the
-// scores are told. The next attempt repeats the searches, with the same random numbers, up to the new scores.
+// scores arrive. The next attempt repeats the searches, with the same random numbers, up to the new scores.
 //
 // Terms:
 //

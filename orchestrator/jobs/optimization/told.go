@@ -33,7 +33,7 @@ type candidate struct {
 	Told  bool     `json:"told,omitzero"`
 	Score *float64 `json:"score,omitzero"` // nil: none yet, or a failure
 	Error string   `json:"error,omitzero"` // why the molecule has no score
-	// Late is a score that was told after a failure. The job does not see it; Evaluated has it.
+	// Late is a score that arrived after a failure. The search does not use it; Evaluated lists it.
 	Late *float64 `json:"late,omitzero"`
 }
 
@@ -343,7 +343,7 @@ func (s *Service) evaluated(
 	return out.Bytes(), "text/csv; charset=utf-8", rows.Error()
 }
 
-// addBatches adds the candidates of a job whose score or failure is told.
+// addBatches adds the candidates of a job that have a score or a failure.
 func (e *Evaluated) addBatches(ctx context.Context, st *stores, job string) error {
 	batches, err := st.batches(ctx, job)
 	for _, b := range batches {

@@ -150,7 +150,7 @@ func TestTellIsValidated(t *testing.T) {
 	}
 }
 
-// A job that waits for long takes no worker. It goes on, with the same seed, once all scores are told, also on another
+// A job that waits for long takes no worker. It goes on, with the same seed, once it has all scores, also on another
 // gateway.
 func TestWaitingJobIsParked(t *testing.T) {
 	folder := t.TempDir()

@@ -216,7 +216,7 @@ func (a *attempt) settle(ctx context.Context, o outcome) error {
 	return a.retryOrFail(ctx, o, current.Failures)
 }
 
-// park ends the attempt of a told job, which goes on once all scores are told. It returns errAgain if they are, or if
+// park ends the attempt of a told job, which goes on once it has all scores. It returns errAgain if it has, or if
 // the job was cancelled.
 func (a *attempt) park(ctx context.Context) error {
 	r, err := a.stores.jobs.Change(ctx, a.record.key(), func(r *record) error {

@@ -74,6 +74,24 @@ def card_sections(
     )
 
 
+def write_run(given: argparse.Namespace) -> dict[str, Any]:
+    """Writes the entry of a run. Returns its figures."""
+    options = configuration.load(given.run)
+    model = load_run(given.run)
+    torch.set_num_threads(1)
+    measuring, tuning = evaluation.held_out(given.data or Path(options["data"]), options["valid"])
+    with reader.draft(given.repository, given.entry, given.run) as folder:
+        reader.replace(folder, reader.DRAWINGS, reader.stored_drawings(model), model.shape)
+        reader.write_graphs(folder)
+        calibrate(folder / "1", tuning, given.calibrate)
+        figures = report.measure(DrawingReader(folder / "1"), measuring, given.count)
+        (given.run / "figures.json").write_text(json.dumps(figures, indent=1) + "\n")
+        reader.name_entry(folder, given.id, given.run)
+        sections = card_sections(folder, options, model, figures, given.count)
+        reader.write_card(folder, reader.DRAWINGS, given.run, *sections, options.get("start"))
+    return figures
+
+
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m scripts.train.vision.export",
@@ -88,19 +106,8 @@ def main(arguments: list[str] | None = None) -> None:
     )
     given = parser.parse_args(arguments)
     entry.check_new(given.id, given.repository)
-    options = configuration.load(given.run)
-    model = load_run(given.run)
-    torch.set_num_threads(1)
-    measuring, tuning = evaluation.held_out(given.data or Path(options["data"]), options["valid"])
-    with reader.draft(given.repository, given.entry, given.run) as folder:
-        reader.replace(folder, reader.DRAWINGS, reader.stored_drawings(model), model.shape)
-        reader.write_graphs(folder)
-        calibrate(folder / "1", tuning, given.calibrate)
-        figures = report.measure(DrawingReader(folder / "1"), measuring, given.count)
-        (given.run / "figures.json").write_text(json.dumps(figures, indent=1) + "\n")
-        reader.name_entry(folder, given.id, given.run)
-        sections = card_sections(folder, options, model, figures, given.count)
-        reader.write_card(folder, reader.DRAWINGS, given.run, *sections, options.get("start"))
+    with entry.report_errors(given.run):
+        figures = write_run(given)
     print(json.dumps(figures))
 
 
