@@ -16,7 +16,7 @@ DOCUMENTED = {
     "attempts": 10,
     "min_add_len": 128,
 }
-LISTS = {"sequences": 2, "smi": 2, "property_name": 2}
+LISTS = {"sequences": 2, "smi": 2, "property_name": 2, "known": 2}
 """Lists of which only the first elements are sent."""
 
 
