@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"sync/atomic"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 	"retort/orchestrator/filewatch"
 	"retort/orchestrator/gateway"
 	"retort/orchestrator/gateway/admission"
+	"retort/orchestrator/inputfile"
 	"retort/orchestrator/jobs/responses"
 	"retort/orchestrator/manifest"
 	"retort/orchestrator/memory"
@@ -128,7 +128,7 @@ func (r *resources) openPlanner() (*synthesis.Planner, error) {
 	if path == "" {
 		return synthesis.NewPlanner(synthesis.Default())
 	}
-	file, err := os.Open(path)
+	file, err := inputfile.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("building-blocks: %w", err)
 	}

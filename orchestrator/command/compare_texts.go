@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"retort/orchestrator/client"
+	"retort/orchestrator/inputfile"
 )
 
 // collection is passages and held-out queries, as scripts.train.collection writes them.
@@ -90,7 +91,7 @@ func (c *compareCommand) collection() (*collection, error) {
 
 // readObjects calls read with each line of a file that is not blank. Errors name file and line.
 func readObjects(name string, read func(line []byte) error) error {
-	file, err := openInput(name)
+	file, err := inputfile.Open(name)
 	if err != nil {
 		return err
 	}

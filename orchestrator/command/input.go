@@ -3,7 +3,6 @@ package command
 import (
 	"bufio"
 	"bytes"
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +13,7 @@ import (
 	"strings"
 
 	"retort/chem"
+	"retort/orchestrator/inputfile"
 )
 
 // inputRow is a row of the input.
@@ -101,26 +101,7 @@ var formatByExtension = map[string]string{
 
 // extension returns the extension of a file name in lower case, without .gz.
 func extension(name string) string {
-	return filepath.Ext(strings.TrimSuffix(strings.ToLower(name), gzipExtension))
-}
-
-const gzipExtension = ".gz"
-
-// openInput opens a file, which is decompressed if its name ends in .gz.
-func openInput(name string) (io.ReadCloser, error) {
-	file, err := os.Open(name)
-	if err != nil || !strings.HasSuffix(strings.ToLower(name), gzipExtension) {
-		return file, err
-	}
-	unzipped, err := gzip.NewReader(file)
-	if err != nil {
-		file.Close()
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return struct {
-		io.Reader
-		io.Closer
-	}{unzipped, file}, nil
+	return filepath.Ext(strings.TrimSuffix(strings.ToLower(name), inputfile.Extension))
 }
 
 var errNoInput = errors.New(
@@ -211,7 +192,7 @@ func (s *source) read(yield func(inputRow) bool) error {
 	if s.file == "-" {
 		return s.readFrom(s.stdin, yield)
 	}
-	file, err := openInput(s.file)
+	file, err := inputfile.Open(s.file)
 	if err != nil {
 		return err
 	}

@@ -12,13 +12,14 @@ import (
 	"strings"
 
 	"retort/chem"
+	"retort/orchestrator/inputfile"
 )
 
 // SampleOptions say how to write the sample of the molecules that a model was trained on: the flags of `retort model
 // sample`.
 type SampleOptions struct {
 	Entry string   `arg:"" help:"Entry of the model repository: the masked model, or the encoder of a latent one."`
-	Files []string `arg:"" name:"file" type:"existingfile" help:"Files of the training molecules: one SMILES per line, which may be followed by more columns."`
+	Files []string `arg:"" name:"file" type:"existingfile" help:"Files of the training molecules: one SMILES per line, which may be followed by more columns. Files whose names end in .gz are decompressed."`
 
 	Repository string `type:"path" placeholder:"DIR" env:"-" help:"Model repository; by default --model-repository."`
 	Size       int    `env:"-" default:"262144" help:"Molecules to draw, of 64 bytes each."`
@@ -45,7 +46,7 @@ func WriteSample(ctx context.Context, o SampleOptions) (*chem.Sample, error) {
 			}
 		})
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+			return nil, err
 		}
 	}
 	random := rand.New(rand.NewPCG(o.Seed, 0))
@@ -88,7 +89,7 @@ const maxSampleLine = 1 << 20
 
 // readMolecules calls each with the SMILES of every line.
 func readMolecules(name string, each func(smiles string)) error {
-	file, err := os.Open(name)
+	file, err := inputfile.Open(name)
 	if err != nil {
 		return err
 	}
@@ -100,7 +101,10 @@ func readMolecules(name string, each func(smiles string)) error {
 			each(fields[0])
 		}
 	}
-	return lines.Err()
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
 }
 
 // writeSample writes the file of a sample, whole or not at all.
