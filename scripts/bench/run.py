@@ -39,6 +39,9 @@ parts:
   discovery   the cost of 50 gateways that follow 100 Tritons with 1,000 models: calls, bytes, cores, memory, and
               seconds until all know a change. Small servers stand in for the Tritons. 2 minutes on idle cores;
               ARGS="-gateways 10 -seconds 5" is shorter
+  scale       one gateway on one core in front of 1 to 64 replicas with 1 to 64 models: requests a second of the
+              embedding API, latency, the gateway's CPU a request, memory. Small servers stand in for the Tritons.
+              2 minutes; ARGS="-replicas 1,64 -models '' -period 3s" is shorter
 
 The parts from embedding to jobs start a Triton of their own. ARGS go to the program of the only part named. A round in
 which other programs used more than 5 % of the machine is repeated, and no bound is judged if they used more than 10 %.
@@ -357,6 +360,7 @@ PARTS: dict[str, Callable[[list[str]], int]] = {
     "tokenizers": lambda extra: run([bench_python(), HERE / "tokenizers_bench.py", *extra]),
     "chem": chem,
     "cmaes": lambda extra: run([bench_python(), HERE / "cmaes.py", *extra]),
+    "scale": lambda extra: run([build("scale"), *extra]),
     "discovery": lambda extra: run(["go", "run", "-trimpath", "./scripts/bench/discovery", *extra]),
 }
 
