@@ -93,8 +93,8 @@ type Stats struct {
 
 // Batcher combines rows of all requests in batches. It starts a batch as soon as it may: a lone request does not wait,
 // and rows accumulate only while Concurrency batches are in flight on each replica, or while another batch would queue
-// at Triton (see postpone). Requests take turns (see next): the seed of a batch is the longest waiting row of the request whose turn
-// it is.
+// at Triton (see postpone). Requests take turns (see next): the seed of a batch is the longest waiting row of the
+// request whose turn it is.
 type Batcher[Row, Result any] struct {
 	length  func(Row) int
 	run     func(context.Context, []Row) ([]Result, error)
