@@ -136,7 +136,7 @@ LOADED = re.compile(r"I\d{4} (\S+) .*\"successfully loaded '(\w+)'\"", re.MULTIL
 
 def load_times(folder: Path) -> dict[str, float]:
     """Starts only the local Triton, and returns the seconds in which it loaded each model."""
-    command = [sys.executable, folder / "scripts" / "triton" / "serve.py", "--verbose", "--", "true"]
+    command = [sys.executable, str(folder / "scripts" / "triton" / "serve.py"), "--verbose", "--", "true"]
     log = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=True).stderr
     begun = {model: clock(text) for text, model in LOADING.findall(log)}
     return {model: (clock(text) - begun[model]).total_seconds() for text, model in LOADED.findall(log)}
