@@ -43,7 +43,7 @@ type Config struct {
 	Discovery       time.Duration `default:"1s" help:"How often the gateway asks Triton which models are loaded."`
 
 	BatchTokens      int `default:"512" help:"Most tokens in one call to Triton: about 512 for a CPU, thousands for a GPU."`
-	BatchConcurrency int `default:"2" help:"Most calls to Triton at once for one model."`
+	BatchConcurrency int `default:"2" help:"Most calls at once for one model to each replica of Triton."`
 
 	MemoryBudget   int64         `default:"0" placeholder:"BYTES" help:"Bytes for the bodies and images of all requests together; others wait. 0: an eighth of the memory of the machine or container, between 256 MiB and 2 GiB."`
 	MaxConnections int           `default:"4096" help:"Most open connections of a port."`

@@ -70,7 +70,8 @@ func Open(client *triton.Client, entry *triton.EntryReader, output string, optio
 		options.MaxRows = entry.Config.MaxBatch
 	}
 	options.PaddingCost = entry.Number("padding_cost", 1, 0.01, 1)
-	options.Instances = func() int { return client.Instances(entry.Model) }
+	options.Instances = entry.Config.Concurrency()
+	options.Replicas = func() int { return client.Replicas(entry.Name) }
 	e.batcher = batching.New(func(row *tokenizers.Encoding) int { return len(row.IDs) }, e.infer, options)
 	return e
 }

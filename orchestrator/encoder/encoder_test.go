@@ -9,7 +9,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"retort/orchestrator/encoder"
 	"retort/orchestrator/fault"
@@ -81,6 +83,16 @@ output { name: "loose" data_type: TYPE_FP32 dims: [ -1 ] }
 // open opens an entry with the tokenizer of a shipped model.
 func open(t *testing.T, g *graph, parameters, output string) (*encoder.Encoder, error) {
 	t.Helper()
+	server := tritontest.Start(t, tritontest.Model{
+		Config: tritontest.Config(t, config(parameters, g.types)),
+		Infer:  g.infer,
+	})
+	return openOn(t, server.Client(), output)
+}
+
+// openOn opens the entry that a client's servers have loaded.
+func openOn(t *testing.T, client *triton.Client, output string) (*encoder.Encoder, error) {
+	t.Helper()
 	folder := t.TempDir()
 	text, err := os.ReadFile(filepath.Join("..", "..", "model_repository", "minilm_embed", "tokenizer.json"))
 	if err != nil {
@@ -89,11 +101,6 @@ func open(t *testing.T, g *graph, parameters, output string) (*encoder.Encoder, 
 	if err := os.WriteFile(filepath.Join(folder, "tokenizer.json"), text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	server := tritontest.Start(t, tritontest.Model{
-		Config: tritontest.Config(t, config(parameters, g.types)),
-		Infer:  g.infer,
-	})
-	client := server.Client()
 	modelConfig, err := client.ModelConfig(t.Context(), "toy")
 	if err != nil {
 		t.Fatal(err)
@@ -171,6 +178,47 @@ func TestRowsAreIndependent(t *testing.T) {
 			}
 		}
 	}
+}
+
+// All replicas compute at the same time.
+func TestReplicasShareLoad(t *testing.T) {
+	const replicas = 5
+	g := &graph{}
+	var arrived atomic.Int64
+	all := make(chan struct{})
+	infer := func(ctx context.Context, r *triton.Request) (*triton.Response, error) {
+		if arrived.Add(1) == replicas {
+			close(all)
+		}
+		select {
+		case <-all:
+		case <-time.After(10 * time.Second):
+			t.Errorf("%d replicas compute at the same time, want %d", arrived.Load(), replicas)
+		}
+		return g.infer(ctx, r)
+	}
+	var urls []string
+	for range replicas {
+		model := tritontest.Model{Config: tritontest.Config(t, config("", false)), Infer: infer}
+		urls = append(urls, tritontest.Start(t, model).URL())
+	}
+	e, err := openOn(t, tritontest.Dial(t, triton.Config{URLs: urls}), "out")
+	if err != nil {
+		t.Fatal(err)
+	}
+	row, err := e.Encode("aspirin", tokenizers.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var requests sync.WaitGroup
+	for range replicas {
+		requests.Go(func() {
+			if _, err := e.Run(t.Context(), []*tokenizers.Encoding{row}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	requests.Wait()
 }
 
 func TestTokenizeReportsRow(t *testing.T) {

@@ -38,6 +38,7 @@ func Opener(client *triton.Client, defaults batching.Options) func(*triton.Model
 		if entry.Config.MaxBatch > 0 {
 			options.MaxRows = entry.Config.MaxBatch
 		}
+		options.Replicas = func() int { return client.Replicas(entry.Name) }
 		u.batcher = batching.New(u.cost, u.infer, options)
 		return m, nil
 	}

@@ -55,8 +55,16 @@ func (c *Client) ServerVersion(ctx context.Context) (version string, err error) 
 	return version, err
 }
 
-// Instances returns how many requests for a model all live replicas can execute at once, at least 1.
-func (c *Client) Instances(m *Model) int { return max(1, len(c.pool.live())) * m.Config.Concurrency() }
+// Replicas returns how many live replicas serve a model, at least 1. Replicas on which the model is sick count too.
+func (c *Client) Replicas(model string) int {
+	count := 0
+	for _, r := range *c.pool.replicas.Load() {
+		if r.rank(model, false) == rankServes {
+			count++
+		}
+	}
+	return max(1, count)
+}
 
 // Infer returns the response to a request. A decoupled model refuses it: use Stream. When ctx ends, Infer returns
 // within gracePeriod, so that the caller keeps its resources until the server has released the request.

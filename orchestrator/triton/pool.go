@@ -172,12 +172,15 @@ func (p *pool) pick(spec callSpec, except *Replica) *Replica {
 	}
 	for i := range replicas {
 		r := replicas[(uint64(i)+start)%uint64(len(replicas))]
-		rank := r.rank(spec.model, spec.inference)
 		load := r.inflight.Load()
 		if spec.sticky {
 			load = int64(r.stickyHash(spec.model))
 		}
-		if r == except || rank == rankUnusable {
+		if r == except || best != nil && bestRank == rankServes && load >= bestLoad {
+			continue // it cannot be better, whatever its rank is
+		}
+		rank := r.rank(spec.model, spec.inference)
+		if rank == rankUnusable {
 			continue
 		}
 		if best == nil || rank < bestRank || (rank == bestRank && load < bestLoad) {

@@ -9,7 +9,8 @@
 
 parts:
   start       what `make run` costs in a new clone: seconds of the first run, with all downloads, and of the second;
-              memory and disk. Some minutes, and a network
+              time to the first answer of each API and of loading each model; memory and disk. Some minutes, and a
+              network
   embedding   throughput, latency and mixed lengths of the gateway; against tensors sent directly to the same Triton,
               ONNX Runtime alone (texts sorted by length, in calls of the fastest size) and infinity-emb.
               RETORT_BENCH_PEER=0 leaves out infinity, whose first start installs 5 GB. The local Triton runs graphs
@@ -39,6 +40,9 @@ parts:
   discovery   the cost of 50 gateways that follow 100 Tritons with 1,000 models: calls, bytes, cores, memory, and
               seconds until all know a change. Small servers stand in for the Tritons. 2 minutes on idle cores;
               ARGS="-gateways 10 -seconds 5" is shorter
+  scale       one gateway on one core in front of 1 to 64 replicas with 1 to 64 models: requests a second of the
+              embedding API, latency, the gateway's CPU a request, memory. Small servers stand in for the Tritons.
+              2 minutes; ARGS="-replicas 1,64 -models '' -period 3s" is shorter
 
 The parts from embedding to jobs start a Triton of their own. ARGS go to the program of the only part named. A round in
 which other programs used more than 5 % of the machine is repeated, and no bound is judged if they used more than 10 %.
@@ -146,10 +150,19 @@ def machine() -> str:
     ).stdout.strip()
     cores = len(os.sched_getaffinity(0))
     return (
-        f"{cores} cores of {model} ({extensions}), {memory:.0f} GiB, {platform.platform(terse=True)}; "
+        f"{cores} cores of {model} ({extensions}), {memory:.0f} GiB, {gpus()}, {platform.platform(terse=True)}; "
         f"{cores} threads for each model and for PyTorch, one for tokenizers and chem; "
         f"load before the start {load} (1, 5, 15 minutes); commit {commit or 'unknown'}"
     )
+
+
+def gpus() -> str:
+    """Returns the names of the GPUs. Without NVIDIA's driver there are none: no other GPU is supported."""
+    if not shutil.which("nvidia-smi"):
+        return "no GPU"
+    query = ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]
+    names = subprocess.run(query, capture_output=True, text=True).stdout.split("\n")
+    return ", ".join(name for name in names if name.strip()) or "no GPU"
 
 
 EXTENSIONS = {
@@ -357,6 +370,7 @@ PARTS: dict[str, Callable[[list[str]], int]] = {
     "tokenizers": lambda extra: run([bench_python(), HERE / "tokenizers_bench.py", *extra]),
     "chem": chem,
     "cmaes": lambda extra: run([bench_python(), HERE / "cmaes.py", *extra]),
+    "scale": lambda extra: run([build("scale"), *extra]),
     "discovery": lambda extra: run(["go", "run", "-trimpath", "./scripts/bench/discovery", *extra]),
 }
 

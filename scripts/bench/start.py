@@ -1,18 +1,25 @@
-"""Measures what `make run` costs in a new clone: seconds until every API is ready, memory and disk.
+"""Measures what `make run` costs in a new clone: seconds until the APIs are ready and answer, memory and disk.
 
     make bench PART=start
 
 The first run starts with empty caches of Go and pip, so it downloads all Go modules and Python packages. Debian
-packages must be installed before (`make deps`). Memory is the proportional set size (PSS) after one call of each API:
-a page that several processes share counts in equal parts for each of them.
+packages must be installed before (`make deps`). Memory is the proportional set size (PSS): a page that several
+processes share counts in equal parts for each of them. The times in which Triton loads its models are from its log; it
+loads all of them at once.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import subprocess
+import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 
 from servers import APIS, ROOT, Server, free_ports, post
@@ -41,13 +48,26 @@ def main() -> None:
         subprocess.run(["git", "clone", "--quiet", "--no-hardlinks", ROOT, folder], check=True)
         history = disk_size(folder / ".git")
         files = disk_size(folder) - history
-        first, _ = start(folder, caches)
-        second, memory = start(folder, caches)
+        with start(folder, caches) as run:
+            first = run.wait_ready()
+        with start(folder, caches) as run:
+            second = run.wait_ready()
+            at_rest = measure_memory(run.server.process.pid)
+            for api in CALLS:
+                run.call(api)
+            memory = measure_memory(run.server.process.pid)
+        with start(folder, caches) as run, ThreadPoolExecutor() as pool:
+            answered = dict(zip(CALLS, pool.map(run.wait_answer, CALLS)))
+        loaded = load_times(folder)
         environment, modules = disk_size(folder / ".venv-triton"), disk_size(caches)
         subprocess.run(["chmod", "-R", "u+w", caches], check=True)  # Go's module cache is read-only
     print("| measured | result |\n| --- | --- |")
     print(f"| first `make run`, with all downloads, until every API is ready | {first:.0f} s |")
     print(f"| second | {second:.0f} s |")
+    print(f"| the same, until the first answer | {seconds_of(answered)} |")
+    print(f"| Triton loads, all at once | {seconds_of(loaded)} |")
+    print(f"| memory before any call: gateway | {at_rest['retort']:.0f} MB |")
+    print(f"| memory before any call: Triton with all models | {at_rest['triton']:.0f} MB |")
     print(f"| memory after a call of each API: gateway | {memory['retort']:.0f} MB |")
     print(f"| the same: Triton with all models | {memory['triton']:.0f} MB |")
     print(f"| disk: files of the checkout | {files:.0f} MB |")
@@ -56,8 +76,41 @@ def main() -> None:
     print(f"| disk: caches of Go and pip | {modules:.0f} MB |")
 
 
-def start(folder: Path, caches: Path) -> tuple[float, dict[str, float]]:
-    """Runs `make run`; returns the seconds until every API is ready, and the memory of both programs in MB."""
+def seconds_of(times: dict[str, float]) -> str:
+    return ", ".join(f"{name} {seconds:.1f} s" for name, seconds in times.items())
+
+
+class Run:
+    """A `make run` that began at `began`."""
+
+    def __init__(self, server: Server, api_ports: dict[str, int], began: float) -> None:
+        self.server, self.api_ports, self.began = server, api_ports, began
+
+    def wait_ready(self) -> float:
+        """Waits until every API is ready, and returns the seconds since the start."""
+        for api in APIS:
+            self.server.wait(f"{self.server.url}/{api}/v1/health/ready", START_TIMEOUT)
+        return time.monotonic() - self.began
+
+    def call(self, api: str) -> None:
+        path, body = CALLS[api]
+        post(f"http://127.0.0.1:{self.api_ports[api]}{path}", body)
+
+    def wait_answer(self, api: str) -> float:
+        """Calls an API until it answers, and returns the seconds since the start."""
+        while True:
+            try:
+                self.call(api)
+                return time.monotonic() - self.began
+            except OSError:
+                if time.monotonic() > self.began + START_TIMEOUT:
+                    raise
+                time.sleep(0.05)
+
+
+@contextmanager
+def start(folder: Path, caches: Path) -> Iterator[Run]:
+    """Runs `make run` until its ports listen, and ends it at the end of the context."""
     main_port, *ports = free_ports(1 + len(APIS) + 3)
     api_ports = dict(zip(APIS, ports))
     variables = {f"RETORT_{api.upper()}_PORT": str(port) for api, port in api_ports.items()} | {
@@ -74,12 +127,23 @@ def start(folder: Path, caches: Path) -> tuple[float, dict[str, float]]:
     url = f"http://127.0.0.1:{main_port}"
     began = time.monotonic()
     with Server("start", ["make", "run"], variables, url, "/v1/health/live", START_TIMEOUT, folder) as server:
-        for api in APIS:
-            server.wait(f"{url}/{api}/v1/health/ready", START_TIMEOUT)
-        seconds = time.monotonic() - began
-        for api, (path, body) in CALLS.items():
-            post(f"http://127.0.0.1:{api_ports[api]}{path}", body)
-        return seconds, measure_memory(server.process.pid)
+        yield Run(server, api_ports, began)
+
+
+LOADING = re.compile(r"I\d{4} (\S+) .*\"loading: (\w+):\d+\"", re.MULTILINE)
+LOADED = re.compile(r"I\d{4} (\S+) .*\"successfully loaded '(\w+)'\"", re.MULTILINE)
+
+
+def load_times(folder: Path) -> dict[str, float]:
+    """Starts only the local Triton, and returns the seconds in which it loaded each model."""
+    command = [sys.executable, str(folder / "scripts" / "triton" / "serve.py"), "--verbose", "--", "true"]
+    log = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=True).stderr
+    begun = {model: clock(text) for text, model in LOADING.findall(log)}
+    return {model: (clock(text) - begun[model]).total_seconds() for text, model in LOADED.findall(log)}
+
+
+def clock(text: str) -> datetime:
+    return datetime.strptime(text, "%H:%M:%S.%f")
 
 
 def measure_memory(root: int) -> dict[str, float]:
@@ -93,8 +157,8 @@ def measure_memory(root: int) -> dict[str, float]:
         ancestors = [pid]
         while ancestors[-1] in parents:
             ancestors.append(parents[ancestors[-1]])
-        names = {Path(f"/proc/{ancestor}/comm").read_text().strip() for ancestor in ancestors if ancestor > 1}
         if root in ancestors:
+            names = {process_name(ancestor) for ancestor in ancestors if ancestor > 1}
             for name in found:
                 if any(name in other for other in names):
                     found[name] += proportional_set_size(pid)
@@ -102,6 +166,14 @@ def measure_memory(root: int) -> dict[str, float]:
     if missing := [name for name, megabytes in found.items() if not megabytes]:
         raise LookupError(f"process {root} has no descendant named {' or '.join(missing)}")
     return found
+
+
+def process_name(pid: int) -> str:
+    """Returns the name of a process, or "" if it has ended."""
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return ""
 
 
 def stat_files() -> list[Path]:

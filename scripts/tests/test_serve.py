@@ -80,6 +80,62 @@ def test_a_wrong_setting_is_named(tmp_path):
     assert f"RETORT_{DELAY}=soon: must be a whole number" in ended.stderr
 
 
+@pytest.mark.parametrize(
+    ("control", "models", "message"),
+    [
+        ("watch", "masked,minilm", "has no folder minilm"),
+        ("poll", "masked", "needs the model control watch or explicit"),
+    ],
+)
+def test_wrong_models_are_named(control, models, message):
+    ended = subprocess.run(
+        [sys.executable, str(ROOT / "scripts/triton/serve.py"), "--ports", "free", "--control", control],
+        env={"PATH": "/usr/bin:/bin", "RETORT_TRITON_MODELS": models},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert ended.returncode == 1
+    assert f"RETORT_TRITON_MODELS={models}: " in ended.stderr and message in ended.stderr
+
+
+SIZING = ROOT / "orchestrator/docs/operate/SCALE.md"
+
+
+def test_the_small_set_of_models_serves_four_apis(triton):
+    [models] = re.findall(r"^RETORT_TRITON_MODELS=(\S+) make run$", SIZING.read_text(), re.MULTILINE)
+    repository = ROOT / "model_repository"
+    server = triton(repository, RETORT_TRITON_MODELS=models)
+    loaded = {m["name"] for m in server.client.get_model_repository_index(as_json=True)["models"] if "state" in m}
+    assert loaded == set(models.split(","))
+    with Gateway(server.url, repository) as gateway:
+        gateway.wait_ready("latent", "masked", "embedding", "chat")
+        for api, path, body in (
+            ("latent", "/sampling", {"sequences": ["CCO"], "num_molecules": 1, "beam_size": 1}),
+            ("masked", "/generate", {"num_molecules": 1}),
+            ("embedding", "/v1/embeddings", {"model": "retort/minilm-embedqa-v2-query", "input": "aspirin"}),
+            (
+                "chat",
+                "/v1/chat/completions",
+                {
+                    "model": "retort/molecule-reader-v4",
+                    "messages": [{"role": "user", "content": "What can you do?"}],
+                },
+            ),
+        ):
+            answer = requests.post(gateway.urls[api] + path, json=body, timeout=PATIENCE)
+            assert answer.ok, answer.text
+        beams = requests.post(
+            gateway.urls["latent"] + "/sampling", json={"sequences": ["CCO"], "beam_size": 2}, timeout=PATIENCE
+        )
+        assert beams.status_code == 422 and "beam_size" in beams.text, beams.text
+        assert not gateway.ready("ranking")
+        body = {"query": {"text": "aspirin"}, "passages": [{"text": "Aspirin."}]}
+        answer = requests.post(gateway.urls["ranking"] + "/v1/ranking", json=body, timeout=PATIENCE)
+        assert answer.status_code == 503 and answer.headers["Retry-After"], answer.text
+        assert "no model of this API is loaded" in answer.json()["error"]
+
+
 def listening_ports(pids: list[int]) -> dict[int, IPv4Address | IPv6Address]:
     """The ports that processes listen on, with their addresses: proc(5), /proc/net/tcp."""
     inodes = set()

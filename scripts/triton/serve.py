@@ -23,6 +23,8 @@ environment:
                                   warning: this release has published vulnerabilities
                                   (orchestrator/docs/operate/SECURITY.md)
   RETORT_TRITON_REPOSITORY        model folder; default model_repository/ of the checkout
+  RETORT_TRITON_MODELS            models to load at the start, separated by commas; default: all of the folder; not with
+                                  poll. The API can load the others, and watch loads those whose files change
   RETORT_TRITON_CONTROL_KEY       key in the header X-Retort-Control, which HTTP requests to load, unload or list models
                                   need; without it, only the launcher can send them. gRPC needs no key
   RETORT_TRITON_MODEL_CONTROL     watch (default): the launcher follows the files, and the API can load and unload
@@ -138,9 +140,24 @@ def listen(args: argparse.Namespace, folder: Path, control: str) -> Options:
         ports["http"],
         ports["metrics"],
         control="poll" if control == "poll" else "explicit",
+        models=chosen_models(folder, control),
         verbose=args.verbose,
         control_key=os.environ.get("RETORT_TRITON_CONTROL_KEY") or secrets.token_hex(16),
     )
+
+
+def chosen_models(folder: Path, control: str) -> tuple[str, ...]:
+    """Returns the models to load at the start. ValueError: one does not exist, or Triton itself follows the files."""
+    text = os.environ.get("RETORT_TRITON_MODELS", "")
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    if not names:
+        return ("*",)
+    if control == "poll":
+        raise ValueError(f"RETORT_TRITON_MODELS={text}: needs the model control watch or explicit, not poll")
+    for name in names:
+        if "/" in name or not (folder / name).is_dir():
+            raise ValueError(f"RETORT_TRITON_MODELS={text}: {folder} has no folder {name}")
+    return names
 
 
 def is_loopback(host: str) -> bool:

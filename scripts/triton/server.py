@@ -49,6 +49,7 @@ class Options:
     http: int = 8700
     metrics: int = 8702
     control: str = "explicit"
+    models: tuple[str, ...] = ("*",)  # to load at the start, if control is explicit; "*": all
     verbose: bool = False
     control_key: str = field(default_factory=lambda: secrets.token_hex(16))
     extra: list[str] = field(default_factory=list)
@@ -101,7 +102,7 @@ class Server:
             f"--model-control-mode={o.control}",
         ]
         if o.control == "explicit":
-            command.append("--load-model=*")
+            command += [f"--load-model={model}" for model in o.models]
         if o.control == "poll":
             command.append("--repository-poll-secs=1")
         return command + o.extra

@@ -17,6 +17,7 @@ type batch[Row, Result any] struct {
 	started     time.Time
 	schedule    schedule
 	waitsFor    *batch[Row, Result] // must end before an instance is free for this one; nil if one is free
+	isAwaited   bool                // another batch in flight waits for this one
 }
 
 // newBatch makes a batch. Its context ends when no submission waits for it any longer, or at the latest of their

@@ -37,13 +37,16 @@ type Options struct {
 	// CallTokens is the overhead of a call, in tokens. A row joins a batch only if it adds no more padding than that.
 	// Default MaxTokens/32, at least 8.
 	CallTokens int
-	// Concurrency is the upper bound on batches in flight. One more than the instances on all replicas hides the round
+	// Concurrency is the upper bound on batches in flight on each replica. One more than its instances hides the round
 	// trip. Default 2.
 	Concurrency int
-	// Instances returns how many batches can be computed at once: the instances on all replicas. If Concurrency is
-	// higher, a batch that would only queue at Triton is built shortly before an instance is free, from the rows
-	// waiting then. If Instances is nil, every batch is sent as soon as Concurrency allows.
-	Instances func() int
+	// Replicas returns how many replicas serve the model, at least 1. It is called before each batch. If it is nil,
+	// there is one.
+	Replicas func() int
+	// Instances is how many batches each replica computes at once. If Concurrency is higher, a batch that would only
+	// queue at Triton is built shortly before an instance is free, from the rows waiting then. If it is 0, every batch
+	// is sent as soon as Concurrency allows.
+	Instances int
 	// MaxWaiting is the upper bound on waiting rows, which protects memory in case the gateway admits too much. A
 	// request of any size is accepted if no row waits. Default 2,097,152 (256 requests of 8,192 texts).
 	MaxWaiting int
@@ -58,6 +61,9 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.CallTokens, max(8, o.MaxTokens/32))
 	setDefault(&o.Concurrency, 2)
 	setDefault(&o.MaxWaiting, 1<<21)
+	if o.Replicas == nil {
+		o.Replicas = func() int { return 1 }
+	}
 	return o
 }
 
@@ -86,9 +92,9 @@ type Stats struct {
 }
 
 // Batcher combines rows of all requests in batches. It starts a batch as soon as it may: a lone request does not wait,
-// and rows accumulate only while Concurrency batches are in flight or while another batch would queue at Triton (see
-// postpone). Requests take turns (see next): the seed of a batch is the longest waiting row of the request whose turn
-// it is.
+// and rows accumulate only while Concurrency batches are in flight on each replica, or while another batch would queue
+// at Triton (see postpone). Requests take turns (see next): the seed of a batch is the longest waiting row of the
+// request whose turn it is.
 type Batcher[Row, Result any] struct {
 	length  func(Row) int
 	run     func(context.Context, []Row) ([]Result, error)
@@ -98,6 +104,7 @@ type Batcher[Row, Result any] struct {
 	foreground     lane[Row, Result]
 	background     lane[Row, Result] // of requests marked as background work
 	inFlight       []*batch[Row, Result]
+	replicas       int // when startBatches was called last
 	pace           pace
 	lastForeground time.Time     // when rows last came to the foreground
 	lastBackground time.Time     // when the background last had a batch, or began to wait
@@ -188,7 +195,8 @@ func (b *Batcher[Row, Result]) submit(s *submission[Row, Result]) error {
 
 // retryAfter estimates the time until the rows now waiting are served, in whole seconds from 1 to 30.
 func (b *Batcher[Row, Result]) retryAfter() time.Duration {
-	estimate := b.rowTime * time.Duration(len(b.foreground.queue.rows)/b.options.Concurrency)
+	concurrency := b.options.Concurrency * b.options.Replicas()
+	estimate := b.rowTime * time.Duration(len(b.foreground.queue.rows)/concurrency)
 	return min(max(estimate.Round(time.Second), time.Second), 30*time.Second)
 }
 
@@ -205,16 +213,17 @@ const (
 // since they would lengthen those of the foreground.
 func (b *Batcher[Row, Result]) startBatches() {
 	now := time.Now()
+	b.replicas = b.options.Replicas()
+	concurrency := b.options.Concurrency * b.replicas
 	small := b.options
 	small.MaxTokens = max(1, small.MaxTokens/smallDivisor)
-	if now.Sub(b.lastBackground) > starvationLimit && len(b.inFlight) < b.options.Concurrency &&
+	if now.Sub(b.lastBackground) > starvationLimit && len(b.inFlight) < concurrency &&
 		b.startBatch(&b.background, small) {
 		b.lastBackground = now
 	}
-	for len(b.inFlight) < b.options.Concurrency && !b.postpone(now) && b.startBatch(&b.foreground, b.options) {
+	for len(b.inFlight) < concurrency && !b.postpone(now) && b.startBatch(&b.foreground, b.options) {
 	}
 	options := b.options
-	concurrency := b.options.Concurrency
 	if now.Sub(b.lastForeground) < quietPeriod {
 		options = small
 		concurrency = 1

@@ -36,8 +36,8 @@ const (
 // until the timer fires can still join it. A full batch is not postponed.
 func (b *Batcher[Row, Result]) postpone(now time.Time) bool {
 	switch {
-	case b.options.Instances == nil, len(b.inFlight) == 0, len(b.foreground.queue.rows) == 0,
-		b.hasFullBatch(), len(b.inFlight) < b.options.Instances():
+	case b.options.Instances == 0, len(b.inFlight) < b.options.Instances*b.replicas,
+		len(b.foreground.queue.rows) == 0, b.hasFullBatch():
 		return false
 	}
 	current := b.nextToEnd().schedule
@@ -75,13 +75,9 @@ func (b *Batcher[Row, Result]) hasFullBatch() bool {
 
 // nextToEnd returns the batch in flight that is estimated to end first among those for which no other batch waits.
 func (b *Batcher[Row, Result]) nextToEnd() *batch[Row, Result] {
-	awaited := map[*batch[Row, Result]]bool{}
-	for _, other := range b.inFlight {
-		awaited[other.waitsFor] = true
-	}
 	var first *batch[Row, Result]
 	for _, other := range b.inFlight {
-		if !awaited[other] && (first == nil || other.schedule.end.Before(first.schedule.end)) {
+		if !other.isAwaited && (first == nil || other.schedule.end.Before(first.schedule.end)) {
 			first = other
 		}
 	}
@@ -91,8 +87,9 @@ func (b *Batcher[Row, Result]) nextToEnd() *batch[Row, Result] {
 // addInFlight schedules a batch that is sent now.
 func (b *Batcher[Row, Result]) addInFlight(next *batch[Row, Result]) {
 	next.schedule.start = time.Now()
-	if b.options.Instances != nil && len(b.inFlight) > 0 && len(b.inFlight) >= b.options.Instances() {
+	if b.options.Instances > 0 && len(b.inFlight) >= b.options.Instances*b.replicas {
 		next.waitsFor = b.nextToEnd()
+		next.waitsFor.isAwaited = true
 		if free := next.waitsFor.schedule.end; free.After(next.schedule.start) {
 			next.schedule.start = free
 		}
@@ -116,6 +113,9 @@ func (b *Batcher[Row, Result]) removeInFlight(ended *batch[Row, Result]) {
 			other.waitsFor = nil
 			other.schedule.moveTo(now)
 		}
+	}
+	if ended.waitsFor != nil {
+		ended.waitsFor.isAwaited = false
 	}
 	i := slices.Index(b.inFlight, ended)
 	b.inFlight = slices.Delete(b.inFlight, i, i+1)

@@ -39,6 +39,7 @@ func (m *fakeModel) run(_ context.Context, rows []int) ([]int, error) {
 // then. It is sent at once if an instance is free or the number of instances is unknown.
 func TestBatcherPostponesBatchWithoutFreeInstance(t *testing.T) {
 	tests := map[string]struct {
+		replicas    int
 		instances   int
 		concurrency int
 		unknown     bool
@@ -46,19 +47,23 @@ func TestBatcherPostponesBatchWithoutFreeInstance(t *testing.T) {
 	}{
 		// The first batch gives the pace, so the second is estimated to end at 160 ms. The third is sent earlier, by an
 		// eighth of the second's 80 ms and 1 ms for the round trip.
-		"one instance": {1, 2, false, []string{"0s [80]", "80ms [80]", "149ms [10 11 12]"}},
-		"free instance": {2, 3, false, []string{
+		"one instance": {1, 1, 2, false, []string{"0s [80]", "80ms [80]", "149ms [10 11 12]"}},
+		"free instance": {1, 2, 3, false, []string{
 			"0s [80]", "80ms [80]", "90ms [10]", "100ms [12]", "110ms [11]",
 		}},
-		"unknown": {1, 2, true, []string{"0s [80]", "80ms [80]", "90ms [10]", "160ms [11 12]"}},
+		"free replica": {2, 1, 2, false, []string{
+			"0s [80]", "80ms [80]", "90ms [10]", "100ms [12]", "110ms [11]",
+		}},
+		"unknown": {1, 1, 2, true, []string{"0s [80]", "80ms [80]", "90ms [10]", "160ms [11 12]"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				m := newFakeModel(test.instances)
+				m := newFakeModel(test.replicas * test.instances)
 				o := batching.Options{MaxTokens: 1000, CallTokens: 100, Concurrency: test.concurrency}
+				o.Replicas = func() int { return test.replicas }
 				if !test.unknown {
-					o.Instances = func() int { return test.instances }
+					o.Instances = test.instances
 				}
 				b := newBatcher(m.run, o)
 				var clients sync.WaitGroup
@@ -89,7 +94,7 @@ func TestBatcherPostponesBatchWithoutFreeInstance(t *testing.T) {
 func TestBatcherSendsFullBatchAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newFakeModel(1)
-		b := newBatcher(m.run, batching.Options{MaxTokens: 100, Concurrency: 2, Instances: func() int { return 1 }})
+		b := newBatcher(m.run, batching.Options{MaxTokens: 100, Concurrency: 2, Instances: 1})
 		var clients sync.WaitGroup
 		for range 3 {
 			clients.Go(func() {

@@ -115,7 +115,7 @@ func rounds(title, unit string, count int, sides []Side, measure func(Side) (flo
 		if err != nil {
 			return nil, err
 		}
-		share := now(sides).others(before)
+		share := now(sides).Others(before)
 		if round > 0 && share > disturbed && c.repeated < count && time.Since(start) < patience {
 			c.repeated++
 			continue
@@ -141,34 +141,39 @@ func (c *Comparison) round(number int, measure func(Side) (float64, int, error))
 		if number%2 == 1 {
 			i = len(c.sides) - 1 - turn
 		}
-		used := c.sides[i].Served.used()
+		used := c.sides[i].Served.Used()
 		value, texts, err := measure(c.sides[i])
 		if err != nil {
 			return nil, fmt.Errorf("%s: %s: %w", c.title, c.sides[i].Name, err)
 		}
-		spent := c.sides[i].Served.used() - used
+		spent := c.sides[i].Served.Used() - used
 		cost := float64(spent.Microseconds()) / 1e3 / float64(texts)
 		taken[i] = figures{values: []float64{value}, cost: []float64{cost}}
 	}
 	return taken, nil
 }
 
-// usage is the processor time up to a moment: of all programs, what the machine had, and of the comparison.
-type usage struct{ busy, available, comparison time.Duration }
+// Usage is the processor time up to a moment: of all programs, what the machine had, and of the measurement.
+type Usage struct{ busy, available, measurement time.Duration }
 
-// now reads the usage; this program and the processes of all sides are the comparison.
-func now(sides []Side) usage {
-	processes := Processes{os.Getpid()}
+// Now reads the usage; this program and the given processes are the measurement.
+func Now(processes Processes) Usage {
+	busy, available := machine()
+	return Usage{busy, available, append(Processes{os.Getpid()}, processes...).Used()}
+}
+
+// now reads the usage of a comparison of sides.
+func now(sides []Side) Usage {
+	var processes Processes
 	for _, s := range sides {
 		processes = append(processes, s.Served...)
 	}
-	busy, available := machine()
-	return usage{busy, available, processes.used()}
+	return Now(processes)
 }
 
-// others returns the share of the machine that other programs used since before.
-func (u usage) others(before usage) float64 {
-	others := (u.busy - before.busy) - (u.comparison - before.comparison)
+// Others returns the share of the machine that other programs used since before.
+func (u Usage) Others(before Usage) float64 {
+	others := (u.busy - before.busy) - (u.measurement - before.measurement)
 	return max(0, float64(others)/float64(u.available-before.available))
 }
 

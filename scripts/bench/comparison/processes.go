@@ -1,6 +1,7 @@
 package comparison
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,8 +27,8 @@ func Known(all ...int) (known Processes) {
 	return known
 }
 
-// used returns the processor time that the trees have used so far.
-func (p Processes) used() time.Duration {
+// Used returns the processor time that the trees have used so far.
+func (p Processes) Used() time.Duration {
 	parents, times := readProcesses()
 	var sum time.Duration
 	for pid := range times {
@@ -82,4 +83,18 @@ func machine() (busy, available time.Duration) {
 		}
 	}
 	return busy, available
+}
+
+// Resident returns the resident memory of a process in bytes.
+func Resident(pid int) (bytes float64, err error) {
+	status, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "status"))
+	if err != nil {
+		return 0, err
+	}
+	_, rest, _ := strings.Cut(string(status), "VmRSS:")
+	var kib float64
+	if _, err := fmt.Sscan(rest, &kib); err != nil {
+		return 0, fmt.Errorf("the memory of process %d: %w", pid, err)
+	}
+	return kib * 1024, nil
 }

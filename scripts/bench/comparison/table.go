@@ -49,8 +49,8 @@ func (t *Table) Added(c *Comparison, other int, goal Goal) {
 	t.row(c, other, func(a, b float64) float64 { return a - b }, " ms more", goal)
 }
 
-// maxOthers is the share of the machine used by other programs above which no bound is judged.
-const maxOthers = 0.10
+// MaxOthers is the share of the machine used by other programs above which no bound is judged.
+const MaxOthers = 0.10
 
 func (t *Table) row(c *Comparison, other int, compare func(a, b float64) float64, unit string, goal Goal) {
 	a := c.figures[0]
@@ -65,7 +65,7 @@ func (t *Table) row(c *Comparison, other int, compare func(a, b float64) float64
 	case goal == Goal{}:
 		bound = ""
 		verdict = ""
-	case c.others > maxOthers:
+	case c.others > MaxOthers:
 		verdict = fmt.Sprintf("not judged: others took %.0f %%", 100*c.others)
 	case goal.met(Median(results)):
 		verdict = "met"

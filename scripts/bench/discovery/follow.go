@@ -2,14 +2,13 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
-	"strings"
 	"syscall"
 	"time"
 
 	"retort/orchestrator/triton"
 	"retort/orchestrator/triton/discovery"
+	"retort/scripts/bench/comparison"
 )
 
 // follow runs in the process of the gateways. It starts them and then reads the names of conditions: as soon as all
@@ -60,7 +59,7 @@ func follow(count, models int) error {
 // isReconfigured reports whether a gateway knows the new configuration of every model.
 func isReconfigured(s *discovery.Snapshot) bool {
 	for _, m := range s.Models {
-		if m.Config.MaxQueueDelay == nil || *m.Config.MaxQueueDelay != 200*time.Microsecond {
+		if m.Config.MaxQueueDelay == nil || *m.Config.MaxQueueDelay != nextDelay*time.Microsecond {
 			return false
 		}
 	}
@@ -74,15 +73,6 @@ func readUsage() (u usage, err error) {
 		return u, err
 	}
 	u.CPU = time.Duration(r.Utime.Nano() + r.Stime.Nano()).Seconds()
-	status, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return u, err
-	}
-	_, rest, _ := strings.Cut(string(status), "VmRSS:")
-	var kib float64
-	if _, err := fmt.Sscan(rest, &kib); err != nil {
-		return u, err
-	}
-	u.Resident = kib * 1024
-	return u, nil
+	u.Resident, err = comparison.Resident(os.Getpid())
+	return u, err
 }

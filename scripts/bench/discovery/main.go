@@ -14,6 +14,8 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"retort/scripts/bench/fleet"
 )
 
 func main() {
@@ -37,12 +39,12 @@ func main() {
 
 // measure prints the figures.
 func measure(tritons, models, gateways int, steady time.Duration) error {
-	f, err := newFleet(tritons, models)
+	f, err := fleet.Start(tritons, configs(models, firstDelay), nil)
 	if err != nil {
 		return err
 	}
 	begun := time.Now()
-	g, err := start(f.addresses, gateways, models)
+	g, err := start(f.Addresses, gateways, models)
 	if err != nil {
 		return err
 	}
@@ -56,7 +58,7 @@ func measure(tritons, models, gateways int, steady time.Duration) error {
 	row("all models known after the start", fmt.Sprintf("%.1f s", time.Since(begun).Seconds()), "", "")
 
 	time.Sleep(3 * time.Second)
-	before := f.traffic()
+	before := f.Traffic()
 	first, err := g.waitFor("none")
 	if err != nil {
 		return err
@@ -66,33 +68,33 @@ func measure(tritons, models, gateways int, steady time.Duration) error {
 	if err != nil {
 		return err
 	}
-	after := f.traffic()
+	after := f.Traffic()
 	share := func(name, unit string, total float64) {
 		row(name, figure(total, unit), figure(total/float64(gateways), unit), figure(total/float64(tritons), unit))
 	}
 	seconds := steady.Seconds()
-	for _, kind := range []string{liveCall, indexCall, configCall, metadataCall} {
-		share(kind+" calls a second", "", float64(after.calls[kind]-before.calls[kind])/seconds)
+	for _, kind := range []string{fleet.LiveCall, fleet.IndexCall, fleet.ConfigCall, fleet.MetadataCall} {
+		share(kind+" calls a second", "", float64(after.Calls[kind]-before.Calls[kind])/seconds)
 	}
-	share("answers' bytes a second", "B", float64(after.bytes-before.bytes)/seconds)
+	share("answers' bytes a second", "B", float64(after.Bytes-before.Bytes)/seconds)
 	row("cores used", fmt.Sprintf("%.2f", (second.CPU-first.CPU)/seconds),
 		fmt.Sprintf("%.3f", (second.CPU-first.CPU)/seconds/float64(gateways)), "")
 	row("memory", figure(second.Resident, "B"), figure(second.Resident/float64(gateways), "B"), "")
 	row("connections", fmt.Sprint(tritons*gateways), fmt.Sprint(tritons), fmt.Sprint(gateways))
-	return converge(f, g)
+	return converge(f, g, models)
 }
 
 // converge changes the repository in two ways and prints the time until the last gateway knows.
-func converge(f *fleet, g *gateways) error {
+func converge(f *fleet.Fleet, g *gateways, models int) error {
 	for _, change := range []struct {
 		name, condition string
-		apply           func()
+		apply           func(f *fleet.Fleet, models int)
 	}{
-		{"a new version, until the last gateway knows", "version", f.addVersion},
-		{"another configuration of a loaded version, likewise", "configuration", f.reconfigure},
+		{"a new version, until the last gateway knows", "version", addVersion},
+		{"another configuration of a loaded version, likewise", "configuration", reconfigure},
 	} {
 		began := time.Now()
-		change.apply()
+		change.apply(f, models)
 		if _, err := g.waitFor(change.condition); err != nil {
 			return err
 		}

@@ -16,6 +16,7 @@ is how long a thread spins for its next work before it sleeps; 0 disables spinni
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import threading
@@ -81,6 +82,8 @@ class TritonPythonModel:
             raise pb_utils.TritonModelException(f"{folder} has no model.onnx")
         self.batched = config["max_batch_size"] > 0
         self.session = ort.InferenceSession(str(path), session_options(config), providers=providers(args))
+        # Optimising the graph leaves free memory with the allocator: 85 of 226 MB in the process of minilm_rank_qa.
+        ctypes.CDLL(None).malloc_trim(0)
         check(config, self.session)
         self.inputs = [tensor["name"] for tensor in config["input"]]
         self.outputs = [tensor["name"] for tensor in config["output"]]
