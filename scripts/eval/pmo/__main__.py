@@ -27,6 +27,7 @@ import argparse
 import json
 import os
 import shutil
+import signal
 import socket
 import statistics
 import subprocess
@@ -337,6 +338,7 @@ def main(arguments: list[str] | None = None) -> None:
     done = [json.loads(line) for line in args.results.read_text().splitlines()] if args.results.exists() else []
     done = [r for r in done if r.get("limit", 10_000) == args.calls and "cut_short" not in r]
     known = {(r["task"], r["search"], r["seed"], r["form"]) for r in done}
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the gateway ends, too
     with start_gateway(args.binary) as gateway:
         gateway.particles, gateway.slack = args.particles, args.slack
         for seed in range(args.seeds):
