@@ -2,6 +2,7 @@ package synthesis_test
 
 import (
 	"context"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -54,6 +55,47 @@ func TestTemplates(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// A template covers each of the published reactions.
+func TestPublishedReactions(t *testing.T) {
+	table, err := os.ReadFile("testdata/hartenfeller.tsv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	reactions := 0
+	for line := range strings.Lines(string(table)) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		reactions++
+		fields := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		product, precursors, _ := strings.Cut(fields[2], ">>")
+		want := synthesis.Step{Reaction: fields[1], Precursors: strings.Split(precursors, "."), Product: product}
+		steps, err := synthesis.Disconnect(product)
+		found := slices.ContainsFunc(steps, func(s synthesis.Step) bool { return cmp.Equal(s, want) })
+		if err != nil || !found {
+			t.Errorf("%s: %v, %v lacks %v", fields[0], err, steps, want)
+		}
+	}
+	if reactions != 58 {
+		t.Errorf("%d reactions", reactions)
+	}
+}
+
+// A substituent of a ring that is taken apart is in one of the precursors.
+func TestSubstituentsStay(t *testing.T) {
+	for _, smiles := range []string{"Cc1nnn(Cc2ccccc2)n1", "Cc1nnnn1Cc1ccccc1"} {
+		steps, err := synthesis.Disconnect(smiles)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, step := range steps {
+			if !strings.Contains(strings.Join(step.Precursors, "."), "c1ccccc1") {
+				t.Errorf("%s: %v", smiles, step)
+			}
+		}
 	}
 }
 

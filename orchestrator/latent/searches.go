@@ -61,6 +61,7 @@ func newSearches(r Generate, seeds seeds, target target, send func(Progress) err
 			Particles:    r.Particles,
 			Iterations:   r.Iterations,
 			CostlyScores: target.hasOracle(),
+			LateScores:   target.objective.IsTold(),
 			ScaledRadius: r.ScaledRadius,
 			Known:        target.known.SMILES,
 			OnProgress:   func(p search.Progress) error { return send(progressOf(r, row, p)) },

@@ -42,6 +42,11 @@ func (g *generation) remask(ctx context.Context, found []*candidate, count int) 
 			return found, err
 		}
 		latest, err = g.pass(ctx, templates, 1)
+		if err == nil {
+			var late []*candidate
+			late, err = g.scorer.scoreLate(ctx, latest)
+			latest = append(latest, late...)
+		}
 		latest = distinct(latest)
 		found = distinct(append(found, latest...))
 		rank(found)

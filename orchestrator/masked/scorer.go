@@ -1,6 +1,7 @@
 package masked
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -23,6 +24,7 @@ type scorer struct {
 	mu     sync.Mutex
 	passes map[string]bool    // whether a molecule passes the filter, by canonical SMILES
 	scores map[string]float64 // by canonical SMILES; NaN without a score
+	failed []*chem.Molecule   // those without a score, if the client of a job may tell one later
 
 	evaluated []string // SMILES of all molecules with a score, in the order of drawing, with repeats
 }
@@ -124,6 +126,9 @@ func (s *scorer) score(ctx context.Context, molecules []*chem.Molecule) ([]float
 			continue // the oracle failed before this molecule
 		}
 		s.scores[unscored[i].SMILES()] = score
+		if math.IsNaN(score) && s.IsTold() {
+			s.failed = append(s.failed, unscored[i])
+		}
 	}
 	all := make([]float64, len(molecules))
 	for i, m := range molecules {
@@ -134,6 +139,32 @@ func (s *scorer) score(ctx context.Context, molecules []*chem.Molecule) ([]float
 		all[i] = score
 	}
 	return all, err
+}
+
+// scoreLate returns the molecules that have received a score after a failure, in the order of their SMILES. latest are
+// the molecules scored last: the client's late scores are used from the same point on in each attempt at a job.
+func (s *scorer) scoreLate(ctx context.Context, latest []*candidate) ([]*candidate, error) {
+	if len(s.failed) == 0 {
+		return nil, nil
+	}
+	slices.SortFunc(s.failed, func(a, b *chem.Molecule) int { return cmp.Compare(a.SMILES(), b.SMILES()) })
+	scores, err := s.Score(ctx, slices.Concat(s.failed, moleculesOf(latest)))
+	if err != nil {
+		return nil, err
+	}
+	var late []*candidate
+	var failed []*chem.Molecule
+	for i, m := range s.failed {
+		if math.IsNaN(scores[i]) {
+			failed = append(failed, m)
+			continue
+		}
+		s.scores[m.SMILES()] = scores[i]
+		late = append(late, &candidate{molecule: m, score: scores[i], asWritten: true})
+	}
+	s.failed = failed
+	s.note(late)
+	return late, nil
 }
 
 // note adds molecules with a score to those evaluated. The parts of a stream are scored in any order, but noted in the

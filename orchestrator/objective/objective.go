@@ -31,6 +31,10 @@ func (o *Objective) Unit() float64 { return o.root.unit() }
 // HasOracle reports whether a term is an oracle.
 func (o *Objective) HasOracle() bool { return len(o.oracles) > 0 }
 
+// IsTold reports whether the client of a job tells scores and no other term is an oracle, so that scoring molecules
+// again costs nothing.
+func (o *Objective) IsTold() bool { return len(o.oracles) == 1 && o.oracles[0].Name() == Told }
+
 // OraclePath returns the path of the first term that is an oracle. There must be one.
 func (o *Objective) OraclePath() []any { return o.oracles[0].path }
 

@@ -1,6 +1,6 @@
 """Measures optimisation and sampling of the latent-space molecule API, through HTTP:
 
-    python -m scripts.eval.latent --data DATA --url http://127.0.0.1:8001 [--tasks qed,plogp,space,drugs] [--limit 20]
+    python -m scripts.eval.latent --data DATA --url http://127.0.0.1:8001 [--tasks qed,plogp,...] [--limit 20]
 
 qed    qed_opt_*.smi, one molecule per line: the share of starts for which a search finds a molecule with QED >= 0.9
        and 0.4 <= similarity < 1. Each start has a budget of 1,500 evaluations, and a sample of --starts one of 10,000.
@@ -12,6 +12,10 @@ space  zinc250k_valid.smi.gz: reconstruction through /hidden and /decode; molecu
 drugs  drugs and other common molecules, see scripts.eval.latent_drugs: round trips of the molecules of ZINC250k
        and of the files of --valid; the documented defaults of /generate and /sampling on a sample of 100 molecules of
        these files; the scale of the hidden states; interpolation; the embeddings' neighbours.
+
+makeable
+       a sample of 50 of qed_opt_*.smi: the ten best of 300 evaluations for QED at a similarity of at least 0.4, of a
+       search without a filter and of one with the filter synthesis_steps <= 3.
 
 Samples depend on --seed. Python RDKit computes scores and similarities: Morgan fingerprints, radius 2, 2048 bits, no
 chirality. An interrupted run resumes. It writes OUT/results.json, OUT/results.md and plots, and with --write the tables
@@ -41,6 +45,10 @@ from scripts.eval.service import Service
 QED_BUDGETS = {1500: (30, 50), 10000: (100, 100)}
 """Particles and iterations by the number of evaluations (distinct decoded texts)."""
 PLOGP_BUDGET = (101, 80)
+MAKEABLE_BUDGET = (30, 10)
+MAKEABLE_STARTS = 50
+MAKEABLE_STEPS = 3
+"""Of the task makeable: particles and iterations, the size of the sample, and the most steps of a route."""
 PAGE = Path(__file__).resolve().parents[2] / "model_repository" / "latent_encoder" / "EVALUATION.md"
 
 
@@ -231,8 +239,54 @@ def drugs(api: API, _: Log, given: argparse.Namespace) -> Iterator[dict]:
     }
 
 
-TASKS = {"qed": qed, "plogp": plogp, "space": space, "drugs": drugs}
-SECTIONS = {"qed": ["qed"], "plogp": ["plogp"], "space": ["space"], "drugs": list(latent_report.DRUGS)}
+def makeable(api: API, log: Log, given: argparse.Namespace) -> Iterator[dict]:
+    """Yields a row of figures for the searches without the filter and one for those with it."""
+    starts = (given.data / f"qed_opt_{given.split}.smi").read_text().split()
+    chosen = sample(starts, given.limit or MAKEABLE_STARTS, given.seed)
+    particles, iterations = MAKEABLE_BUDGET
+    unfiltered: list[dict] = []
+    for name, filters in (("none", []), ("synthesis_steps", [{"name": "synthesis_steps", "max": MAKEABLE_STEPS}])):
+
+        def work(start: str, filters: list[dict] = filters) -> dict:
+            body = {
+                "smi": start,
+                "property_name": "QED",
+                "min_similarity": 0.4,
+                "particles": particles,
+                "iterations": iterations,
+                "num_molecules": 10,
+                "filters": filters,
+                "scores": ["synthesis_steps"],
+                "seed": given.seed,
+            }
+            found = api.post("/generate", body)["generated"]
+            return {
+                "qed": [m["score"] for m in found],
+                "steps": [m["scores"]["synthesis_steps"] for m in found],
+            }
+
+        rows = run_each(log, f"makeable {name}", chosen, given.concurrency, work)
+        unfiltered = unfiltered or rows
+        found = [(r, plain) for r, plain in zip(rows, unfiltered) if r["qed"]]  # starts with a result
+        qed, plain_qed = (statistics.fmean(statistics.fmean(r["qed"]) for r in side) for side in zip(*found))
+        yield {
+            "filter": name,
+            "starts": len(rows),
+            "returned": sum(len(r["qed"]) for r in rows) / (10 * len(rows)),
+            "with_route": sum(n <= MAKEABLE_STEPS for r in rows for n in r["steps"]) / (10 * len(rows)),
+            "mean_qed": qed,
+            "qed_lost": 1 - qed / plain_qed,
+        }
+
+
+TASKS = {"qed": qed, "plogp": plogp, "space": space, "drugs": drugs, "makeable": makeable}
+SECTIONS = {
+    "qed": ["qed"],
+    "plogp": ["plogp"],
+    "space": ["space"],
+    "drugs": list(latent_report.DRUGS),
+    "makeable": ["makeable"],
+}
 """The sections of the page with the tables of a task."""
 
 

@@ -101,6 +101,12 @@ def tables(results: dict) -> dict[str, tuple[str, list[str]]]:
         )
     for row in results.get("drugs", {}).get("rows", []):
         found |= {name: (DRUGS[name], table(rows)) for name, rows in row.items()}
+    if "makeable" in results:
+        task = results["makeable"]
+        found["makeable"] = (
+            f"The ten best by QED of each search (qed_opt_{task['split']}, seed {task['seed']})",
+            table(task["rows"]),
+        )
     return found
 
 
@@ -121,6 +127,9 @@ COLUMNS = {
     "asked": "requested per seed",
     "good": "accepted",
     "full_answers": "complete answers",
+    "with_route": "route of at most 3 steps",
+    "mean_qed": "mean QED",
+    "qed_lost": "QED lost",
     "similarity_median": "median similarity",
     "to_first": "correlation with first",
     "to_last": "correlation with last",

@@ -148,16 +148,33 @@ def test_pmo_tasks_score_the_same_as_oracles_and_as_built_in_terms(served: Serve
     for task in ("ranolazine_mpo", "isomers_c9h10n2o2pf2cl"):
         own = dict(gateway.search("latent", tasks.COMPOSED[task], 100, 1))
         assert len(own) >= 60
-        with pmo.OracleModel(served.repository, task, f"{task}_test") as model:
+        with pmo.OracleModel(served.repository, task, f"{task}_test", 1000) as model:
             model.wait(gateway)
             starts = list(own)[:100]
             scored = dict(gateway.latent(model.name, 2, 1, starts))
-            assert model.calls()
+            assert model.calls() and not gateway.unfinished
         shared = set(own) & set(scored)
         assert len(shared) >= 60 and all(math.isclose(own[s], scored[s], rel_tol=1e-5, abs_tol=1e-6) for s in shared)
         assert all(
             math.isclose(own[s], value, abs_tol=1e-6) for s, value in zip(shared, oracles.scores(task, list(shared)))
         )
+
+
+def test_a_pmo_search_ends_with_the_last_call_of_its_oracle(served: Served) -> None:
+    gateway = pmo.Gateway(served.gateway.urls["latent"], served.gateway.urls["masked"])
+    with pmo.OracleModel(served.repository, "qed", "limited", 60) as model:
+        model.wait(gateway)
+        for search in ("latent", "masked"):
+            gateway.search(search, model.name, 200, 1)
+            assert len(model.calls()) == 60 and gateway.unfinished["reason"] == "oracle", search
+
+
+def test_a_pmo_search_that_was_cut_short_has_no_part_in_the_figures() -> None:
+    row = {"task": "qed", "search": "latent", "auc": 0.5}
+    other = {"task": "median1", "search": "latent", "auc": 0.25}
+    table = pmo.report([row, other, {**row, "search": "masked", "cut_short": {"reason": "deadline"}}])
+    assert "| qed | 0.500 ± 0.000 (1) | cut short |" in table
+    assert "| sum of 2 | 0.750 |  |" in table
 
 
 def test_the_area_under_the_curve_equals_that_of_the_benchmark() -> None:

@@ -125,6 +125,7 @@ def test_the_tables_of_the_latent_model_have_sections() -> None:
         ],
         "space": [{"molecules": 1, "exact": 1.0, "exact_no_stereo": 1.0, "valid": 1.0, "radii": [], "served": []}],
         "drugs": [{name: [{"molecules": 1}] for name in latent_report.DRUGS}],
+        "makeable": [{"filter": "none", "starts": 1}],
     }
     found = latent_report.tables({task: {"split": "dev", "seed": 1, "rows": rows[task]} for task in rows})
     assert list(found) == [name for task in rows for name in latent.SECTIONS[task]]

@@ -144,6 +144,26 @@ def test_a_failure_is_no_result(gateway) -> None:
     assert {m["smiles"] for m in failures} == {smiles for smiles in job.asked.values() if "N" in smiles}
 
 
+@pytest.mark.parametrize("api", BODIES)
+def test_a_search_uses_a_late_score(gateway, api: str) -> None:
+    server = gateway()
+    job = Job(server, api, {**BODIES[api], "objective": TOLD})
+    failed: list[str] = []
+
+    def score(smiles: str) -> float | None:
+        failed.append(smiles)
+        return None if len(failed) == 2 else heavy_atoms(smiles)
+
+    job.answer_all(server, score, batches=2)
+    wait_for("it asks again", lambda: job.ask(server)[1], server.output)
+    id = next(id for id, smiles in job.asked.items() if smiles == failed[1])
+    answer = job.tell(server, [{"id": id, "score": 1000}])
+    assert answer.status_code == 200 and answer.json()["late"] == 1, answer.text
+    job.answer_all(server, heavy_atoms)
+    best = results(job.get(server, "/result").json())[0]
+    assert (best["smiles"], best["score"]) == (failed[1], 1000)
+
+
 def test_problems_name_their_field(gateway) -> None:
     server = gateway()
     job = Job(server, "latent", {**BODIES["latent"], "objective": TOLD})

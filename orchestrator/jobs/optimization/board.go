@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -29,6 +30,8 @@ type board struct {
 	mu       sync.Mutex
 	count    int                  // of batches
 	known    map[string]candidate // by SMILES
+	batchOf  map[string]int       // the number of the batch of each candidate, by SMILES
+	lateFrom map[string]int       // the number of the batch from which a late score is used, by SMILES
 	changed  chan struct{}        // closed when known has changed
 	activity time.Time            // of the last question or score
 	pending  int                  // calls of scores that wait
@@ -43,7 +46,7 @@ func openBoard(
 ) (*board, error) {
 	b := &board{
 		stores: st, key: key, cancelled: cancelled, parkAfter: parkAfter, known: map[string]candidate{},
-		changed: make(chan struct{}), activity: time.Now(),
+		batchOf: map[string]int{}, lateFrom: map[string]int{}, changed: make(chan struct{}), activity: time.Now(),
 	}
 	return b, b.load(ctx)
 }
@@ -57,9 +60,13 @@ func (b *board) load(ctx context.Context) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.count = len(batches)
-	for _, batch := range batches {
+	for n, batch := range batches {
 		for _, c := range batch.Candidates {
 			b.known[c.SMILES] = c
+			b.batchOf[c.SMILES] = n
+		}
+		for _, smiles := range batch.Late {
+			b.lateFrom[smiles] = n
 		}
 	}
 	b.announce()
@@ -107,14 +114,21 @@ func (b *board) scores(ctx context.Context, smiles []string) ([]float64, error) 
 	}
 }
 
-// lookup returns the known scores of molecules, NaN for the others, and whether none is missing. b.mu must be held.
+// lookup returns the known scores of molecules, NaN for the others, and whether none is missing. A late score is
+// used if a molecule is of the batch from which it is used, or of a later one. b.mu must be held.
 func (b *board) lookup(smiles []string) (scores []float64, complete bool) {
 	complete = true
+	latest := 0
+	for _, text := range smiles {
+		latest = max(latest, b.batchOf[text])
+	}
 	for _, text := range smiles {
 		score := math.NaN()
 		c := b.known[text]
 		if c.Score != nil {
 			score = *c.Score
+		} else if from, ok := b.lateFrom[text]; ok && from <= latest && c.Late != nil {
+			score = *c.Late
 		}
 		scores = append(scores, score)
 		complete = complete && c.Told
@@ -146,7 +160,8 @@ func (b *board) ask(ctx context.Context, smiles []string) error {
 	}
 }
 
-// missing returns the molecules that are not candidates yet, and the number of the next batch.
+// missing returns the molecules that are not candidates yet, with the late scores since the last batch, and the number
+// of the next batch.
 func (b *board) missing(smiles []string) (batch batch, next int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -155,6 +170,13 @@ func (b *board) missing(smiles []string) (batch batch, next int) {
 			batch.Candidates = append(batch.Candidates, candidate{SMILES: text})
 		}
 	}
+	for text, c := range b.known {
+		if _, used := b.lateFrom[text]; c.Late != nil && !used {
+			batch.Late = append(batch.Late, text)
+		}
+	}
+	slices.Sort(batch.Late)
+	batch.Late = batch.Late[:min(len(batch.Late), maxBatch)]
 	return batch, b.count
 }
 
@@ -166,7 +188,9 @@ func (b *board) follow(ctx context.Context, logger zerolog.Logger) {
 			b.mu.Lock()
 			defer b.mu.Unlock()
 			for _, c := range changed.Candidates {
-				b.known[c.SMILES] = c
+				if _, loaded := b.known[c.SMILES]; loaded { // else ask loads it, with the number of its batch
+					b.known[c.SMILES] = c
+				}
 			}
 			b.announce()
 			return true

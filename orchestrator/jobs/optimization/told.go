@@ -23,6 +23,9 @@ const toldTerm = "told"
 // batch is a stored batch: molecules whose scores a search needs before it goes on. Its JSON names must stay.
 type batch struct {
 	Candidates []candidate `json:"candidates"`
+	// Late are the SMILES of earlier candidates whose late scores the searches use from this batch on. Every attempt
+	// must see a score at the same point, so that it asks for the same molecules.
+	Late []string `json:"late,omitzero"`
 }
 
 // candidate is a molecule of a batch.
@@ -33,11 +36,11 @@ type candidate struct {
 	Told  bool     `json:"told,omitzero"`
 	Score *float64 `json:"score,omitzero"` // nil: none yet, or a failure
 	Error string   `json:"error,omitzero"` // why the molecule has no score
-	// Late is a score that arrived after a failure. The search does not use it; Evaluated lists it.
+	// Late is a score that arrived after a failure: see batch.Late.
 	Late *float64 `json:"late,omitzero"`
 }
 
-// maxBatch bounds the candidates of a stored batch, which must fit into 1 MiB.
+// maxBatch bounds the candidates and the late scores of a stored batch, which must fit into 1 MiB.
 const maxBatch = 500
 
 // batchKey returns the key of batch n of a job.

@@ -132,6 +132,53 @@ func TestScoresAreTold(t *testing.T) {
 	}
 }
 
+// retried is an API whose search asks for a failed molecule again with each batch.
+func retried(a Request, _ map[string]any, each func(string) error) (string, error) {
+	if a.Told == nil {
+		return `{"generated":[]}`, nil
+	}
+	var scores []string
+	for _, smiles := range [][]string{{"C", "CC"}, {"CCO", "C"}, {"CCN", "C"}, {"CCS", "C"}} {
+		told, err := a.Told(a.Stopping, smiles)
+		if err != nil {
+			return "", err
+		}
+		scores = append(scores, fmt.Sprintf("%v", told))
+		if err := each(fmt.Sprintf(checkpoint, len(scores), 2)); err != nil {
+			return "", err
+		}
+	}
+	text, err := json.Marshal(map[string]any{"generated": scores})
+	return string(text), err
+}
+
+// A late score is used from the next batch on, also by an attempt that repeats the search from its beginning.
+func TestLateScoresAreUsed(t *testing.T) {
+	folder := t.TempDir()
+	b := begin(t, folder, Config{}, retried)
+	job := b.submit("latent", toldBody)
+	first := b.waiting(job, 2)
+	b.mustTell(job, score(first["C"], math.NaN()), score(first["CC"], 2))
+	second := b.waiting(job, 1)
+	if told := b.mustTell(job, score(first["C"], 1)); told.Late != 1 {
+		t.Errorf("%+v", told)
+	}
+	b.mustTell(job, score(second["CCO"], 4))
+	third := b.waiting(job, 1)
+	b.end()
+
+	b = begin(t, folder, Config{}, retried)
+	b.mustTell(job, score(third["CCN"], 5))
+	b.mustTell(job, score(b.waiting(job, 1)["CCS"], 6))
+	seen := b.await(job, Completed, Failed)
+	if last := seen[len(seen)-1]; last.Status != Completed || last.Attempts != 2 {
+		t.Errorf("%+v", last)
+	}
+	if got := b.resultOf(job); got != `{"generated":["[NaN 2]","[4 NaN]","[5 1]","[6 1]"]}` {
+		t.Error(got)
+	}
+}
+
 func TestTellIsValidated(t *testing.T) {
 	long := score("0-1", math.NaN())
 	long.Error = strings.Repeat("x", maxToldError+1)
@@ -319,9 +366,13 @@ func TestOtherJobsAskForNothing(t *testing.T) {
 
 // Later releases must read the batches that this release wrote.
 func TestNamesOfStoredBatch(t *testing.T) {
-	b := batch{[]candidate{{SMILES: "C"}, {SMILES: "CC", Told: true, Score: new(1.0), Error: "e", Late: new(2.0)}}}
+	b := batch{
+		Candidates: []candidate{{SMILES: "C"}, {SMILES: "CC", Told: true, Score: new(1.0), Error: "e", Late: new(2.0)}},
+		Late:       []string{"CCC"},
+	}
 	text, err := json.Marshal(b)
-	const want = `{"candidates":[{"smiles":"C"},{"smiles":"CC","told":true,"score":1,"error":"e","late":2}]}`
+	const want = `{"candidates":[{"smiles":"C"},{"smiles":"CC","told":true,"score":1,"error":"e","late":2}],` +
+		`"late":["CCC"]}`
 	if err != nil || string(text) != want {
 		t.Errorf("%s %v", text, err)
 	}

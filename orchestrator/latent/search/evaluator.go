@@ -20,9 +20,19 @@ type evaluator struct {
 
 	surrogate *surrogate // learns from every molecule with a score; nil in an unguided search
 
+	lateScores bool        // see Search; not of the known molecules
+	failed     []failure   // the molecules without a score, if there may be late scores
+	late       []*Molecule // with a late score, since the last takeLate
+
 	known       map[string]*Molecule // by text; nil for a text without a molecule, or with one not admitted or scored
 	scored      map[string]*Molecule // by canonical SMILES, which several texts may share; nil for no score
 	evaluations int                  // distinct texts evaluated so far, molecules or not
+}
+
+// failure is a molecule without a score.
+type failure struct {
+	molecule *chem.Molecule
+	excess   float64
 }
 
 func newEvaluator(goal Goal, seeds []Seed, onScored func(*Molecule)) *evaluator {
@@ -88,9 +98,23 @@ func (e *evaluator) score(ctx context.Context, texts []string) error {
 			return err
 		}
 	}
+	failed := e.failed
+	e.failed = nil
+	for _, f := range failed {
+		molecules = append(molecules, f.molecule)
+		excess = append(excess, f.excess)
+	}
 	scores, err := e.goal.Objective.Score(ctx, molecules)
 	for i, score := range scores {
 		e.addScore(molecules[i], score, excess[i], err)
+	}
+	for _, f := range failed {
+		if m := e.scored[f.molecule.SMILES()]; m != nil {
+			if _, ok := e.known[m.SMILES]; ok {
+				e.known[m.SMILES] = m
+			}
+			e.late = append(e.late, m)
+		}
 	}
 	for i, text := range texts {
 		if m, ok := e.scored[smiles[i]]; ok || smiles[i] == "" {
@@ -106,6 +130,9 @@ func (e *evaluator) addScore(molecule *chem.Molecule, score, excess float64, err
 	if math.IsNaN(score) || math.IsInf(score, 0) {
 		if err == nil {
 			e.scored[molecule.SMILES()] = nil
+			if e.lateScores {
+				e.failed = append(e.failed, failure{molecule, excess})
+			}
 		}
 		return
 	}
@@ -120,6 +147,13 @@ func (e *evaluator) addScore(molecule *chem.Molecule, score, excess float64, err
 	if e.onScored != nil && m.Excess == 0 {
 		e.onScored(m)
 	}
+}
+
+// takeLate returns the molecules that have received a late score since the last call.
+func (e *evaluator) takeLate() []*Molecule {
+	late := e.late
+	e.late = nil
+	return late
 }
 
 // knows reports whether a text has been evaluated, or its molecule in another spelling.

@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 	"math"
+	"slices"
 )
 
 // maxOversampling bounds the points that a generation decodes, in multiples of Particles. A generation decodes more
@@ -103,10 +104,11 @@ func (o *optimizer) decodeAndScore(
 	return o.scoreTexts(ctx, texts)
 }
 
-// scoreTexts scores texts, and adds the molecules that meet the constraints to the hall of fame.
+// scoreTexts scores texts, and adds the molecules that meet the constraints to the hall of fame, also those with a late
+// score.
 func (o *optimizer) scoreTexts(ctx context.Context, texts []string) (molecules []*Molecule, fresh []bool, err error) {
 	molecules, fresh, err = o.evaluator.evaluate(ctx, texts)
-	for _, m := range molecules {
+	for _, m := range slices.Concat(molecules, o.evaluator.late) {
 		if m != nil && o.Goal.accepts(m) && !o.excluded[m.SMILES] {
 			o.hallOfFame.add(m)
 		}
@@ -114,11 +116,11 @@ func (o *optimizer) scoreTexts(ctx context.Context, texts []string) (molecules [
 	return molecules, fresh, err
 }
 
-// updatePopulation credits the operators and admits new parents. If a parent is fitter than all that were injected into
-// this run of CMA-ES, it is injected.
+// updatePopulation credits the operators and admits new parents, also those with a late score. If a parent is fitter
+// than all that were injected into this run of CMA-ES, it is injected.
 func (o *optimizer) updatePopulation(ctx context.Context, r outcome, cmaPoints int, children []offspring) error {
 	o.population.credit(children, r.molecules[cmaPoints:], r.fresh[cmaPoints:])
-	if err := o.population.admit(ctx, r.molecules); err != nil {
+	if err := o.population.admit(ctx, slices.Concat(r.molecules, o.evaluator.takeLate())); err != nil {
 		return err
 	}
 	fittest := o.population.parents[0]

@@ -147,6 +147,7 @@ func (o *optimizer) scoreKnown(ctx context.Context) ([]*Molecule, error) {
 	o.evaluator.onScored = nil
 	molecules, _, err := o.scoreTexts(ctx, o.Known)
 	o.evaluator.onScored = o.OnScored
+	o.evaluator.lateScores = o.LateScores
 	o.evaluator.evaluations = 0
 	molecules = slices.DeleteFunc(molecules, func(m *Molecule) bool { return m == nil })
 	slices.SortStableFunc(molecules, func(a, b *Molecule) int {

@@ -25,6 +25,9 @@ type Search struct {
 	// CostlyScores says that a score may cost much more than the choice of a molecule, as that of an oracle. Optimize
 	// then spends more work on the choice.
 	CostlyScores bool
+	// LateScores says that a molecule without a score may have one when it is scored again together with others. Then
+	// Optimize scores all molecules without a score again in each iteration, at no evaluation.
+	LateScores bool
 	// WarmStarts are the SMILES of the warm starts of Optimize. They may be results. Unreadable ones are skipped.
 	WarmStarts []string
 	// Known are the SMILES of molecules whose scores the objective has at no cost. Optimize does not count them as

@@ -108,6 +108,49 @@ var everything = sync.OnceValue(func() (molecules []*chem.Molecule) {
 	return molecules
 })
 
+// A molecule whose score comes late is a result.
+func TestALateScoreIsUsed(t *testing.T) {
+	failed := ""
+	calls := 0
+	heavy := scoring(func(_ context.Context, molecules []*chem.Molecule) ([]float64, error) {
+		calls++
+		scores := make([]float64, len(molecules))
+		for i, m := range molecules {
+			scores[i] = float64(m.HeavyAtoms())
+			if failed == "" && i == len(molecules)-1 && calls > 2 { // calls score the known molecules, then the seed
+				failed = m.SMILES()
+			}
+			if m.SMILES() == failed {
+				scores[i] = 1000
+				if calls < 6 {
+					scores[i] = math.NaN()
+				}
+			}
+		}
+		return scores, nil
+	})
+	for _, late := range []bool{true, false} {
+		failed = ""
+		calls = 0
+		s := searchFrom(t, toy.New(), slices.Sorted(maps.Keys(toy.Steps()))[0], 1)
+		s.Goal = search.Goal{Objective: heavy}
+		s.LateScores = late
+		listed := 0
+		s.OnScored = func(m *search.Molecule) {
+			if m.SMILES == failed {
+				listed++
+			}
+		}
+		found, err := s.Optimize(t.Context())
+		if err != nil || failed == "" {
+			t.Fatalf("%q %v", failed, err)
+		}
+		if best := found[0]; (best.SMILES == failed && best.Score == 1000) != late || (listed == 1) != late {
+			t.Errorf("LateScores %v: best %+v, failed %s, listed %d times", late, best, failed, listed)
+		}
+	}
+}
+
 // With the documented defaults, including a least similarity of 0.7, nearly every seed gives ten molecules. A few have
 // fewer neighbours that the tokens of the toy space can spell.
 func TestTheDefaultsFindTenMolecules(t *testing.T) {

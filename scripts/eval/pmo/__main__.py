@@ -2,7 +2,7 @@
 
     scripts/triton/serve.py --scratch -- .venv-eval/bin/python -m scripts.eval.pmo [--write] [--tasks qed,...]
         [--seeds 3] [--searches latent,masked,both] [--form oracle|composed] [--calls 10000|1000] [--particles N]
-        [--slack 1.5]
+        [--slack 1.75]
 
 Each task, search and seed has --calls calls of the oracle and starts without a library of molecules: latent from
 molecules that the model samples (smi []); masked from a generation without a template; both with masked for a tenth of
@@ -10,8 +10,11 @@ the calls, then latent from the best of these molecules. The figure is the area 
 ten, as mol_opt computes it, every 100 calls.
 
 With --form oracle a task is a Triton model of the Python backend (model.py beside this file), which counts a call for
-each distinct molecule. Calls beyond the limit are ignored. With --form composed the gateway computes the tasks that
-consist of its built-in terms, and the calls are the molecules that its answer lists as evaluated.
+each distinct molecule, and fails after the last call, which ends the search. With --form composed the gateway computes
+the tasks that consist of its built-in terms, and the calls are the molecules that its answer lists as evaluated.
+
+A search that ended early, such as by the time limit of a request, is "cut short" in the table: it has no part in the
+figures, and the next run repeats it. So is one that used up its evaluations before its calls: see --slack.
 
 --write writes the table into its section of EVALUATION.md beside this file, one for each of SECTIONS. It needs all
 tasks, and three seeds with 10,000 calls. A search with an oracle spends more work on each choice than one with the
@@ -24,6 +27,7 @@ import argparse
 import json
 import os
 import shutil
+import signal
 import socket
 import statistics
 import subprocess
@@ -50,7 +54,8 @@ SEARCHES = ("latent", "masked", "both")
 PARTICLES = {10_000: 100, 1000: 25}
 """Evaluations of an iteration of the latent search, by the number of calls: few calls still make many iterations."""
 STARTS = 100  # molecules of the masked search that the latent search starts from
-SLACK = 1.5  # evaluations per call: a text that is no molecule is an evaluation, but not a call
+SLACK = 1.75  # evaluations per call: a text that is no molecule, or one seen before, is an evaluation, but not a call
+SPARE = 10  # calls before a search: the gateway tests an oracle with some molecules
 
 
 def auc(scores: list[float], calls: int, every: int = 100, best: int = 10) -> float:
@@ -71,6 +76,7 @@ class Gateway:
     def __init__(self, latent: str, masked: str) -> None:
         self.urls = {"latent": latent, "masked": masked}
         self.particles, self.slack = PARTICLES[10_000], SLACK
+        self.unfinished: dict | None = None  # of the last answer: why the search ended early
 
     def generate(self, api: str, body: dict) -> dict:
         """Returns the answer of /generate. SystemError: the status and text of another answer."""
@@ -78,8 +84,10 @@ class Gateway:
             self.urls[api] + "/generate", json.dumps(body).encode(), {"Content-Type": "application/json"}
         )
         try:
-            with urllib.request.urlopen(request, timeout=7200) as answer:
-                return json.load(answer)
+            with urllib.request.urlopen(request, timeout=7200) as response:
+                answer = json.load(response)
+                self.unfinished = answer.get("unfinished")
+                return answer
         except urllib.error.HTTPError as refusal:
             raise SystemError(f"{refusal.code}: {refusal.read().decode()[:500]}") from None
 
@@ -145,7 +153,8 @@ def unreadable(refusal: str) -> set[int]:
 class OracleModel:
     """A task as a model in Triton's repository, and the log of its calls."""
 
-    def __init__(self, repository: Path, task: str, run: str) -> None:
+    def __init__(self, repository: Path, task: str, run: str, limit: int) -> None:
+        self.limit = limit
         self.folder, self.name = repository / f"pmo_{run}", f"pmo-{run}"
         self.calls_file = repository.parent / f"{self.name}.calls"
         self.task = task
@@ -160,6 +169,7 @@ class OracleModel:
             "task": self.task,
             "code": str(HERE),
             "calls": str(self.calls_file),
+            "limit": str(self.limit),
         }
         (hidden / "config.pbtxt").write_text(
             'backend: "python"\nmax_batch_size: 512\n'
@@ -204,7 +214,7 @@ def measure(gateway: Gateway, repository: Path, task: str, search: str, seed: in
     if form == "composed":
         scores = [score for _, score in gateway.search(search, tasks.COMPOSED[task], calls, seed)]
     else:
-        with OracleModel(repository, task, f"{task}_{search}_{seed}") as model:
+        with OracleModel(repository, task, f"{task}_{search}_{seed}", calls + SPARE) as model:
             model.wait(gateway)
             probes = len(model.calls())
             start = time.monotonic()
@@ -224,6 +234,8 @@ def measure(gateway: Gateway, repository: Path, task: str, search: str, seed: in
         "beyond": max(0, len(scores) - calls),
         "seconds": round(seconds, 1),
     }
+    if len(scores) < calls:
+        result["cut_short"] = gateway.unfinished or "all evaluations are used"
     print(json.dumps(result), flush=True)
     return result
 
@@ -236,6 +248,7 @@ def start_gateway(binary: Path):
     settings |= {
         "RETORT_LATENT_TIMEOUT": "2h",
         "RETORT_MASKED_TIMEOUT": "2h",
+        "RETORT_ORACLE_TIMEOUT": "1h",  # the pharmacophores of a molecule with many hydroxyl groups take seconds
         "RETORT_HOST": "127.0.0.1",
         "RETORT_MODEL_REPOSITORY": os.environ["RETORT_TEST_TRITON_REPOSITORY"],
         "RETORT_LOG_LEVEL": "error",
@@ -271,18 +284,21 @@ def report(results: list[dict]) -> str:
     """Returns the table: mean and deviation over the seeds by task and search, and the sums by search."""
     searches = [s for s in SEARCHES if any(r["search"] == s for r in results)]
     lines = ["| task | " + " | ".join(searches) + " |", "| --- |" + " ---: |" * len(searches)]
-    sums = dict.fromkeys(searches, 0.0)
+    means: dict[str, list[float]] = {search: [] for search in searches}
     names = sorted({r["task"] for r in results})
     for task in names:
         cells = []
         for search in searches:
-            values = [r["auc"] for r in results if (r["task"], r["search"]) == (task, search)]
-            cells.append(
-                f"{statistics.mean(values):.3f} ± {statistics.pstdev(values):.3f} ({len(values)})" if values else ""
-            )
-            sums[search] += statistics.mean(values) if values else 0.0
+            runs = [r for r in results if (r["task"], r["search"]) == (task, search)]
+            values = [r["auc"] for r in runs if "cut_short" not in r]
+            if values:
+                means[search].append(statistics.mean(values))
+                cells.append(f"{means[search][-1]:.3f} ± {statistics.pstdev(values):.3f} ({len(values)})")
+            else:
+                cells.append("cut short" if runs else "")
         lines.append(f"| {task} | " + " | ".join(cells) + " |")
-    lines.append(f"| sum of {len(names)} | " + " | ".join(f"{sums[s]:.3f}" for s in searches) + " |")
+    sums = [f"{sum(means[s]):.3f}" if len(means[s]) == len(names) else "" for s in searches]
+    lines.append(f"| sum of {len(names)} | " + " | ".join(sums) + " |")
     return "\n".join(lines) + "\n"
 
 
@@ -320,8 +336,9 @@ def main(arguments: list[str] | None = None) -> None:
     repository = Path(os.environ["RETORT_TEST_TRITON_REPOSITORY"])
     args.results.parent.mkdir(parents=True, exist_ok=True)
     done = [json.loads(line) for line in args.results.read_text().splitlines()] if args.results.exists() else []
-    done = [r for r in done if r.get("limit", 10_000) == args.calls]
+    done = [r for r in done if r.get("limit", 10_000) == args.calls and "cut_short" not in r]
     known = {(r["task"], r["search"], r["seed"], r["form"]) for r in done}
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the gateway ends, too
     with start_gateway(args.binary) as gateway:
         gateway.particles, gateway.slack = args.particles, args.slack
         for seed in range(args.seeds):
