@@ -29,7 +29,7 @@ import subprocess
 import tempfile
 import time
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -41,6 +41,7 @@ from rdkit import Chem, RDLogger
 from scripts.bench.arithmetic import arithmetic
 from scripts.bench.busy import Busy, verdict
 from scripts.train.latent import decoding, weights
+from scripts.train.latent.tokens import SPECIALS, Vocabulary
 
 ROOT = Path(__file__).resolve().parents[2]
 DECODER, BEAMS = "latent_decoder", "latent_decoder_beam"
@@ -181,14 +182,15 @@ def decode(api: API, triton: Triton, states: np.ndarray, rounds: int, processes:
 def noise(api: API, triton: Triton, states: np.ndarray, deviation: float, rounds: int) -> None:
     """Measures /decode of states moved by noise, and what its fallbacks cost and bring."""
     times, greedy_times, beam_times, draw_times = [], [], [], []
-    count, beam_rows, draw_rows, invalid = 0, 0.0, 0.0, 0
+    vocabulary = Vocabulary.read(GRAPH.parents[1] / "vocab.txt")
+    count, no_molecule, draw_rows, invalid = 0, 0, 0.0, 0
     random = np.random.default_rng(1)
     for _ in range(rounds):
         moved = states + random.normal(0, deviation, states.shape).astype(np.float32)
         body, greedy = body_of(moved), triton.decode(tensors_of(moved))
         greedy()
         before = triton.count(DECODER), triton.count(BEAMS)
-        greedy()
+        texts = ["".join(vocabulary.tokens[i] for i in ids if i >= len(SPECIALS)) for ids in greedy()]
         between = triton.count(DECODER)
         start = time.perf_counter()
         found = api.post("/decode", body)["generated"]
@@ -198,16 +200,16 @@ def noise(api: API, triton: Triton, states: np.ndarray, deviation: float, rounds
         draw_times.append(max(0.0, after[0][1] - between[1] - greedy_times[-1]))
         beam_times.append(after[1][1] - before[1][1])
         count += len(moved)
-        beam_rows += after[1][0] - before[1][0]
+        no_molecule += sum(Chem.MolFromSmiles(text) is None for text in texts)
         draw_rows += (after[0][0] - between[0] - len(moved)) / DRAWS
         invalid += sum(Chem.MolFromSmiles(smiles) is None for smiles in found)
     total = sum(times)
     row(
         f"`/decode` after noise of {deviation}",
-        f"{milliseconds(times)}; {1 - beam_rows / count:.1%} of the likeliest texts are molecules",
+        f"{milliseconds(times)}; {1 - no_molecule / count:.1%} of the likeliest texts are molecules",
     )
     for name, tried, failed, taken in (
-        ("a beam search", beam_rows, draw_rows, beam_times),
+        ("beam searches", no_molecule, draw_rows, beam_times),
         (f"{DRAWS} texts of drawn tokens", draw_rows, invalid, draw_times),
     ):
         row(
@@ -253,7 +255,7 @@ def searches(api: API, triton: Triton, molecules: list[str], rounds: int, proces
     return used
 
 
-def run_all(pool: ThreadPoolExecutor, work: list[Callable[[], object]]) -> None:
+def run_all(pool: ThreadPoolExecutor, work: Sequence[Callable[[], object]]) -> None:
     for done in [pool.submit(call) for call in work]:
         done.result()
 
