@@ -64,7 +64,7 @@ func decode(ctx context.Context, model Model, points []search.Point) ([]string, 
 			texts[i] = smiles
 		}
 	}
-	for _, decodeAgain := range []rescuer{byBeams, byDraws} {
+	for _, decodeAgain := range []rescuer{byBeams(fewBeams), byBeams(manyBeams), byDraws} {
 		if invalid, err = rescue(ctx, model, points, texts, invalid, decodeAgain); err != nil {
 			return nil, err
 		}
@@ -73,9 +73,11 @@ func decode(ctx context.Context, model Model, points []search.Point) ([]string, 
 }
 
 const (
-	// rescueBeams and rescueDraws are the numbers of further texts of a point if the first is not a molecule: first the
-	// beams of a beam search, then texts of drawn tokens.
-	rescueBeams = 8
+	// fewBeams, manyBeams and rescueDraws are the numbers of further texts of a point if the first is not a molecule:
+	// first the beams of two beam searches, then texts of drawn tokens. A beam costs about as much as a point, and few
+	// suffice for most points (scripts/train/experiments/2026-11-26-latent-decode-fallbacks.md).
+	fewBeams    = 4
+	manyBeams   = 8
 	rescueDraws = 8
 	// rescueTemperature is the temperature for drawing tokens.
 	rescueTemperature = 0.7
@@ -117,13 +119,15 @@ func rescue(
 	return stillInvalid, nil
 }
 
-// byBeams decodes points by beam search, if the model has it.
-func byBeams(ctx context.Context, model Model, points []search.Point) ([][]string, error) {
-	texts, err := model.Beams(ctx, points, rescueBeams)
-	if err != nil && fault.KindOf(err) == fault.Invalid {
-		return nil, nil
+// byBeams returns a rescuer that decodes points by a beam search of a size, if the model has beam search.
+func byBeams(size int) rescuer {
+	return func(ctx context.Context, model Model, points []search.Point) ([][]string, error) {
+		texts, err := model.Beams(ctx, points, size)
+		if err != nil && fault.KindOf(err) == fault.Invalid {
+			return nil, nil
+		}
+		return texts, err
 	}
-	return texts, err
 }
 
 // byDraws decodes each point several times with drawn tokens. The seed depends on the point, so the result is

