@@ -118,7 +118,7 @@ func (o *optimizer) scoreTexts(ctx context.Context, texts []string) (molecules [
 // this run of CMA-ES, it is injected.
 func (o *optimizer) updatePopulation(ctx context.Context, r outcome, cmaPoints int, children []offspring) error {
 	o.population.credit(children, r.molecules[cmaPoints:], r.fresh[cmaPoints:])
-	if err := o.population.admit(ctx, r.molecules); err != nil {
+	if err := o.population.admit(ctx, r.molecules, o.evaluator.recent); err != nil {
 		return err
 	}
 	fittest := o.population.parents[0]
