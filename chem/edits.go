@@ -4,7 +4,6 @@ import (
 	"context"
 	"math/rand/v2"
 
-	"retort/chem/cores"
 	"retort/chem/rdkit"
 )
 
@@ -43,39 +42,25 @@ const maxBarrenRounds = 3
 //
 // Canonical SMILES, counts and fingerprints are computed in advance.
 func Offspring(ctx context.Context, parents []Parents) ([][]*Molecule, error) {
-	offspring := make([][]*Molecule, len(parents))
-	weight := func(i int) int { return max(1, parents[i].limit()) }
-	err := cores.Chunks(ctx, len(parents), weight, func(ctx context.Context, from, to int) error {
-		for i := from; i < to && ctx.Err() == nil; i++ {
-			offspring[i] = parents[i].offspring(ctx)
-		}
-		return ctx.Err()
-	})
-	return offspring, err
+	var editor Editor
+	defer editor.Close()
+	return editor.Offspring(ctx, parents)
 }
 
 // limit returns the upper bound of the offspring.
 func (p Parents) limit() int { return min(p.Count, maxOffspring) }
 
-// offspring requests a few molecules per round until there are enough or there seem to be no more.
-func (p Parents) offspring(ctx context.Context) []*Molecule {
-	first, err := Check(p.First)
-	if err != nil {
-		return nil
-	}
-	second := ""
-	if p.Second != "" {
-		if second, err = Check(p.Second); err != nil {
-			return nil
-		}
-	}
+// offspring requests a few molecules per round until there are enough or there seem to be no more. There is no second
+// parent for mutations.
+func (p Parents) offspring(ctx context.Context, first, second *rdkit.Parent) []*Molecule {
 	var offspring []*Molecule
 	random := rand.New(rand.NewPCG(p.Seed, 0))
 	seen := map[string]bool{}
 	limit := p.limit()
 	for barren := 0; len(offspring) < limit && barren < maxBarrenRounds && ctx.Err() == nil; barren++ {
 		var round []rdkit.Profile
-		if second == "" {
+		var err error
+		if second == nil {
 			round, err = rdkit.Mutations(first, min(limit, roundSize), p.Stereo, random.Uint64())
 		} else {
 			round, err = rdkit.Crossovers(first, second, min(limit, roundSize), random.Uint64())

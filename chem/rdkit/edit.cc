@@ -47,6 +47,13 @@ int count_radicals(const ROMol &mol) {
 // Marks atoms that were aromatic before a change.
 const char *const kWasAromatic = "retort_aromatic";
 
+// Removes the properties that RDKit computed of an atom or bond, and their list, so that a draft does not copy them and
+// RDKit does not clear them for each atom that is removed.
+void clear_computed(const RDKit::RDProps &properties) {
+  properties.clearComputedProps();
+  properties.clearProp(RDKit::detail::computedPropName);
+}
+
 bool ends_aromaticity(const ROMol &mol) {
   for (const auto atom : mol.atoms()) {
     if (!atom->getIsAromatic() && atom->hasProp(kWasAromatic)) return true;
@@ -71,8 +78,10 @@ Parent::Parent(const std::string &text) : mol(parse(text)) {
     fixed.push_back(!free);
     hydrogens.push_back(free ? atom->getTotalNumHs() : 0);
   }
+  for (const auto atom : mol->atoms()) clear_computed(*atom);
   const auto *rings = mol->getRingInfo();
   for (const auto bond : mol->bonds()) {
+    clear_computed(*bond);
     const bool chain = bond->getBondType() == Bond::SINGLE && !rings->numBondRings(bond->getIdx());
     if (chain && !fixed[bond->getBeginAtomIdx()] && !fixed[bond->getEndAtomIdx()]) {
       single_chain.push_back(bond->getIdx());
@@ -120,7 +129,7 @@ int atom_oddities(const ROMol &mol, const Atom &atom, bool small_ring) {
   if (element == 6) {
     odd += doubles > 1;
     odd += small_ring && (triples || doubles > 1);
-    odd += atom.getHybridization() == Atom::SP3 && donors > 1;
+    odd += atom.getTotalDegree() == 4 && donors > 1;
   }
   odd += hydroxyls && !doubles && !acyls;  // neither an oxime nor a hydroxamic acid
   return odd + (element == 7 && nitrogens > 1 && !atom.getIsAromatic());
@@ -230,15 +239,40 @@ bool has_configuration(const ROMol &mol) {
   return false;
 }
 
-// Sanitises a draft and writes it as SMILES, or "" if it has more unpaired electrons or more oddities than allowed. The
-// caller parses the text again, so it is canonical only if the molecule has configurations, which RDKit 2022.09 does
-// not always keep in other SMILES.
-std::string finish(Draft &mol, int radicals, int odd) {
-  RDKit::MolOps::sanitizeMol(mol);
-  if (count_radicals(mol) > radicals || oddities(mol) > odd) return "";
-  const bool canonical = has_configuration(mol);
-  if (canonical) RDKit::MolOps::assignStereochemistry(mol, true, true);
-  return RDKit::MolToSmiles(mol, true, false, -1, canonical);
+// Sanitises a draft. It skips what a draft has already (Kekule bonds) or only configurations need (hybridisation).
+void sanitize(Draft &mol) {
+  using namespace RDKit::MolOps;
+  unsigned skipped = SANITIZE_KEKULIZE;
+  if (!has_configuration(mol)) skipped |= SANITIZE_SETCONJUGATION | SANITIZE_SETHYBRIDIZATION;
+  unsigned failed;
+  sanitizeMol(mol, failed, SANITIZE_ALL & ~skipped);
+  refuse_valences(mol);
+}
+
+// Reports whether RDKit finds the same rings in any order of the atoms: no two share more than a bond, and no atom is
+// in more than two.
+bool has_plain_rings(const ROMol &mol) {
+  const auto *info = mol.getRingInfo();
+  for (const auto atom : mol.atoms()) {
+    if (info->numAtomRings(atom->getIdx()) > 2) return false;
+  }
+  const auto &rings = info->atomRings();
+  for (size_t i = 0; i < rings.size(); ++i) {
+    for (size_t k = 0; k < i; ++k) {
+      const auto shared = [&](int a) { return std::find(rings[k].begin(), rings[k].end(), a) != rings[k].end(); };
+      if (std::count_if(rings[i].begin(), rings[i].end(), shared) > 2) return false;
+    }
+  }
+  return true;
+}
+
+// Reports whether a sanitised draft has the canonical SMILES and the facts that it would have after it is written as
+// SMILES and read again. Reading removes hydrogens, may find other rings, and keeps only tetrahedral configurations.
+bool is_as_read(const ROMol &mol) {
+  for (const auto atom : mol.atoms()) {
+    if (atom->getAtomicNum() == 1 || atom->getChiralTag() > Atom::CHI_TETRAHEDRAL_CCW) return false;
+  }
+  return has_plain_rings(mol);
 }
 
 struct Child {
@@ -246,18 +280,23 @@ struct Child {
   std::string facts;   // see write_facts
 };
 
-// Finishes a draft and parses it again, so that equal molecules have equal SMILES. There is no child if RDKit refuses
-// the molecule or it was seen before.
-Child reread(Draft &draft, int radicals, int odd, std::set<std::string> &seen) {
+// Finishes a draft. There is no child if RDKit refuses the molecule, it has more unpaired electrons or more oddities
+// than allowed, its text is too long, or it was seen before.
+Child finish(Draft &draft, int radicals, int odd, std::set<std::string> &seen) {
   Child child;
   Failure failure;
   run_guarded(failure, [&] {
-    const std::string first = finish(draft, radicals, odd);
-    if (first.empty() || first.size() > kMaxText) return;
-    const auto mol = parse(first);
-    const std::string canonical = RDKit::MolToSmiles(*mol);
-    if (!seen.insert(canonical).second) return;
-    child.facts = write_facts(*mol);
+    sanitize(draft);
+    if (count_radicals(draft) > radicals || oddities(draft) > odd) return;
+    if (has_configuration(draft)) RDKit::MolOps::assignStereochemistry(draft, true, true);
+    std::string canonical = RDKit::MolToSmiles(draft);
+    std::unique_ptr<Draft> read;
+    if (!is_as_read(draft)) {
+      read = parse(canonical);
+      canonical = RDKit::MolToSmiles(*read);
+    }
+    if (canonical.size() > kMaxText || !seen.insert(canonical).second) return;
+    child.facts = write_facts(read ? *read : draft);
     child.smiles = canonical;
   });
   return child;
@@ -271,7 +310,7 @@ void collect(int32_t count, int max_atoms, int radicals, int odd, std::set<std::
     Draft mol;
     if (!change(mol)) continue;
     if (static_cast<int>(mol.getNumAtoms()) > max_atoms || !mol.getNumAtoms()) continue;
-    const Child child = reread(mol, radicals, odd, seen);
+    const Child child = finish(mol, radicals, odd, seen);
     // A change that ends aromaticity is rarely wanted: one in eight stays.
     if (child.smiles.empty() || (ends_aromaticity(mol) && random.below(8))) continue;
     put(out, child.smiles);
@@ -283,11 +322,24 @@ void collect(int32_t count, int max_atoms, int radicals, int odd, std::set<std::
 }  // namespace
 }  // namespace retort
 
-extern "C" retort_answer retort_mutations(const char *smiles, size_t size, int32_t count, int32_t stereo,
-                                          uint64_t seed) {
+struct retort_parent {
+  retort::Parent parent;
+};
+
+extern "C" retort_parent *retort_parent_new(const char *smiles, size_t size, retort_answer *failure) {
+  retort_parent *parent = nullptr;
+  *failure = retort::respond([&](std::string &) {
+    parent = new retort_parent{retort::Parent(std::string(smiles, size))};
+  });
+  return parent;
+}
+
+extern "C" void retort_parent_free(retort_parent *parent) { delete parent; }
+
+extern "C" retort_answer retort_mutations(const retort_parent *handle, int32_t count, int32_t stereo, uint64_t seed) {
   using namespace retort;
   return respond([&](std::string &out) {
-    const Parent parent(std::string(smiles, size));
+    const Parent &parent = handle->parent;
     std::set<std::string> seen{parent.smiles};
     Random random{seed};
     const int max_atoms = std::max(kMaxAtoms, parent.size());
@@ -298,12 +350,12 @@ extern "C" retort_answer retort_mutations(const char *smiles, size_t size, int32
   });
 }
 
-extern "C" retort_answer retort_crossovers(const char *first, size_t first_size, const char *second,
-                                           size_t second_size, int32_t count, uint64_t seed) {
+extern "C" retort_answer retort_crossovers(const retort_parent *first, const retort_parent *second, int32_t count,
+                                           uint64_t seed) {
   using namespace retort;
   return respond([&](std::string &out) {
-    const Parent one(std::string(first, first_size));
-    const Parent two(std::string(second, second_size));
+    const Parent &one = first->parent;
+    const Parent &two = second->parent;
     std::set<std::string> seen{one.smiles, two.smiles};
     Random random{seed};
     const int radicals = std::max(one.radicals, two.radicals);

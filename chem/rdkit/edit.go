@@ -4,6 +4,7 @@ package rdkit
 import "C"
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -12,19 +13,36 @@ import (
 // Edited are the computed fields of the profiles that [Mutations] and [Crossovers] return.
 const Edited = Canonical | Morgan
 
+// Parent is a molecule prepared for changes. Any number of goroutines may use it until it is freed. It has some 15 kB
+// that Go's garbage collector does not see.
+type Parent struct{ c *C.retort_parent }
+
+// NewParent prepares a molecule.
+func NewParent(smiles string) (*Parent, error) {
+	text, size := chars(smiles)
+	var failure C.retort_answer
+	c := C.retort_parent_new(text, size, &failure)
+	if _, err := take(failure); err != nil {
+		return nil, err
+	}
+	if c == nil {
+		return nil, errors.New("rdkit: no parent")
+	}
+	return &Parent{c}, nil
+}
+
+// Free releases the memory.
+func (p *Parent) Free() { C.retort_parent_free(p.c) }
+
 // Mutations returns up to count molecules that differ from a molecule by one small random change: of its configuration
 // if stereo, else of its graph.
-func Mutations(smiles string, count int, stereo bool, seed uint64) ([]Profile, error) {
-	text, size := chars(smiles)
-	return edited(C.retort_mutations(text, size, C.int32_t(count), flag(stereo), C.uint64_t(seed)))
+func Mutations(p *Parent, count int, stereo bool, seed uint64) ([]Profile, error) {
+	return edited(C.retort_mutations(p.c, C.int32_t(count), flag(stereo), C.uint64_t(seed)))
 }
 
 // Crossovers returns up to count molecules that combine a part of each parent.
-func Crossovers(first, second string, count int, seed uint64) ([]Profile, error) {
-	firstText, firstSize := chars(first)
-	secondText, secondSize := chars(second)
-	return edited(C.retort_crossovers(
-		firstText, firstSize, secondText, secondSize, C.int32_t(count), C.uint64_t(seed)))
+func Crossovers(first, second *Parent, count int, seed uint64) ([]Profile, error) {
+	return edited(C.retort_crossovers(first.c, second.c, C.int32_t(count), C.uint64_t(seed)))
 }
 
 // edited reads an answer that has two texts per molecule, its SMILES and its facts.

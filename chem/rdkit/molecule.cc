@@ -42,10 +42,6 @@ Refusal refusal_of(const RDKit::MolSanitizeException &e) {
   return r;
 }
 
-}  // namespace
-
-namespace {
-
 // Returns the highest valence that newer versions of RDKit allow a neutral atom of an element for which this version
 // allows more. A charged atom has the limit of the neutral element with the same number of electrons.
 int max_valence(int element) {
@@ -57,7 +53,8 @@ int max_valence(int element) {
   }
 }
 
-// Refuses valences that this version of RDKit accepts and newer ones do not.
+}  // namespace
+
 void refuse_valences(const RDKit::ROMol &mol) {
   for (const auto *atom : mol.atoms()) {
     const int valence = atom->getTotalValence();
@@ -69,6 +66,8 @@ void refuse_valences(const RDKit::ROMol &mol) {
                                       atom->getIdx());
   }
 }
+
+namespace {
 
 // Sanitises the molecule with all its hydrogens, so that errors name atoms in the order written.
 void sanitize_as_written(const std::string &smiles, RDKit::SmilesParserParams params) {

@@ -35,6 +35,10 @@ std::unique_ptr<RDKit::RWMol> parse(const std::string &smiles, bool remove_hs = 
 // Parses a SMILES that is not the caller's, such as an intermediate one: a Refusal names no atom.
 std::unique_ptr<RDKit::RWMol> parse_other(const std::string &smiles, bool remove_hs = true);
 
+// Throws an AtomValenceException for a valence that this version of RDKit accepts and newer ones do not. The molecule
+// must be sanitised.
+void refuse_valences(const RDKit::ROMol &mol);
+
 // Runs work and describes the exception it threw. Returns true if it threw none.
 bool run_guarded(Failure &failure, const std::function<void()> &work);
 

@@ -1,7 +1,7 @@
 /* The C interface to RDKit, all that Go may call.
  *
  *  - No C++ exception, no pointer into C++ memory and no RDKit object crosses it, except the handles retort_query,
- *    retort_panel and retort_reactions.
+ *    retort_panel, retort_reactions and retort_parent.
  *  - A molecule lives for one call only, so threads never share what RDKit changes.
  *  - Results go into memory of the caller or into one block that the caller frees with retort_free.
  *  - Texts are passed by pointer and length. A NUL byte is an ordinary byte, which every grammar refuses. */
@@ -94,16 +94,22 @@ retort_answer retort_open(const char *smiles, size_t size, int32_t count, uint64
 /* Cuts up to count random acyclic single bonds, one at a time. Answer: canonical "a.b" per bond, with dummies [1*]. */
 retort_answer retort_halves(const char *smiles, size_t size, int32_t count, uint64_t seed);
 
+/* A molecule prepared for changes. It is read-only, so threads may share it. */
+typedef struct retort_parent retort_parent;
+
+/* Prepares a molecule, or returns NULL and a failure. */
+retort_parent *retort_parent_new(const char *smiles, size_t size, retort_answer *failure);
+void retort_parent_free(retort_parent *parent);
+
 /* Makes up to count molecules by one small random change each: of the configuration if stereo != 0, else of the graph.
  * They are distinct and differ from the parent. There are fewer if a number of attempts in proportion to count does not
  * find enough. Answer: per molecule its canonical SMILES and its facts, separated by spaces: heavy atoms, rings, atoms
  * of the largest ring, unpaired electrons, and the 32 words of its Morgan fingerprint in hexadecimal. */
-retort_answer retort_mutations(const char *smiles, size_t size, int32_t count, int32_t stereo, uint64_t seed);
+retort_answer retort_mutations(const retort_parent *parent, int32_t count, int32_t stereo, uint64_t seed);
 
 /* Makes up to count molecules from a part of each parent, cut at a single bond that is in no ring. The answer is that
  * of retort_mutations. */
-retort_answer retort_crossovers(const char *first, size_t first_size, const char *second, size_t second_size,
-                                int32_t count, uint64_t seed);
+retort_answer retort_crossovers(const retort_parent *first, const retort_parent *second, int32_t count, uint64_t seed);
 
 /* Writes a fragment from each of its dummies. Answer per dummy: the SMILES that starts with it, with unlabelled
  * dummies, and the labels in the order of the text, separated by spaces. */

@@ -70,6 +70,18 @@ void convert_molfile(const std::string &s) {
   release(block);
 }
 
+void change(const std::string &s, const std::string &other) {
+  retort_answer failure{};
+  retort_parent *first = retort_parent_new(s.data(), s.size(), &failure);
+  release(failure);
+  retort_parent *second = retort_parent_new(other.data(), other.size(), &failure);
+  release(failure);
+  for (int stereo = 0; first && stereo < 2; ++stereo) release(retort_mutations(first, 3, stereo, 1));
+  if (first && second) release(retort_crossovers(first, second, 3, 1));
+  retort_parent_free(first);
+  retort_parent_free(second);
+}
+
 void call_all(const std::string &s, const std::string &other) {
   profile(other, s);
   for (int slicer = 0; slicer < 3; ++slicer) release(retort_cut(s.data(), s.size(), slicer));
@@ -81,8 +93,7 @@ void call_all(const std::string &s, const std::string &other) {
   release(retort_open(s.data(), s.size(), 3, 1));
   release(retort_halves(s.data(), s.size(), 3, 1));
   release(retort_rooted(s.data(), s.size()));
-  for (int stereo = 0; stereo < 2; ++stereo) release(retort_mutations(s.data(), s.size(), 3, stereo, 1));
-  release(retort_crossovers(s.data(), s.size(), other.data(), other.size(), 3, 1));
+  change(s, other);
 }
 
 std::string damage(std::string s, const std::string &other) {

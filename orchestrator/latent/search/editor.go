@@ -8,11 +8,15 @@ import (
 )
 
 // editor makes molecules by small changes of the graphs of others, and by crossover of two: see [chem.Offspring]. It
-// keeps those that a seed admits and the model can read.
+// returns those that a seed admits and the model can read.
 type editor struct {
-	model Model
-	seeds []Seed
+	model  Model
+	seeds  []Seed
+	editor chem.Editor
 }
+
+// close frees memory. The editor must not be used afterwards.
+func (e *editor) close() { e.editor.Close() }
 
 // variant is a molecule near one or more seeds.
 type variant struct {
@@ -34,7 +38,7 @@ func newVariant(m *chem.Molecule, seeds ...Seed) variant {
 
 // edit returns variants of each of the parents. Those of the same parents are distinct, and none is a seed.
 func (e *editor) edit(ctx context.Context, parents []chem.Parents) ([][]variant, error) {
-	offspring, err := chem.Offspring(ctx, parents)
+	offspring, err := e.editor.Offspring(ctx, parents)
 	if err != nil {
 		return nil, err
 	}

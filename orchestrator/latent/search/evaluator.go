@@ -24,9 +24,10 @@ type evaluator struct {
 	failed     []failure   // the molecules without a score, if there may be late scores
 	late       []*Molecule // with a late score, since the last takeLate
 
-	known       map[string]*Molecule // by text; nil for a text without a molecule, or with one not admitted or scored
-	scored      map[string]*Molecule // by canonical SMILES, which several texts may share; nil for no score
-	evaluations int                  // distinct texts evaluated so far, molecules or not
+	known       map[string]*Molecule        // by text; nil for no molecule, or one that is not admitted or has no score
+	recent      map[string]chem.Fingerprint // by SMILES: the molecules scored in the last call of evaluate
+	scored      map[string]*Molecule        // by canonical SMILES, which several texts may share; nil for no score
+	evaluations int                         // distinct texts evaluated so far, molecules or not
 }
 
 // failure is a molecule without a score.
@@ -63,6 +64,7 @@ func (e *evaluator) evaluate(ctx context.Context, texts []string) (molecules []*
 		}
 	}
 	before := len(e.known)
+	e.recent = map[string]chem.Fingerprint{}
 	err = e.score(ctx, unknown)
 	e.evaluations += len(e.known) - before
 	molecules = make([]*Molecule, len(texts))
@@ -140,8 +142,9 @@ func (e *evaluator) addScore(molecule *chem.Molecule, score, excess float64, err
 		SMILES: molecule.SMILES(), Score: score, Similarity: similarity(e.seeds, molecule), Excess: excess,
 	}
 	e.scored[m.SMILES] = m
+	fingerprint := molecule.Fingerprint()
+	e.recent[m.SMILES] = fingerprint
 	if e.surrogate != nil {
-		fingerprint := molecule.Fingerprint()
 		e.surrogate.learn(featuresOf(m.SMILES, &fingerprint), e.goal.merit(m))
 	}
 	if e.onScored != nil && m.Excess == 0 {

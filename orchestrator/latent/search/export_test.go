@@ -6,6 +6,7 @@ import "context"
 // molecules.
 func (s Search) OptimizeUncached(ctx context.Context) error {
 	o := newOptimizer(s)
+	defer o.editor.close()
 	err := o.start(ctx)
 	for iteration := 1; err == nil && iteration <= s.Iterations; iteration++ {
 		clear(o.evaluator.known)

@@ -62,6 +62,7 @@ func (s Search) Optimize(ctx context.Context) ([]*Molecule, error) {
 
 func (s Search) optimize(ctx context.Context) ([]*Molecule, error) {
 	o := newOptimizer(s)
+	defer o.editor.close()
 	if err := o.start(ctx); err != nil {
 		return o.results(), err
 	}
@@ -126,7 +127,7 @@ func (o *optimizer) start(ctx context.Context) error {
 	}
 	molecules, _, err := o.scoreTexts(ctx, o.WarmStarts)
 	if molecules = append(known, molecules...); err == nil && len(molecules) > 0 {
-		err = o.population.admit(ctx, molecules)
+		err = o.population.admit(ctx, molecules, o.evaluator.recent)
 	}
 	if err != nil || len(o.population.parents) == 0 {
 		return err
@@ -214,7 +215,7 @@ func (o *optimizer) sampleFirstParents(ctx context.Context, count int) error {
 		if err != nil {
 			return err
 		}
-		if err := o.population.admit(ctx, molecules); err != nil {
+		if err := o.population.admit(ctx, molecules, o.evaluator.recent); err != nil {
 			return err
 		}
 	}

@@ -58,6 +58,7 @@ func computePath(ctx context.Context, model Model, first, last Seed) (*path, err
 	}
 	seed := pairSeed(first.SMILES, last.SMILES)
 	editor := editor{model: model, seeds: ends}
+	defer editor.close()
 	found := map[string]stop{}
 	parents := []chem.Parents{{First: first.SMILES, Second: last.SMILES, Count: pathCrossovers, Seed: seed}}
 	for range 1 + pathRounds {

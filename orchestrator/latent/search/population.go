@@ -81,9 +81,12 @@ func (p *population) hasRoom(fitness float64) bool {
 }
 
 // admit adds the molecules that are fit enough to the parents. It encodes them again, since the hidden state of a
-// molecule lies deeper in the region that decodes to it than the point that it was found at.
-func (p *population) admit(ctx context.Context, molecules []*Molecule) error {
-	candidates, err := addFingerprints(ctx, p.candidates(molecules))
+// molecule lies deeper in the region that decodes to it than the point that it was found at. fingerprints are the known
+// ones, by SMILES.
+func (p *population) admit(
+	ctx context.Context, molecules []*Molecule, fingerprints map[string]chem.Fingerprint,
+) error {
+	candidates, err := addFingerprints(ctx, p.candidates(molecules), fingerprints)
 	if err != nil || len(candidates) == 0 {
 		return err
 	}
@@ -139,22 +142,33 @@ func (p *population) candidates(molecules []*Molecule) (found []parent) {
 	return found
 }
 
-// addFingerprints sets the fingerprints of candidates. They are computed a second time, since keeping the fingerprints
+// addFingerprints sets the fingerprints of candidates. It computes those that are not known: keeping the fingerprints
 // of all evaluated molecules would double the memory of a search.
-func addFingerprints(ctx context.Context, candidates []parent) ([]parent, error) {
-	smiles := make([]string, len(candidates))
-	for i, c := range candidates {
-		smiles[i] = c.smiles
+func addFingerprints(
+	ctx context.Context, candidates []parent, known map[string]chem.Fingerprint,
+) ([]parent, error) {
+	var unknown []string
+	for _, c := range candidates {
+		if _, ok := known[c.smiles]; !ok {
+			unknown = append(unknown, c.smiles)
+		}
 	}
-	results, err := chem.Evaluate(ctx, smiles, chem.FactFingerprint)
+	results, err := chem.Evaluate(ctx, unknown, chem.FactFingerprint)
 	if err != nil {
 		return nil, err
 	}
 	kept := candidates[:0]
-	for i, r := range results {
-		if r.Err == nil {
-			candidates[i].fingerprint = r.Molecule.Fingerprint()
-			kept = append(kept, candidates[i])
+	for _, c := range candidates {
+		if fingerprint, ok := known[c.smiles]; ok {
+			c.fingerprint = fingerprint
+			kept = append(kept, c)
+			continue
+		}
+		computed := results[0]
+		results = results[1:]
+		if computed.Err == nil {
+			c.fingerprint = computed.Molecule.Fingerprint()
+			kept = append(kept, c)
 		}
 	}
 	return kept, nil

@@ -71,6 +71,7 @@ const (
 // fill fills the shortage of a sampler with edits of its seed and, if these are not enough, of the molecules found.
 func (s *Sampling) fill(ctx context.Context, sampler *sampler) error {
 	editor := editor{model: s.Model, seeds: []Seed{sampler.seed}}
+	defer editor.close()
 	for range maxFillRounds {
 		if sampler.shortage() == 0 {
 			return nil

@@ -188,15 +188,33 @@ func (s *surrogate) solve(targets []float64) {
 	}
 }
 
-// multiply returns the product of the covariance matrix of the examples and a vector.
+// multiply returns the product of the covariance matrix of the examples and a vector. It computes four rows at a time,
+// because a processor can add to four sums in the time of one.
 func (s *surrogate) multiply(x []float64) []float64 {
 	out := make([]float64, len(x))
-	for i, row := range s.kernel {
-		sum := noiseVariance * x[i]
+	for i, v := range x {
+		out[i] = noiseVariance * v
+	}
+	first := 0
+	for ; first+4 <= len(x); first += 4 {
+		a := s.kernel[first][:len(x)]
+		b := s.kernel[first+1][:len(x)]
+		c := s.kernel[first+2][:len(x)]
+		d := s.kernel[first+3][:len(x)]
+		sums := (*[4]float64)(out[first:])
+		sumA, sumB, sumC, sumD := sums[0], sums[1], sums[2], sums[3]
 		for k, v := range x {
-			sum += float64(row[k]) * v
+			sumA += float64(a[k]) * v
+			sumB += float64(b[k]) * v
+			sumC += float64(c[k]) * v
+			sumD += float64(d[k]) * v
 		}
-		out[i] = sum
+		*sums = [4]float64{sumA, sumB, sumC, sumD}
+	}
+	for i := first; i < len(x); i++ {
+		for k, v := range x {
+			out[i] += float64(s.kernel[i][k]) * v
+		}
 	}
 	return out
 }

@@ -1,0 +1,128 @@
+package chem
+
+import (
+	"context"
+	"sync"
+
+	"retort/chem/cores"
+	"retort/chem/rdkit"
+)
+
+// maxPrepared is the number of molecules that an editor keeps prepared, besides those in use, at some 15 kB each.
+const maxPrepared = 64
+
+// Editor makes offspring as the function [Offspring] does, and keeps the parents prepared. That saves a third of the
+// time if they are parents again. The zero value is ready to use. Any number of goroutines may use it before Close.
+type Editor struct {
+	mu       sync.Mutex
+	uses     int                        // number of uses so far
+	prepared map[string]*preparedParent // by SMILES as given
+}
+
+type preparedParent struct {
+	smiles  string
+	parent  *rdkit.Parent
+	users   int // present users
+	lastUse int // number of the last use
+}
+
+// Offspring returns the offspring of many parents, as the function [Offspring] does.
+func (e *Editor) Offspring(ctx context.Context, parents []Parents) ([][]*Molecule, error) {
+	offspring := make([][]*Molecule, len(parents))
+	weight := func(i int) int { return max(1, parents[i].limit()) }
+	err := cores.Chunks(ctx, len(parents), weight, func(ctx context.Context, from, to int) error {
+		for i := from; i < to && ctx.Err() == nil; i++ {
+			offspring[i] = e.offspring(ctx, parents[i])
+		}
+		return ctx.Err()
+	})
+	return offspring, err
+}
+
+// Close frees the prepared parents.
+func (e *Editor) Close() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.evict(0)
+}
+
+func (e *Editor) offspring(ctx context.Context, p Parents) []*Molecule {
+	first := e.acquire(p.First)
+	if first == nil {
+		return nil
+	}
+	defer e.release(first)
+	if p.Second == "" {
+		return p.offspring(ctx, first.parent, nil)
+	}
+	second := e.acquire(p.Second)
+	if second == nil {
+		return nil
+	}
+	defer e.release(second)
+	return p.offspring(ctx, first.parent, second.parent)
+}
+
+// acquire returns a prepared parent, or nil if the text is not a molecule within the limits.
+func (e *Editor) acquire(smiles string) *preparedParent {
+	if p := e.lookUp(smiles, nil); p != nil {
+		return p
+	}
+	text, err := Check(smiles)
+	if err != nil {
+		return nil
+	}
+	parent, err := rdkit.NewParent(text)
+	if err != nil {
+		return nil
+	}
+	return e.lookUp(smiles, parent)
+}
+
+// lookUp returns the prepared parent of a SMILES and counts a user. If there is none, it adds a new one, unless that is
+// nil.
+func (e *Editor) lookUp(smiles string, added *rdkit.Parent) *preparedParent {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	p := e.prepared[smiles]
+	switch {
+	case p == nil && added == nil:
+		return nil
+	case p == nil:
+		p = &preparedParent{smiles: smiles, parent: added}
+		if e.prepared == nil {
+			e.prepared = map[string]*preparedParent{}
+		}
+		e.prepared[smiles] = p
+	case added != nil: // another goroutine has prepared it in the meantime
+		added.Free()
+	}
+	e.uses++
+	p.users++
+	p.lastUse = e.uses
+	return p
+}
+
+func (e *Editor) release(p *preparedParent) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	p.users--
+	e.evict(maxPrepared)
+}
+
+// evict frees the least recently used of the parents that are not in use, until the given number of parents is left.
+func (e *Editor) evict(kept int) {
+	for len(e.prepared) > kept {
+		var oldest *preparedParent
+		for _, p := range e.prepared {
+			if p.users == 0 && (oldest == nil || p.lastUse < oldest.lastUse) {
+				oldest = p
+			}
+		}
+		if oldest == nil {
+			return
+		}
+		oldest.parent.Free()
+		delete(e.prepared, oldest.smiles)
+	}
+}
