@@ -1,8 +1,8 @@
-"""Writes the figures in README.md and its plot of speed. Both are read from generated sections of other pages, so no
+"""Writes the figures in README.md and its plots of speed. All are read from generated sections of other pages, so no
 figure is copied by hand.
 
-    python -m scripts.readme            check: exit status 1 if README.md or the plot is out of date
-    python -m scripts.readme --write    write both
+    python -m scripts.readme            check: exit status 1 if README.md or a plot is out of date
+    python -m scripts.readme --write    write them
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import io
 import re
 import sys
 from collections.abc import Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from scripts import sections
@@ -19,6 +20,7 @@ from scripts import sections
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
 PLOT = ROOT / "scripts/bench/speed.svg"
+CLIENTS_PLOT = ROOT / "scripts/bench/clients.svg"
 SPEED = "scripts/bench/SPEED.md"
 LATENT = "model_repository/latent_encoder/EVALUATION.md"
 MASKED = "model_repository/masked/EVALUATION.md"
@@ -178,33 +180,100 @@ def ratios() -> list[tuple[str, float]]:
     ]
 
 
-def plot() -> str:
-    """Returns the bar chart of the ratios as SVG, whose text is not converted to paths."""
+def clients() -> dict[str, list[tuple[int, float, float]]]:
+    """Returns the number of clients, texts a second and milliseconds of each side that embeds single texts."""
+    lines = sections.read(ROOT / SPEED, "embedding").splitlines()
+    head = next((i for i, line in enumerate(lines) if line.startswith("| clients |")), None)
+    if head is None:
+        raise LookupError(f"{SPEED}, section embedding: no table of clients")
+    names = [cell.removesuffix(", texts/s") for cell in lines[head].split(" | ")[1:-1:2]]
+    sides: dict[str, list[tuple[int, float, float]]] = {name: [] for name in names}
+    for line in lines[head + 2 :]:
+        if not line.startswith("| "):
+            break
+        count, *cells, _ = line.strip("| ").split(" | ")
+        figures = [float(cell.split()[0]) for cell in cells]
+        for name, rate, latency in zip(names, figures[::2], figures[1::2]):
+            sides[name].append((int(count), rate, latency))
+    return sides
+
+
+@contextmanager
+def drawing(width: float, height: float):
+    """Yields the axes of a figure and the buffer that has it as SVG afterwards, with texts as text, not as paths."""
     import matplotlib
 
     matplotlib.use("svg")
     matplotlib.rcParams.update({"svg.hashsalt": "retort", "svg.fonttype": "none", "font.family": "sans-serif"})
     from matplotlib import pyplot
 
-    names, values = zip(*reversed(ratios()))
-    figure, axes = pyplot.subplots(figsize=(8, 4.2), layout="constrained")
-    axes.barh(names, [value - 1 for value in values], left=1, height=0.6, color="#2a6f97")
-    for row, value in enumerate(values):
-        axes.annotate(f"{value:.1f}", (max(value, 1), row), xytext=(4, 0), textcoords="offset points", va="center")
-    axes.axvline(1, color="black", linewidth=1)
-    axes.set_xscale("log")
-    ticks = [1, 2, 5, 10, 20]
-    axes.set_xticks(ticks, [f"{tick}×" for tick in ticks])
-    axes.minorticks_off()
-    axes.set_xlim(0.9, 24)
-    axes.set_title("How many times as fast on the same two cores (1: equally fast)", fontsize=10)
-    axes.tick_params(axis="y", labelsize=8, length=0)
-    for side in ("top", "right", "left"):
+    figure, axes = pyplot.subplots(figsize=(width, height), layout="constrained")
+    for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     out = io.StringIO()
+    yield axes, out
     figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
     pyplot.close(figure)
-    return re.sub(r"[ \t]+$", "", out.getvalue(), flags=re.MULTILINE)
+    text = re.sub(r"[ \t]+$", "", out.getvalue(), flags=re.MULTILINE)
+    out.seek(0)
+    out.truncate()
+    out.write(text)
+
+
+def plot() -> str:
+    """Returns the bar chart of the ratios as SVG."""
+    names, values = zip(*reversed(ratios()))
+    with drawing(8, 4.2) as (axes, out):
+        axes.barh(names, [value - 1 for value in values], left=1, height=0.6, color="#2a6f97")
+        for row, value in enumerate(values):
+            axes.annotate(f"{value:.1f}", (max(value, 1), row), xytext=(4, 0), textcoords="offset points", va="center")
+        axes.axvline(1, color="black", linewidth=1)
+        axes.set_xscale("log")
+        ticks = [1, 2, 5, 10, 20]
+        axes.set_xticks(ticks, [f"{tick}×" for tick in ticks])
+        axes.minorticks_off()
+        axes.set_xlim(0.9, 24)
+        axes.set_title("How many times as fast on the same two cores (1: equally fast)", fontsize=10)
+        axes.tick_params(axis="y", labelsize=8, length=0)
+        axes.spines["left"].set_visible(False)
+    return out.getvalue()
+
+
+SIDES = {
+    "gateway": ("Retort", "#2a6f97", "o-"),
+    "peer": ("infinity-emb", "#c8553d", "s-"),
+    "ONNX Runtime alone": ("ONNX Runtime alone, the texts of all clients in one call", "#777777", "^--"),
+}
+"""The label, colour and style of each side of the table of clients."""
+
+
+def clients_plot() -> str:
+    """Returns throughput against latency as SVG, with the number of clients beside each point."""
+    with drawing(8, 3.8) as (axes, out):
+        for name, points in clients().items():
+            label, color, style = SIDES[name]
+            counts, rates, latencies = zip(*points)
+            axes.plot(rates, latencies, style, color=color, label=label, markersize=4)
+            for count, rate, latency in points:
+                axes.annotate(
+                    str(count), (rate, latency), xytext=(5, -9), textcoords="offset points", fontsize=7, color=color
+                )
+        axes.set_yscale("log")
+        ticks = [1, 2, 5, 10, 20, 50, 100, 200]
+        axes.set_yticks(ticks, [str(tick) for tick in ticks])
+        axes.minorticks_off()
+        axes.set_xlim(left=0)
+        axes.set_xlabel("texts/s", fontsize=9)
+        axes.set_ylabel("median latency, ms", fontsize=9)
+        axes.set_title("Embedding of single short texts for 1 to 64 clients on the same two cores", fontsize=10)
+        axes.tick_params(labelsize=8)
+        axes.legend(fontsize=8, frameon=False)
+    return out.getvalue()
+
+
+def same(path: Path, text: str) -> bool:
+    """Reports whether a file exists and has this text."""
+    return path.exists() and path.read_text() == text
 
 
 def main() -> int:
@@ -213,16 +282,16 @@ def main() -> int:
     )
     parser.add_argument("--write", action="store_true", help="write instead of checking")
     options = parser.parse_args()
-    image = plot()
+    images = {PLOT: plot(), CLIENTS_PLOT: clients_plot()}
     found = {"costs": costs(), "quality": quality()}
     if options.write:
         for name, text in found.items():
             sections.write(README, name, text)
-        PLOT.write_text(image)
+        for path, image in images.items():
+            path.write_text(image)
         return 0
     stale = [f"README.md, section {name}" for name, text in found.items() if sections.read(README, name) != text + "\n"]
-    if not PLOT.exists() or PLOT.read_text() != image:
-        stale.append(str(PLOT.relative_to(ROOT)))
+    stale += [str(path.relative_to(ROOT)) for path, image in images.items() if not same(path, image)]
     for name in stale:
         print(f"{name} is out of date: python -m scripts.readme --write", file=sys.stderr)
     return 1 if stale else 0

@@ -13,7 +13,8 @@ parts:
               time to the first answer of each API and of loading each model; memory and disk. Some minutes, and a
               network
   embedding   throughput, latency and mixed lengths of the gateway; against tensors sent directly to the same Triton,
-              ONNX Runtime alone (texts sorted by length, in calls of the fastest size) and infinity-emb.
+              ONNX Runtime alone (texts sorted by length, in calls of the fastest size) and infinity-emb. Then
+              throughput and latency for 1 to 64 clients (ARGS="-only clients"), of which the README has a plot.
               RETORT_BENCH_PEER=0 leaves out infinity, whose first start installs 5 GB. The local Triton runs graphs
               through a Python backend of this project (scripts/triton/backends): ONNX Runtime alone shows its cost
   ranking     the same for the ranking API: pairs per second, and single passages among lists. Less than 6 minutes

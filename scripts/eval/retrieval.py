@@ -65,7 +65,10 @@ def retrieval_set(collection: corpora.Collection, baseline, embedding, ranker, a
         "short": measure(cut(queries, args.short) @ cut(passages, args.short).T),
     }
     if baseline:
-        values["baseline"] = measure(baseline.vectors(asked, "query") @ baseline.vectors(texts, "passage").T)
+        known = baseline.vectors(texts, "passage")
+        values["baseline"] = measure(baseline.vectors(asked, "query") @ known.T)
+        if args.mixed:
+            values["mixed"] = measure(queries @ known.T)
     if ranker:
         some = slice(args.ranked or None)
         values["ranked"] = measure(reranked(scores[some], asked[some], texts, ranker, args.top))
@@ -102,7 +105,10 @@ def graded_set(lists: list[corpora.GradedList], baseline, embedding, ranker, arg
         "wrong_mode": by(embedding.vectors(asked, "passage"), passages),
     }
     if baseline:
-        values["baseline"] = by(baseline.vectors(asked, "query"), baseline.vectors(texts, "passage"))
+        known = baseline.vectors(texts, "passage")
+        values["baseline"] = by(baseline.vectors(asked, "query"), known)
+        if args.mixed:
+            values["mixed"] = by(queries, known)
     if ranker:
         values["ranked"] = measure(ranker.logits([(g.query, g.texts) for g in lists]))
     return {"queries": len(lists), "passages": len(texts), **figures_of(values)}
@@ -147,6 +153,7 @@ COLUMNS = {
     "baseline": "MiniLM",
     "embedding": "embedding",
     "over_baseline": "gain over MiniLM",
+    "mixed": "queries in the baseline's passages",
     "wrong_mode": "queries in passage mode",
     "short": "{short} dimensions",
     "kept": "share kept",
@@ -230,6 +237,9 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--baseline", help="source of the baseline embedding (none: without)")
     parser.add_argument("--embedding", help="source of the embedding")
+    parser.add_argument(
+        "--mixed", action="store_true", help="also search the baseline's passages by the embedding's queries"
+    )
     parser.add_argument("--ranker", help="source of the ranker (none: without)")
     parser.add_argument("--split", default="test", choices=("dev", "test"))
     parser.add_argument("--sets", nargs="*", default=[*SETS, GRADED])

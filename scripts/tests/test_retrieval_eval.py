@@ -89,7 +89,7 @@ def test_the_gain_counts_only_ranked_queries():
         vectors=lambda texts, mode: np.array([[1.0, 0.0] if "b" in t or "q" in t else [0.6, 0.8] for t in texts])
     )
     short_first = SimpleNamespace(logits=lambda pairs: [np.array([-len(p) for p in ps], float) for _, ps in pairs])
-    args = SimpleNamespace(seed=1, queries=0, ranked=2, top=50, distractors=-1, short=1)
+    args = SimpleNamespace(seed=1, queries=0, ranked=2, top=50, distractors=-1, short=1, mixed=False)
     found = retrieval.retrieval_set(Collection("made", passages, queries), None, flat, short_first, args)
     assert (found["queries"], found["ranked_queries"], found["ranked"]) == (4, 2, 1.0)
     assert found["gain"] == pytest.approx(1 - 1 / math.log2(3)) and found["gain_error"] == 0
@@ -104,6 +104,18 @@ def test_the_gain_counts_only_ranked_queries():
     assert (beside["over_baseline"], beside["over_baseline_error"]) == (0, 0) and "gain over MiniLM" in retrieval.table(
         {"made": beside}, args.short
     )
+
+
+def test_queries_search_the_passages_of_the_baseline():
+    passages = {"right": "a", "wrong": "bb"}
+    made = Collection("made", passages, [Query("q", "q", frozenset(["right"]))])
+    embedding = SimpleNamespace(vectors=lambda texts, mode: np.array([[len(t), 0.0] for t in texts]))
+    baseline = SimpleNamespace(vectors=lambda texts, mode: np.array([[-len(t), 0.0] for t in texts]))
+    args = SimpleNamespace(seed=1, queries=0, ranked=0, top=50, distractors=-1, short=1, mixed=True)
+    found = retrieval.retrieval_set(made, baseline, embedding, None, args)
+    # Each model alone prefers the longer passage, which is wrong; the query of one prefers the shorter of the other.
+    assert found["embedding"] == found["baseline"] == pytest.approx(1 / math.log2(3)) and found["mixed"] == 1
+    assert "queries in the baseline's passages" in retrieval.table({"made": found}, args.short)
 
 
 def test_short_vectors_are_unit_vectors_of_the_first_numbers():

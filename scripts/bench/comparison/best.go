@@ -60,8 +60,8 @@ func trial(ctx context.Context, side Side) (float64, error) {
 	if err := side.Call(ctx, nil, 0, 0); err != nil {
 		return 0, err
 	}
-	rate, _, err := side.Sequential.rate(ctx, side, 1, trialPeriod)
-	return rate, err
+	got, err := side.Sequential.rate(ctx, side, 1, trialPeriod)
+	return got.value, err
 }
 
 // sortedCalls prepares the calls of all budgets; plans[budget][group] are numbers of calls.

@@ -54,7 +54,8 @@ func (d *Direct) triton(name string, load Load, tensors func([]string) (*triton.
 	return Side{Name: name, Call: p.caller(infer), Served: d.Triton}, nil
 }
 
-// SameTensors returns a side that runs the load on ONNX Runtime alone, or none without Python. stop ends its process.
+// SameTensors returns a side that runs the load on ONNX Runtime alone, or none without Python, in the calls of
+// ReadyTensors and one request at a time. stop ends its process.
 func (d *Direct) SameTensors(load Load) (sides []Side, stop func(), err error) {
 	if d.Python == "" {
 		return nil, func() {}, nil
@@ -67,7 +68,8 @@ func (d *Direct) SameTensors(load Load) (sides []Side, stop func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	side := Side{Name: "ONNX Runtime alone, the same tensors", Call: p.caller(r.run), Served: r.processes()}
+	side := Side{Name: "ONNX Runtime alone, the same tensors", Call: p.caller(r.run), Served: r.processes(),
+		Sequential: &load}
 	return []Side{side}, r.close, nil
 }
 

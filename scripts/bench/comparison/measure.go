@@ -49,8 +49,16 @@ type Plan struct {
 
 // figures are what the rounds of one side gave, in the order of the rounds.
 type figures struct {
-	values []float64 // units of work per second, or milliseconds
-	cost   []float64 // processor milliseconds of the serving processes per unit of work
+	values    []float64 // units of work per second, or milliseconds
+	latencies []float64 // milliseconds of a request: the median of a round
+	cost      []float64 // processor milliseconds of the serving processes per unit of work
+}
+
+// sample is what one side gave in one round.
+type sample struct {
+	value   float64 // units of work per second, or milliseconds
+	latency float64 // milliseconds of a request: the median
+	units   int     // of work
 }
 
 // Comparison is one load on several sides.
@@ -65,7 +73,7 @@ type Comparison struct {
 // Throughput measures the units of work per second of each side, with that many requests at once.
 func (p Plan) Throughput(ctx context.Context, title string, concurrency int, l Load, sides []Side) (*Comparison,
 	error) {
-	return rounds(title, p.Unit+"s/s", p.Rounds, sides, func(s Side) (float64, int, error) {
+	return rounds(title, p.Unit+"s/s", p.Rounds, sides, func(s Side) (sample, error) {
 		if s.Sequential != nil {
 			return s.Sequential.rate(ctx, s, 1, p.Period)
 		}
@@ -76,17 +84,17 @@ func (p Plan) Throughput(ctx context.Context, title string, concurrency int, l L
 // Latency measures requests of one text, one after another; a round gives their median. The rounds are short and many,
 // since differences are fractions of a millisecond.
 func (p Plan) Latency(ctx context.Context, title string, texts []string, sides []Side) (*Comparison, error) {
-	return rounds(title, "ms", 4*p.Rounds, sides, func(s Side) (float64, int, error) {
+	return rounds(title, "ms", 4*p.Rounds, sides, func(s Side) (sample, error) {
 		var times []float64
 		for until := time.Now().Add(p.Period / 4); time.Now().Before(until); {
 			i := len(times) % len(texts)
 			start := time.Now()
 			if err := s.Call(ctx, texts, i, i+1); err != nil {
-				return 0, 0, err
+				return sample{}, err
 			}
-			times = append(times, float64(time.Since(start).Nanoseconds())/1e6)
+			times = append(times, milliseconds(time.Since(start)))
 		}
-		return Median(times), len(times), nil
+		return sample{value: Median(times), latency: Median(times), units: len(times)}, nil
 	})
 }
 
@@ -98,10 +106,8 @@ const (
 	disturbed = 0.05
 )
 
-// rounds measures the sides in turn, in reverse order in every second round. The first round is not counted. measure
-// returns a figure and the number of texts.
-func rounds(title, unit string, count int, sides []Side, measure func(Side) (float64, int, error)) (*Comparison,
-	error) {
+// rounds measures the sides in turn, in reverse order in every second round. The first round is not counted.
+func rounds(title, unit string, count int, sides []Side, measure func(Side) (sample, error)) (*Comparison, error) {
 	c := &Comparison{title: title, unit: unit, sides: sides, figures: make([]figures, len(sides))}
 	fmt.Fprintf(os.Stderr, "measuring: %s\n", title)
 	start := time.Now()
@@ -126,6 +132,7 @@ func rounds(title, unit string, count int, sides []Side, measure func(Side) (flo
 		}
 		for i := range sides {
 			c.figures[i].values = append(c.figures[i].values, taken[i].values...)
+			c.figures[i].latencies = append(c.figures[i].latencies, taken[i].latencies...)
 			c.figures[i].cost = append(c.figures[i].cost, taken[i].cost...)
 		}
 	}
@@ -134,7 +141,7 @@ func rounds(title, unit string, count int, sides []Side, measure func(Side) (flo
 }
 
 // round measures each side once.
-func (c *Comparison) round(number int, measure func(Side) (float64, int, error)) ([]figures, error) {
+func (c *Comparison) round(number int, measure func(Side) (sample, error)) ([]figures, error) {
 	taken := make([]figures, len(c.sides))
 	for turn := range c.sides {
 		i := turn
@@ -142,13 +149,13 @@ func (c *Comparison) round(number int, measure func(Side) (float64, int, error))
 			i = len(c.sides) - 1 - turn
 		}
 		used := c.sides[i].Served.Used()
-		value, texts, err := measure(c.sides[i])
+		got, err := measure(c.sides[i])
 		if err != nil {
 			return nil, fmt.Errorf("%s: %s: %w", c.title, c.sides[i].Name, err)
 		}
 		spent := c.sides[i].Served.Used() - used
-		cost := float64(spent.Microseconds()) / 1e3 / float64(texts)
-		taken[i] = figures{values: []float64{value}, cost: []float64{cost}}
+		cost := milliseconds(spent) / float64(got.units)
+		taken[i] = figures{values: []float64{got.value}, latencies: []float64{got.latency}, cost: []float64{cost}}
 	}
 	return taken, nil
 }
@@ -177,32 +184,37 @@ func (u Usage) Others(before Usage) float64 {
 	return max(0, float64(others)/float64(u.available-before.available))
 }
 
-// rate returns the texts per second over one period, and their number.
-func (l Load) rate(ctx context.Context, s Side, concurrency int, period time.Duration) (perSecond float64, texts int,
-	err error) {
+// rate measures the texts per second over one period.
+func (l Load) rate(ctx context.Context, s Side, concurrency int, period time.Duration) (sample, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	var next, done atomic.Int64
+	var next atomic.Int64
+	times := make([][]float64, concurrency) // of each worker's requests
 	start := time.Now()
 	var workers sync.WaitGroup
-	for range concurrency {
+	for w := range times {
 		workers.Go(func() {
 			for time.Since(start) < period && ctx.Err() == nil {
 				lo := int(next.Add(int64(l.Size))-int64(l.Size)) % len(l.Texts)
+				sent := time.Now()
 				if err := s.Call(ctx, l.Texts, lo, lo+l.Size); err != nil {
 					stop(err)
 					return
 				}
-				done.Add(int64(l.Size))
+				times[w] = append(times[w], milliseconds(time.Since(sent)))
 			}
 		})
 	}
 	workers.Wait()
 	if ctx.Err() != nil {
-		return 0, 0, context.Cause(ctx)
+		return sample{}, context.Cause(ctx)
 	}
-	return float64(done.Load()) / time.Since(start).Seconds(), int(done.Load()), nil
+	took := slices.Concat(times...)
+	texts := len(took) * l.Size
+	return sample{value: float64(texts) / time.Since(start).Seconds(), latency: Median(took), units: texts}, nil
 }
+
+func milliseconds(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e6 }
 
 // mean returns 0 for no values.
 func mean(values []float64) float64 {

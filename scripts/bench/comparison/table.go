@@ -22,14 +22,16 @@ func (g Goal) String() string {
 }
 
 // Table writes Markdown, a row for each two sides, as they are measured.
-type Table struct{ out io.Writer }
+type Table struct {
+	out  io.Writer
+	head string // empty once it is written
+}
 
-// NewTable writes the head of a table of a plan's comparisons.
+// NewTable returns a table of a plan's comparisons. Its head is written before the first row.
 func (p Plan) NewTable(out io.Writer) *Table {
-	fmt.Fprintf(out,
+	return &Table{out, fmt.Sprintf(
 		"\n| load | gateway | against | it | gateway / it, by round | wanted | | CPU ms/%s, gateway, it | others |\n"+
-			"|---|---|---|---|---|---|---|---|---|\n", p.Unit)
-	return &Table{out}
+			"|---|---|---|---|---|---|---|---|---|\n", p.Unit)}
 }
 
 // Ratios writes a row for each other side: the ratio of the first side to it, and the side's goal.
@@ -74,6 +76,8 @@ func (t *Table) row(c *Comparison, other int, compare func(a, b float64) float64
 	if c.repeated > 0 {
 		others += fmt.Sprintf(", %d rounds again", c.repeated)
 	}
+	fmt.Fprint(t.out, t.head)
+	t.head = ""
 	fmt.Fprintf(t.out, "| %s, %s | %s | %s | %s | %s%s | %s | %s | %.2f, %.2f | %s |\n",
 		c.title, c.unit, spread(a.values), c.sides[other].Name, spread(b.values), spread(results), unit, bound,
 		verdict, Median(a.cost), Median(b.cost), others)

@@ -8,6 +8,7 @@ package main
 import (
 	"context"
 	"flag"
+	"fmt"
 	"log"
 	"os"
 	"path/filepath"
@@ -34,7 +35,7 @@ var (
 	times     = flag.Int("rounds", 7, "rounds per measurement, after one that is not counted")
 	period    = flag.Duration("period", 2*time.Second, "length of a round of one side")
 	twin      = flag.String("twin", "", "public id of the model in int8: only it is measured, against the model")
-	only      = flag.String("only", "", "singles, batches, lone or lengths: one of the comparisons")
+	only      = flag.String("only", "", "singles, batches, lone, lengths or clients: one of the comparisons")
 )
 
 func main() {
@@ -103,12 +104,15 @@ type bench struct {
 	short, mixed []string
 }
 
-// compare runs the loads; each prints its rows.
+// compare runs the loads; each prints its rows, and the last one a table of its own.
 func (b *bench) compare(ctx context.Context) error {
 	for _, load := range []struct {
 		name string
 		run  func(context.Context) error
-	}{{"singles", b.singles}, {"batches", b.batches}, {"lone", b.lone}, {"lengths", b.lengths}} {
+	}{
+		{"singles", b.singles}, {"batches", b.batches}, {"lone", b.lone}, {"lengths", b.lengths},
+		{"clients", b.clients},
+	} {
 		if *only != "" && *only != load.name {
 			continue
 		}
@@ -228,5 +232,32 @@ func (b *bench) lengths(ctx context.Context) error {
 		return err
 	}
 	b.table.Ratios(c)
+	return nil
+}
+
+// clients compares throughput and latency of single short texts for 1 to 64 clients. ONNX Runtime alone computes the
+// texts of all clients as one request.
+func (b *bench) clients(ctx context.Context) error {
+	texts := slices.Repeat(b.short, 8) // so many that all numbers of clients divide them
+	load := comparison.Requests(texts, 1)
+	var all []comparison.Clients
+	for count := 1; count <= 64; count *= 2 {
+		runtime, stop, err := b.direct.SameTensors(comparison.Requests(texts, count))
+		if err != nil {
+			return err
+		}
+		for i := range runtime {
+			runtime[i].Name = "ONNX Runtime alone"
+		}
+		c, err := b.plan.Clients(ctx, count, load, slices.Concat([]comparison.Side{b.gateway}, b.peer, runtime))
+		stop()
+		if err != nil {
+			return err
+		}
+		all = append(all, c)
+	}
+	fmt.Print("\nSingle short texts, throughput and latency (median of a round) by the number of clients. ONNX Runtime " +
+		"alone computes the texts of all clients in one call, of at most 32 texts\n")
+	b.plan.WriteClients(os.Stdout, all)
 	return nil
 }
