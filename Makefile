@@ -168,6 +168,17 @@ eval-batches: bin/retort .venv-tests/stamp .venv-triton/stamp ## measure whether
 eval-chat: .venv-eval/stamp ## measure the chat API through HTTP: RETORT_DATA names the data, RETORT_EVAL_URL the API, ARGS adds options; UPDATE=1 writes the model's EVALUATION.md
 	@.venv-eval/bin/python -m scripts.eval.chat --url "$${RETORT_EVAL_URL:-http://127.0.0.1:8005}" $(if $(UPDATE),--write) $(ARGS)
 
+.PHONY: eval-drawings
+eval-drawings: bin/retort .venv-eval/stamp $(if $(findstring --published,$(ARGS)),,.cache/molvec/stamp) ## measure Retort, OSRA and MolVec on the scanned drawings in SETS, with a Triton of its own (an hour; needs Debian's osra, maven and default-jdk-headless); ARGS="--published" takes known readings of the others; UPDATE=1 writes the model's EVALUATION.md
+	@$(TRITON) --scratch -- .venv-eval/bin/python -m scripts.eval.scanned --sets "$(SETS)" $(if $(UPDATE),--write) $(ARGS)
+
+.cache/molvec/stamp: scripts/eval/molvec/pom.xml scripts/eval/molvec/SHA256SUMS
+	@echo 'fetching MolVec into .cache/molvec/ (once)'
+	@rm -rf .cache/molvec
+	@mvn -q -B -f $< dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/.cache/molvec
+	@cd .cache/molvec && sha256sum --quiet --strict -c $(CURDIR)/scripts/eval/molvec/SHA256SUMS
+	@touch $@
+
 .PHONY: test-memory
 test-memory: deps ## the C++ around RDKit under AddressSanitizer, on mutated molecules (some minutes); not in `make test`
 	@sh chem/rdkit/memcheck/run.sh address 2000

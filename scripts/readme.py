@@ -89,8 +89,16 @@ def quality() -> str:
     )
     sampled = find(MASKED, "eval-masked", r"^\| \*\*Retort, one attempt\*\* \|(?:[^|]*\|){3} ([\d.]+) ±")
     published = find(MASKED, "eval-masked", r"^\| GenMol V2, published \|(?:[^|]*\|){3} ([\d.]+) \|")
-    clef = find(READER, "eval-drawings", r"^\| CLEF \(scanned patents, held out\) \| 200 \| ([\d.]+)%")
-    osra = find(READER, "eval-osra", r"^\| CLEF \(scanned patents, held out\) \| 200 \| ([\d.]+)%")
+    clef, jpo = (
+        {
+            program: find(READER, "eval-scanned", rf"^\| {name}, whole set \| \d+ \| {program} \| ([\d.]+)%")
+            for program in ("Retort", "OSRA", "MolVec")
+        }
+        for name in ("CLEF", "JPO")
+    )
+    reserved = [
+        find(READER, "eval-scanned", rf"^\| {name}, reserved \| \d+ \| Retort \| ([\d.]+)%") for name in ("CLEF", "JPO")
+    ]
     averages = re.findall(
         r"^\| mean \| *\| *\| ([\d.]+) \| ([\d.]+) \|.*\| ([\d.]+) \| ([\d.]+) \| [+-][\d.]+ \|$",
         (ROOT / RETRIEVAL).read_text(),
@@ -130,9 +138,10 @@ def quality() -> str:
         ),
         (
             "chat",
-            f"{clef} % of 200 scanned drawings of US patents (from CLEF, without placeholder groups) are read "
-            f"exactly (OSRA: {osra} %).",
-            f"[commands]({READER})",
+            f"{clef['Retort']} % of the scanned patent drawings of CLEF and {jpo['Retort']} % of JPO, whole sets with "
+            f"R groups, are read exactly; {reserved[0]} and {reserved[1]} % of those that nobody had looked at (whole "
+            f"sets, OSRA: {clef['OSRA']} and {jpo['OSRA']} %; MolVec: {clef['MolVec']} and {jpo['MolVec']} %).",
+            f"`make eval-drawings` ([all]({READER}))",
         ),
     ]
     return table(("model", "figure and yardstick", "command"), rows)

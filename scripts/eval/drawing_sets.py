@@ -30,9 +30,6 @@ PROGRAMS = ("indigo", "openbabel", "cdk", "chython", "openchemlib", "smilesdrawe
 PLAIN = ", default settings"
 """Suffix of a program's name for drawings from SMILES with its default settings."""
 Pictures = list[tuple[str, bytes]]
-TUNED_ON = 200
-"""Number of scanned drawings of each set that the reader was tuned on. The others are measured."""
-HELD_OUT = " (scanned patents, held out)"
 DRAWINGS_PER_SPELLING = 2
 
 HARD = {
@@ -452,29 +449,6 @@ def file(image: Image.Image, kind: str = "PNG") -> bytes:
     buffer = io.BytesIO()
     image.save(buffer, kind, **({"quality": 30} if kind == "JPEG" else {}))
     return buffer.getvalue()
-
-
-def scanned(folder: Path, count: int) -> dict[str, Pictures]:
-    """Returns scanned drawings of patents by set.
-
-    folder: the images NAME and mol files NAME_mol_ref of github.com/Kohulan/OCSR_Review (Rajan et al. 2020, doi
-    10.1186/s13321-020-00465-0). Drawings with R or X are sets of their own. Molecules that RDKit does not read and the
-    drawings that the reader was tuned on are left out.
-    """
-    out: dict[str, Pictures] = {}
-    for truths in sorted(folder.glob("*_mol_ref")):
-        name = truths.name.removesuffix("_mol_ref")
-        files = {path.stem: path for path in truths.iterdir()}
-        images = sorted((folder / name).glob("*.png"))
-        Random(0).shuffle(images)
-        complete = out.setdefault(f"{name}{HELD_OUT}", [])
-        generic = out.setdefault(f"{name}, with R or X{HELD_OUT}", [])
-        for path in images[TUNED_ON:]:
-            molecule = Chem.MolFromMolFile(str(files[path.stem]))
-            if molecule is not None:
-                smiles = Chem.MolToSmiles(molecule)
-                (generic if "*" in smiles else complete).append((smiles, path.read_bytes()))
-    return {name: pictures[:count] for name, pictures in out.items() if pictures}
 
 
 def drawn_by(path: Path, count: int) -> tuple[list[dict], Pictures]:

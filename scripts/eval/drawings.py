@@ -3,14 +3,13 @@
     python -m scripts.eval.drawings --data DATA --url http://127.0.0.1:8005 [--count 100 --drawings FOLDER --write]
 
 The kinds of drawings are those of drawing_sets.py. FOLDER has drawings by other programs, from
-scripts.train.vision.other_programs with --measure; --list FILE writes the list of these molecules. --scanned FOLDER
-adds scanned patents (drawing_sets.scanned). The figures of a kind are the shares of exact SMILES, of drawings that the
-model says are unreadable, and of wrong SMILES with and without a warning. A second table tells how well the confidence
-(from the log probabilities) fits, over the programs that the reader was not trained on. --kinds measures some kinds
-only.
+scripts.train.vision.other_programs with --measure; --list FILE writes the list of these molecules. The figures of a
+kind are the shares of exact SMILES, of drawings that the model says are unreadable, and of wrong SMILES with and
+without a warning. A second table tells how well the confidence (from the log probabilities) fits, over the programs
+that the reader was not trained on. --kinds measures some kinds only.
 
 --write writes the tables into their sections of the model's EVALUATION.md. It needs at least MIN_COUNT drawings of each
-kind, and all kinds for the first table. scripts.eval.osra measures another program on some of the same drawings.
+kind, and all kinds for the first table. Scanned drawings: scripts.eval.scanned.
 """
 
 from __future__ import annotations
@@ -148,7 +147,6 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--count", type=int, default=100, help="drawings of each kind")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--drawings", type=Path, help="folder of the drawings by other programs")
-    parser.add_argument("--scanned", type=Path, help="folder of scanned drawings and their mol files")
     parser.add_argument("--kinds", default="", help="parts of the names of the kinds to measure, with commas")
     parser.add_argument("--concurrency", type=int, default=2, help="requests in flight")
     parser.add_argument(
@@ -158,16 +156,15 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--page", type=Path, default=served.ENTRY / "EVALUATION.md", help="the page of --write")
     given = parser.parse_args(arguments)
     if given.write:
-        if given.count < MIN_COUNT or not given.drawings or not (given.scanned or given.kinds):
-            parser.error(f"--write needs --drawings, --scanned or --kinds, and at least --count {MIN_COUNT}")
+        if given.count < MIN_COUNT or not given.drawings:
+            parser.error(f"--write needs --drawings, and at least --count {MIN_COUNT}")
         sections.check(given.page, SECTION, CONFIDENCE_SECTION)
     if given.list:
         given.list.write_text("\n".join(drawing_sets.molecules(given.data, 4 * given.count, given.seed + 1)) + "\n")
         return
     api = API(given.url, given.concurrency)
     answers: dict[str, list[Graded]] = {}
-    scanned = drawing_sets.scanned(given.scanned, given.count) if given.scanned else {}
-    for kind, pictures in (drawing_sets.sets(given.data, given.count, given.seed, given.drawings) | scanned).items():
+    for kind, pictures in drawing_sets.sets(given.data, given.count, given.seed, given.drawings).items():
         if given.kinds and not any(part in kind for part in given.kinds.split(",")):
             continue
         answers[kind] = measure(api, pictures)
@@ -175,8 +172,8 @@ def main(arguments: list[str] | None = None) -> None:
     tables = {CONFIDENCE_SECTION: confidence_table(answers)}
     if not given.kinds:
         tables[SECTION] = table(answers)
-    options = f"--count {given.count} --seed {given.seed} --drawings FOLDER "
-    options += f"--kinds {given.kinds}" if given.kinds else "--scanned FOLDER"
+    options = f"--count {given.count} --seed {given.seed} --drawings FOLDER"
+    options += f" --kinds {given.kinds}" if given.kinds else ""
     for section, text in tables.items():
         print(text)
         if given.write and text:

@@ -1,11 +1,18 @@
-"""The figures of scripts.eval.drawings, from answers that are given here."""
+"""The figures of scripts.eval.drawings and scripts.eval.scanned, from answers that are given here."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
+from PIL import Image
+from rdkit import Chem
+from waiting import wait_for
 
-from scripts.eval import drawings
+from scripts.eval import drawings, scanned
 from scripts.eval.drawings import Graded
 
 
@@ -21,3 +28,106 @@ def test_the_drawings_of_the_lowest_confidence_are_not_covered() -> None:
     assert drawings.confidence_row(answers) == "20 | 95.0% | 100.0% | 0.90 | 95.0% | 100.0% | 0.095 |\n"
     table = drawings.confidence_table({"indigo": answers, "pikachu, default settings": answers, "RDKit": answers})
     assert [line.split(" | ")[0] for line in table.splitlines()[2:]] == ["| pikachu, default settings", "| all"]
+
+
+def put_drawing(folder: Path, name: str, block: str) -> None:
+    """Writes a drawing of a set, an empty picture, and its mol file."""
+    for part in ("SET", "SET_mol_ref"):
+        (folder / part).mkdir(exist_ok=True)
+    Image.new("L", (40, 30), 255).save(folder / "SET" / f"{name}.png")
+    (folder / "SET_mol_ref" / f"{name}.mol").write_text(block)
+
+
+def test_a_set_has_the_drawings_whose_mol_file_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scanned, "TUNED_ON", 10)
+    for number in range(39):
+        put_drawing(tmp_path, f"drawing{number}", Chem.MolToMolBlock(Chem.MolFromSmiles("CO")))
+    put_drawing(tmp_path, "damaged", "no mol file")
+    drawings, unread = scanned.read_set(tmp_path, "SET")
+    assert (len(drawings), unread) == (39, 1)
+    assert sum(d.is_tuned_on for d in drawings) in (9, 10)
+    reserved = [d for d in drawings if d.is_reserved]
+    assert 3 <= len(reserved) <= 20 and not any(d.is_tuned_on for d in reserved)
+    assert {(d.smiles, d.inchi) for d in drawings} == {("CO", "InChI=1S/CH4O/c1-2/h2H,1H3")}
+
+
+def test_labels_of_placeholders_are_not_compared() -> None:
+    blocks = [Chem.MolToMolBlock(Chem.MolFromSmiles("*c1ccccc1")).replace(" * ", label) for label in (" R ", " R1")]
+    read = [scanned.reading([block], 0) for block in blocks]
+    assert [one.smiles for one in read] == ["*c1ccccc1"] * 2
+    assert [one.inchi for one in read] == [""] * 2
+
+
+def test_a_reading_is_all_molecules_of_the_drawing() -> None:
+    sodium, acetate = (Chem.MolToMolBlock(Chem.MolFromSmiles(s)) for s in ("[Na+]", "CC(=O)[O-]"))
+    assert scanned.reading([sodium, acetate], 0).smiles == "CC(=O)[O-].[Na+]"
+    assert scanned.reading([sodium, "damaged"], 0).smiles == ""
+    assert scanned.reading([], 0).smiles == ""
+
+
+def test_published_readings_are_found_by_the_name_of_the_drawing(tmp_path: Path) -> None:
+    folder = tmp_path / "final_results/osra"
+    folder.mkdir(parents=True)
+    (folder / "one.sdf").write_text(Chem.MolToMolBlock(Chem.MolFromSmiles("CCO")) + "$$$$\n")
+    program = scanned.published("OSRA", tmp_path)
+    assert [program.read(Path(name)).smiles for name in ("SET/one.png", "SET/two.png")] == ["CCO", ""]
+
+
+def test_the_rows_count_exact_readings_and_inchis() -> None:
+    def drawing(name: str, smiles: str, is_reserved: bool = False) -> scanned.Drawing:
+        molecule = Chem.MolFromSmiles(smiles)
+        return scanned.Drawing("SET", Path(name), *scanned.identity(molecule), False, is_reserved)
+
+    def read(smiles: str, has_warning: bool = False) -> scanned.Reading:
+        return scanned.Reading(1, *scanned.identity(Chem.MolFromSmiles(smiles)), has_warning)
+
+    drawings = [drawing("1", "Oc1ccccn1"), drawing("2", "*CC"), drawing("3", "CC", True), drawing("4", "CCC", True)]
+    readings = [read("O=c1cccc[nH]1"), read("*CCO"), scanned.Reading(1), read("CCN", True)]
+    text = scanned.table(drawings, {"a program": {d.path: r for d, r in zip(drawings, readings)}})
+    assert text.splitlines()[2:] == [
+        # The tautomer has the same InChI; the review counts any two molecules with placeholders as equal.
+        "| SET, whole set | 4 | a program | 0.0% | 25.0% | 50.0% | 25.0% | 25.0% | 50.0% |",
+        "| SET, without placeholders | 3 | a program | 0.0% | 33.3% | 33.3% | 33.3% | 33.3% | 33.3% |",
+        "| SET, with placeholders | 1 | a program | 0.0% | 0.0% | 100.0% | 0.0% | 0.0% | 100.0% |",
+        "| SET, reserved | 2 | a program | 0.0% | 0.0% | 0.0% | 50.0% | 50.0% | 0.0% |",
+    ]
+
+
+def test_a_run_is_continued(tmp_path: Path) -> None:
+    drawings = [scanned.Drawing("SET", Path(name), "C", "", False, False) for name in ("1.png", "2.png")]
+    asked: list[Path] = []
+
+    def read(path: Path) -> scanned.Reading:
+        asked.append(path)
+        return scanned.Reading(2.5, "C")
+
+    def program(version: str) -> scanned.Program:
+        return scanned.Program("one", version, read)
+
+    kept = tmp_path / "readings.jsonl"
+    first = scanned.read_all(program("1"), drawings[:1], kept)
+    both = scanned.read_all(program("1"), drawings, kept)
+    assert asked == [Path("1.png"), Path("2.png")]
+    assert both == first | {Path("2.png"): scanned.Reading(2.5, "C")}
+    scanned.read_all(program("2"), drawings, kept)
+    assert len(asked) == 4
+
+
+def test_the_picture_shows_drawings_beside_readings(tmp_path: Path) -> None:
+    put_drawing(tmp_path, "one", "")
+    drawing = scanned.Drawing("SET", tmp_path / "SET/one.png", "C", "", False, False)
+    picture = scanned.sheet([(drawing, scanned.Reading(1, "CCO"))] * 4)
+    assert picture.size == (6 * scanned.CELL[0], 2 * scanned.CELL[1])
+    width, height = scanned.CELL
+    left, right = (picture.convert("L").crop((x + 5, 5, x + width - 5, height - 5)) for x in (0, width))
+    assert left.getextrema() == (255, 255) and right.getextrema()[0] < 128
+
+
+def test_clock_counts_the_work_of_child_processes() -> None:
+    work = "import time\nwhile time.process_time() < 1: pass"
+    shell = subprocess.Popen(["sh", "-c", f"'{sys.executable}' -c '{work}\ninput()'; true"], stdin=subprocess.PIPE)
+    try:
+        wait_for("a second of CPU time", lambda: scanned.cpu_seconds(scanned.family(shell.pid)) >= 1)
+        assert len(scanned.family(shell.pid)) == 2
+    finally:
+        shell.communicate(b"\n")

@@ -8,14 +8,14 @@ import pytest
 from servers import ROOT
 
 from scripts import sections
-from scripts.eval import calls, chat, drawings, latent, latent_report, masked, osra, ranking_calibration, retrieval
+from scripts.eval import calls, chat, drawings, latent, latent_report, masked, ranking_calibration, retrieval, scanned
 from scripts.eval.pmo import __main__ as pmo
 from scripts.train import served
 
 PAGES = {
     masked.PAGE: [masked.SECTION],
     latent.PAGE: [calls.SECTION, *(name for names in latent.SECTIONS.values() for name in names)],
-    served.ENTRY / "EVALUATION.md": [drawings.SECTION, osra.SECTION, chat.SECTION],
+    served.ENTRY / "EVALUATION.md": [drawings.SECTION, scanned.SECTION, chat.SECTION],
     pmo.PAGE: list(pmo.SECTIONS.values()),
     ranking_calibration.PAGE: [ranking_calibration.SECTION],
     ROOT / "README.md": ["costs", "quality"],
@@ -87,10 +87,10 @@ def test_a_new_page_has_the_section_alone(tmp_path: Path) -> None:
         (chat, ["--molecules", "3"]),
         (chat, ["--styles", "default", "--molecules", "500", "--questions", "30"]),
         (chat, ["--questions", "3"]),
-        (drawings, ["--count", "3", "--drawings", ".", "--scanned", "."]),
+        (drawings, ["--count", "3", "--drawings", "."]),
         (drawings, ["--count", "200"]),
-        (osra, ["--count", "3", "--drawings", ".", "--scanned", "."]),
-        (osra, ["--programs", "pikachu", "--drawings", ".", "--scanned", "."]),
+        (scanned, ["--sets", ".", "--limit", "3"]),
+        (scanned, ["--sets", ".", "--programs", "OSRA"]),
         (latent, ["--limit", "3"]),
         (latent, ["--split", "tune"]),
         (latent, ["--floors", "0.4"]),
@@ -105,7 +105,7 @@ def test_a_new_page_has_the_section_alone(tmp_path: Path) -> None:
 def test_a_partial_evaluation_is_not_written(
     program, options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
-    data = [] if program in (osra, pmo) else ["--data", str(tmp_path)]
+    data = [] if program in (scanned, pmo) else ["--data", str(tmp_path)]
     with pytest.raises(SystemExit):
         program.main([*data, "--write", *options])
     assert "--write needs" in capsys.readouterr().err

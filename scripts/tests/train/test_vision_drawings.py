@@ -356,23 +356,6 @@ def test_plain_drawings_are_labelled(monkeypatch):
     )
 
 
-def test_scanned_drawings_are_sorted_by_their_mol_files(monkeypatch, tmp_path):
-    monkeypatch.setattr(drawing_sets, "TUNED_ON", 1)
-    written = {"one": "CCO", "two": "*c1ccccc1", "three": "CCN", "four": "no mol file"}
-    for folder in ("SET", "SET_mol_ref"):
-        (tmp_path / folder).mkdir()
-    for name, smiles in written.items():
-        molecule = Chem.MolFromSmiles(smiles)
-        (tmp_path / "SET" / f"{name}.png").write_bytes(name.encode())
-        (tmp_path / "SET_mol_ref" / f"{name}.mol").write_text(Chem.MolToMolBlock(molecule) if molecule else "nothing")
-    names = sorted(written)
-    Random(0).shuffle(names)
-    found = drawing_sets.scanned(tmp_path, 10)
-    measured = [(written[name], name.encode()) for name in names[1:] if name != "four"]
-    assert found.get(f"SET{drawing_sets.HELD_OUT}", []) == [one for one in measured if "*" not in one[0]]
-    assert found.get(f"SET, with R or X{drawing_sets.HELD_OUT}", []) == [one for one in measured if "*" in one[0]]
-
-
 def test_an_interrupted_file_is_continued(monkeypatch, tmp_path):
     monkeypatch.setitem(other_programs.programs.PLAIN, "other", lambda: draw_by_itself)
 
