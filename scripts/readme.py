@@ -67,7 +67,7 @@ def costs() -> str:
         ("first `make run`, downloads included", f"{start['first']} s", "`make bench PART=start`"),
         ("later `make run`", f"{start['second']} s", "the same"),
         (
-            "memory with every included model loaded",
+            "memory after a call of each API",
             f"{start['gateway']} MB for the gateway, {start['triton']} MB for Triton",
             "the same",
         ),
@@ -138,10 +138,11 @@ def quality() -> str:
         ),
         (
             "chat",
-            f"{clef['Retort']} % of the scanned patent drawings of CLEF and {jpo['Retort']} % of JPO, whole sets with "
-            f"R groups, are read exactly; {reserved[0]} and {reserved[1]} % of those that nobody had looked at (whole "
-            f"sets, OSRA: {clef['OSRA']} and {jpo['OSRA']} %; MolVec: {clef['MolVec']} and {jpo['MolVec']} %).",
-            f"`make eval-drawings` ([all]({READER}))",
+            f"{clef['Retort']} % of the scanned patent drawings of CLEF (OSRA: {clef['OSRA']} %, MolVec: "
+            f"{clef['MolVec']} %) and {jpo['Retort']} % of JPO (OSRA: {jpo['OSRA']} %, MolVec: {jpo['MolVec']} %) are "
+            f"read exactly, R groups included. Some were used for tuning; of a reserved part, {reserved[0]} and "
+            f"{reserved[1]} %.",
+            f"[commands]({READER})",
         ),
     ]
     return table(("model", "figure and yardstick", "command"), rows)
