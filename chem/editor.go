@@ -8,11 +8,14 @@ import (
 	"retort/chem/rdkit"
 )
 
-// maxPrepared is the number of molecules that an editor keeps prepared, besides those in use, at some 15 kB each.
+// maxPrepared is the number of prepared molecules that an editor keeps, at some 15 kB each. It has more only while more
+// are in use.
 const maxPrepared = 64
 
-// Editor makes offspring as the function [Offspring] does, and keeps the parents prepared. That saves a third of the
-// time if they are parents again. The zero value is ready to use. Any number of goroutines may use it before Close.
+// Editor makes offspring as the function [Offspring] does, and keeps the parents prepared. If they are parents again,
+// that saves a quarter (mutations) to a third (crossovers) of the work
+// (scripts/train/experiments/2026-11-26-latent-search-chemistry.md). The zero value is ready to use. Any number of
+// goroutines may use it before Close.
 type Editor struct {
 	mu       sync.Mutex
 	uses     int                        // number of uses so far
@@ -22,7 +25,7 @@ type Editor struct {
 type preparedParent struct {
 	smiles  string
 	parent  *rdkit.Parent
-	users   int // present users
+	users   int // calls that use it now
 	lastUse int // number of the last use
 }
 
@@ -110,9 +113,9 @@ func (e *Editor) release(p *preparedParent) {
 	e.evict(maxPrepared)
 }
 
-// evict frees the least recently used of the parents that are not in use, until the given number of parents is left.
-func (e *Editor) evict(kept int) {
-	for len(e.prepared) > kept {
+// evict frees the least recently used of the parents that are not in use, until no more than limit are left.
+func (e *Editor) evict(limit int) {
+	for len(e.prepared) > limit {
 		var oldest *preparedParent
 		for _, p := range e.prepared {
 			if p.users == 0 && (oldest == nil || p.lastUse < oldest.lastUse) {

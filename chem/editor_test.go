@@ -1,6 +1,7 @@
 package chem_test
 
 import (
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -50,9 +51,10 @@ func TestAnEditorGivesTheSameOffspring(t *testing.T) {
 	clients.Wait()
 }
 
+// texts returns the SMILES and fingerprints of molecules.
 func texts(molecules []*chem.Molecule) (smiles []string) {
 	for _, m := range molecules {
-		smiles = append(smiles, m.SMILES())
+		smiles = append(smiles, fmt.Sprint(m.SMILES(), m.Fingerprint()))
 	}
 	return smiles
 }

@@ -50,8 +50,8 @@ func Offspring(ctx context.Context, parents []Parents) ([][]*Molecule, error) {
 // limit returns the upper bound of the offspring.
 func (p Parents) limit() int { return min(p.Count, maxOffspring) }
 
-// offspring requests a few molecules per round until there are enough or there seem to be no more. There is no second
-// parent for mutations.
+// offspring requests a few molecules per round until there are enough or there seem to be no more. second is nil for
+// mutations.
 func (p Parents) offspring(ctx context.Context, first, second *rdkit.Parent) []*Molecule {
 	var offspring []*Molecule
 	random := rand.New(rand.NewPCG(p.Seed, 0))

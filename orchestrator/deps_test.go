@@ -205,7 +205,7 @@ func TestBorders(t *testing.T) {
 			isGateway := strings.HasPrefix(f, "orchestrator/gateway/") || strings.HasPrefix(f, "orchestrator/dialect/")
 			return isGateway || path.Base(f) == "routes.go" || path.Base(f) == "api.go" || path.Dir(f) == "orchestrator"
 		},
-		// The fleet of two benchmarks stands in for many Tritons.
+		// Package fleet stands in for many Tritons in two benchmarks.
 		"google.golang.org/grpc": func(f string) bool {
 			return strings.HasPrefix(f, "orchestrator/triton/") || strings.HasPrefix(f, "orchestrator/teigrpc/") ||
 				strings.HasPrefix(f, "orchestrator/nimgrpc/") ||

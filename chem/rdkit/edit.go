@@ -4,7 +4,6 @@ package rdkit
 import "C"
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -23,10 +22,8 @@ func NewParent(smiles string) (*Parent, error) {
 	var failure C.retort_answer
 	c := C.retort_parent_new(text, size, &failure)
 	if _, err := take(failure); err != nil {
+		C.retort_parent_free(c) // NULL, unless only the answer could not be allocated
 		return nil, err
-	}
-	if c == nil {
-		return nil, errors.New("rdkit: no parent")
 	}
 	return &Parent{c}, nil
 }

@@ -2,7 +2,8 @@
  *
  *  - No C++ exception, no pointer into C++ memory and no RDKit object crosses it, except the handles retort_query,
  *    retort_panel, retort_reactions and retort_parent.
- *  - A molecule lives for one call only, so threads never share what RDKit changes.
+ *  - A molecule lives for one call only, except that of a retort_parent, which no call changes. So threads never share
+ *    what RDKit changes.
  *  - Results go into memory of the caller or into one block that the caller frees with retort_free.
  *  - Texts are passed by pointer and length. A NUL byte is an ordinary byte, which every grammar refuses. */
 #ifndef RETORT_CHEM_SHIM_H

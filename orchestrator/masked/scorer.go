@@ -142,7 +142,8 @@ func (s *scorer) score(ctx context.Context, molecules []*chem.Molecule) ([]float
 }
 
 // scoreLate returns the molecules that have received a score after a failure, in the order of their SMILES. latest are
-// the molecules scored last: the client's late scores are used from the same point on in each attempt at a job.
+// the molecules of the last pass. They are scored along because a late score counts from a certain batch on (package
+// jobs/optimization), so that each attempt at a job sees it at the same point.
 func (s *scorer) scoreLate(ctx context.Context, latest []*candidate) ([]*candidate, error) {
 	if len(s.failed) == 0 {
 		return nil, nil

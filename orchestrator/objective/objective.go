@@ -31,8 +31,8 @@ func (o *Objective) Unit() float64 { return o.root.unit() }
 // HasOracle reports whether a term is an oracle.
 func (o *Objective) HasOracle() bool { return len(o.oracles) > 0 }
 
-// IsTold reports whether the client of a job tells scores and no other term is an oracle, so that scoring molecules
-// again costs nothing.
+// IsTold reports whether the client of a job hands in scores and no term is an oracle of Triton, so that scoring
+// molecules again asks nobody.
 func (o *Objective) IsTold() bool { return len(o.oracles) == 1 && o.oracles[0].Name() == Told }
 
 // OraclePath returns the path of the first term that is an oracle. There must be one.

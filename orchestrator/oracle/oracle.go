@@ -92,6 +92,7 @@ func Opener(
 			options.MaxRows = entry.Config.MaxBatch
 		}
 		options.MaxTokens = options.MaxRows
+		options.Replicas = func() int { return client.Replicas(r.Name) }
 		o.batcher = batching.New(func(*chem.Molecule) int { return 1 }, o.inferAndCount, options)
 		return o, nil
 	}

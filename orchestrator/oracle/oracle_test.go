@@ -8,6 +8,7 @@ import (
 	"math"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -92,7 +93,12 @@ func serve(tb testing.TB, config oracle.Config, models ...tritontest.Model) *ora
 
 func serveCounted(tb testing.TB, config oracle.Config, c *counts, models ...tritontest.Model) *oracle.Oracles {
 	tb.Helper()
-	client := tritontest.Start(tb, models...).Client()
+	return openOn(tb, config, c, tritontest.Start(tb, models...).Client())
+}
+
+// openOn opens the oracles that a client's servers have loaded.
+func openOn(tb testing.TB, config oracle.Config, c *counts, client *triton.Client) *oracle.Oracles {
+	tb.Helper()
 	registry := discovery.NewRegistry(client, discovery.Config{Every: 50 * time.Millisecond})
 	tb.Cleanup(registry.Close)
 	if err := registry.Refresh(tb.Context()); err != nil {
@@ -128,6 +134,36 @@ func TestAnOracleScoresSMILES(t *testing.T) {
 		if err != nil || fmt.Sprint(rows) != fmt.Sprint(want) {
 			t.Errorf("%s: %v, error %v, want %v", o.Name(), rows, err, want)
 		}
+	}
+}
+
+// All replicas compute at the same time: more calls than one replica gets by default.
+func TestReplicasShareMolecules(t *testing.T) {
+	const replicas = 5
+	var arrived atomic.Int64
+	all := make(chan struct{})
+	model := lengthModel(t, "length", strings.Replace(batched, "max_batch_size: 4", "max_batch_size: 1", 1))
+	infer := model.Infer
+	model.Infer = func(ctx context.Context, r *triton.Request) (*triton.Response, error) {
+		if arrived.Add(1) == replicas {
+			close(all)
+		}
+		select {
+		case <-all:
+		case <-ctx.Done():
+		}
+		return infer(ctx, r)
+	}
+	var urls []string
+	for range replicas {
+		urls = append(urls, tritontest.Start(t, model).URL())
+	}
+	config := config
+	config.Timeout = 10 * time.Second
+	oracles := openOn(t, config, &counts{}, tritontest.Dial(t, triton.Config{URLs: urls})).All()
+	rows, err := oracles[0].Score(t.Context(), read(t, "C", "CC", "CCC", "CCCC", "CCCCC"))
+	if err != nil || len(rows) != replicas {
+		t.Errorf("%d calls at once: %v %v", arrived.Load(), rows, err)
 	}
 }
 

@@ -147,7 +147,7 @@ def update(name: str, args: str, measured: str) -> int:
 def changes() -> list[str]:
     """Returns the tracked files that differ from the commit, without SPEED.md, which --update itself changes."""
     others = f":(exclude){PAGE.relative_to(ROOT)}"
-    return git("diff", "--name-only", "HEAD", "--", ".", others).split()
+    return git("diff", "--name-only", "HEAD", "--", ".", others).splitlines()
 
 
 def commit() -> str:
@@ -194,8 +194,9 @@ def gpus() -> str:
     if not shutil.which("nvidia-smi"):
         return "no GPU"
     query = ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]
-    names = subprocess.run(query, capture_output=True, text=True).stdout.split("\n")
-    return ", ".join(name for name in names if name.strip()) or "no GPU"
+    done = subprocess.run(query, capture_output=True, text=True)
+    names = done.stdout.splitlines() if done.returncode == 0 else []
+    return ", ".join(names) or "no GPU"
 
 
 EXTENSIONS = {

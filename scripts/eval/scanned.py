@@ -12,7 +12,8 @@ A reading is exact if its canonical SMILES, with stereochemistry, equals that of
 X) count as `*`, whatever their label. It has the same InChI if the standard InChIs are equal. Molecules with
 placeholders have none; the review counts two such molecules as equal, in the column "InChI, as the review counts".
 
-The readings of OSRA and MolVec are kept in --results by version, so an interrupted run is continued. --write writes
+The readings of OSRA and MolVec, with their times, are kept in --results by version, so an interrupted run is continued,
+on the same machine. --write writes
 the tables into the section of the model's EVALUATION.md, and SHEET, a picture of readings of CLEF that are wrong
 without a warning. It needs all programs and all drawings of CLEF and JPO.
 """
@@ -24,6 +25,7 @@ import base64
 import hashlib
 import json
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -163,11 +165,14 @@ def molvec() -> Iterator[Program]:
             assert java.stdin and java.stdout
             print(path, file=java.stdin, flush=True)
             seconds = float(java.stdout.readline())
-            block = "".join(iter(java.stdout.readline, "$$$$\n"))
+            block = ""
+            while (line := java.stdout.readline()) != "$$$$\n":
+                if not line:
+                    raise RuntimeError(f"MolVec ended while it read {path}")
+                block += line
             return reading([block] if block.strip() else [], seconds)
 
         yield Program("MolVec", version, read)
-        java.stdin.close()
 
 
 def published(name: str, folder: Path) -> Program:
@@ -367,6 +372,7 @@ def main(arguments: list[str] | None = None) -> None:
     given.results.parent.mkdir(parents=True, exist_ok=True)
     programs: dict[str, Program] = {}
     readings: dict[str, dict[Path, Reading]] = {}
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the gateway ends, too
     with ExitStack() as stack:
         for name in given.programs.split(","):
             if name == "Retort":

@@ -62,7 +62,7 @@ func (b *board) load(ctx context.Context) error {
 	b.count = len(batches)
 	for n, batch := range batches {
 		for _, c := range batch.Candidates {
-			b.known[c.SMILES] = c
+			b.update(c)
 			b.batchOf[c.SMILES] = n
 		}
 		for _, smiles := range batch.Late {
@@ -114,8 +114,8 @@ func (b *board) scores(ctx context.Context, smiles []string) ([]float64, error) 
 	}
 }
 
-// lookup returns the known scores of molecules, NaN for the others, and whether none is missing. A late score is
-// used if a molecule is of the batch from which it is used, or of a later one. b.mu must be held.
+// lookup returns the known scores of molecules, NaN for the others, and whether none is missing. A late score counts if
+// one of the molecules is in its batch of lateFrom or in a later one. b.mu must be held.
 func (b *board) lookup(smiles []string) (scores []float64, complete bool) {
 	complete = true
 	latest := 0
@@ -180,6 +180,14 @@ func (b *board) missing(smiles []string) (batch batch, next int) {
 	return batch, b.count
 }
 
+// update sets the state of a candidate, unless a newer one is known: a score never goes away. b.mu must be held.
+func (b *board) update(c candidate) {
+	if old := b.known[c.SMILES]; old.Late != nil || old.Told && !c.Told {
+		return
+	}
+	b.known[c.SMILES] = c
+}
+
 // follow receives scores, and parks the job when none has come for a while, until ctx ends.
 func (b *board) follow(ctx context.Context, logger zerolog.Logger) {
 	go queue.Every(ctx, time.Second, b.parkIfIdle)
@@ -189,7 +197,7 @@ func (b *board) follow(ctx context.Context, logger zerolog.Logger) {
 			defer b.mu.Unlock()
 			for _, c := range changed.Candidates {
 				if _, loaded := b.known[c.SMILES]; loaded { // else ask loads it, with the number of its batch
-					b.known[c.SMILES] = c
+					b.update(c)
 				}
 			}
 			b.announce()

@@ -179,6 +179,24 @@ func TestLateScoresAreUsed(t *testing.T) {
 	}
 }
 
+// The stores may deliver an older state of a candidate after a newer one.
+func TestAnOlderStateIsIgnored(t *testing.T) {
+	asked := candidate{SMILES: "C"}
+	failed := candidate{SMILES: "C", Told: true}
+	late := candidate{SMILES: "C", Told: true, Late: new(1.0)}
+	states := []candidate{asked, failed, late}
+	for newest, want := range states {
+		for older := range newest + 1 {
+			b := board{known: map[string]candidate{}}
+			b.update(want)
+			b.update(states[older])
+			if got := b.known["C"]; got != want {
+				t.Errorf("%+v after %+v and %+v", got, want, states[older])
+			}
+		}
+	}
+}
+
 func TestTellIsValidated(t *testing.T) {
 	long := score("0-1", math.NaN())
 	long.Error = strings.Repeat("x", maxToldError+1)

@@ -20,9 +20,10 @@ type evaluator struct {
 
 	surrogate *surrogate // learns from every molecule with a score; nil in an unguided search
 
-	lateScores bool        // see Search; not of the known molecules
-	failed     []failure   // the molecules without a score, if there may be late scores
-	late       []*Molecule // with a late score, since the last takeLate
+	lateScores bool                // Search.LateScores; false while the known molecules are scored
+	failed     []failure           // the molecules without a score, if there may be late scores
+	spellings  map[string][]string // texts of the failed molecules, by canonical SMILES
+	late       []*Molecule         // with a late score, since the last takeLate
 
 	known       map[string]*Molecule        // by text; nil for no molecule, or one that is not admitted or has no score
 	recent      map[string]chem.Fingerprint // by SMILES: the molecules scored in the last call of evaluate
@@ -38,11 +39,12 @@ type failure struct {
 
 func newEvaluator(goal Goal, seeds []Seed, onScored func(*Molecule)) *evaluator {
 	return &evaluator{
-		goal:     goal,
-		seeds:    seeds,
-		onScored: onScored,
-		known:    map[string]*Molecule{},
-		scored:   map[string]*Molecule{},
+		goal:      goal,
+		seeds:     seeds,
+		onScored:  onScored,
+		spellings: map[string][]string{},
+		known:     map[string]*Molecule{},
+		scored:    map[string]*Molecule{},
 	}
 }
 
@@ -52,6 +54,10 @@ func (e *evaluator) evaluate(ctx context.Context, texts []string) (molecules []*
 	if len(e.known) > maxKnownTexts {
 		clear(e.known)
 		clear(e.scored)
+		clear(e.spellings)
+		for _, f := range e.failed {
+			e.scored[f.molecule.SMILES()] = nil
+		}
 	}
 	var unknown []string
 	fresh = make([]bool, len(texts))
@@ -112,15 +118,19 @@ func (e *evaluator) score(ctx context.Context, texts []string) error {
 	}
 	for _, f := range failed {
 		if m := e.scored[f.molecule.SMILES()]; m != nil {
-			if _, ok := e.known[m.SMILES]; ok {
-				e.known[m.SMILES] = m
+			for _, text := range e.spellings[m.SMILES] {
+				e.known[text] = m
 			}
+			delete(e.spellings, m.SMILES)
 			e.late = append(e.late, m)
 		}
 	}
 	for i, text := range texts {
 		if m, ok := e.scored[smiles[i]]; ok || smiles[i] == "" {
 			e.known[text] = m
+			if e.lateScores && ok && m == nil {
+				e.spellings[smiles[i]] = append(e.spellings[smiles[i]], text)
+			}
 		}
 	}
 	return err

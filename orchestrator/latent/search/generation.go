@@ -120,7 +120,9 @@ func (o *optimizer) scoreTexts(ctx context.Context, texts []string) (molecules [
 // than all that were injected into this run of CMA-ES, it is injected.
 func (o *optimizer) updatePopulation(ctx context.Context, r outcome, cmaPoints int, children []offspring) error {
 	o.population.credit(children, r.molecules[cmaPoints:], r.fresh[cmaPoints:])
-	molecules := slices.Concat(r.molecules, o.evaluator.takeLate())
+	late := o.evaluator.takeLate()
+	o.population.rescore(late)
+	molecules := slices.Concat(r.molecules, late)
 	if err := o.population.admit(ctx, molecules, o.evaluator.recent); err != nil {
 		return err
 	}

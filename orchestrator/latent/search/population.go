@@ -106,6 +106,20 @@ func (p *population) admit(
 	return nil
 }
 
+// rescore sets the fitness of the parents among molecules with a late score. A seed is a parent without a score.
+func (p *population) rescore(late []*Molecule) {
+	for _, m := range late {
+		for i := range p.parents {
+			if p.parents[i].smiles == m.SMILES {
+				p.parents[i].fitness = p.fitness(m)
+			}
+		}
+	}
+	if len(late) > 0 {
+		p.trim()
+	}
+}
+
 // trim sorts the parents by fitness, and drops those that resemble a fitter one or exceed the size.
 func (p *population) trim() {
 	slices.SortStableFunc(p.parents, func(a, b parent) int { return cmp.Compare(b.fitness, a.fitness) })

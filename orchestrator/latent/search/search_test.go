@@ -108,6 +108,33 @@ var everything = sync.OnceValue(func() (molecules []*chem.Molecule) {
 	return molecules
 })
 
+// A seed whose score comes late is a parent with this score.
+func TestALateScoreOfASeedIsUsed(t *testing.T) {
+	seed := slices.Sorted(maps.Keys(toy.Steps()))[0]
+	calls := 0
+	light := scoring(func(_ context.Context, molecules []*chem.Molecule) ([]float64, error) {
+		calls++
+		scores := make([]float64, len(molecules))
+		for i, m := range molecules {
+			scores[i] = -float64(m.HeavyAtoms())
+			if m.SMILES() == seed {
+				scores[i] = 1000
+				if calls < 4 {
+					scores[i] = math.NaN()
+				}
+			}
+		}
+		return scores, nil
+	})
+	s := searchFrom(t, toy.New(), seed, 1)
+	s.Goal = search.Goal{Objective: light}
+	s.LateScores = true
+	parents, err := s.OptimizeParents(t.Context())
+	if err != nil || len(parents) == 0 || parents[seed] != 1000 {
+		t.Errorf("%v %v", parents, err)
+	}
+}
+
 // A molecule whose score comes late is a result.
 func TestALateScoreIsUsed(t *testing.T) {
 	failed := ""

@@ -104,7 +104,7 @@ type Batcher[Row, Result any] struct {
 	foreground     lane[Row, Result]
 	background     lane[Row, Result] // of requests marked as background work
 	inFlight       []*batch[Row, Result]
-	replicas       int // when startBatches was called last
+	replicas       int // Options.Replicas() at the last startBatches
 	pace           pace
 	lastForeground time.Time     // when rows last came to the foreground
 	lastBackground time.Time     // when the background last had a batch, or began to wait

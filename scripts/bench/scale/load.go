@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -162,7 +163,7 @@ func (l *load) measure(ctx context.Context, s *stand, send traffic) (r result, e
 	self := comparison.Processes{os.Getpid()}
 	start := time.Now()
 	before := comparison.Now(append(s.gateway, s.replicas...))
-	gateway, replicas, both := s.gateway.Used(), s.replicas.Used(), self.Used()
+	gateway, replicas, total := s.gateway.Used(), s.replicas.Used(), self.Used()
 	if err := sleep(ended, *period); err != nil {
 		return r, err
 	}
@@ -170,7 +171,7 @@ func (l *load) measure(ctx context.Context, s *stand, send traffic) (r result, e
 	r.gateway = (s.gateway.Used() - gateway).Seconds() / seconds
 	r.replicas = (s.replicas.Used() - replicas).Seconds() / seconds
 	// The gateway and the replicas are children of this process.
-	r.load = (self.Used()-both).Seconds()/seconds - r.gateway - r.replicas
+	r.load = (self.Used()-total).Seconds()/seconds - r.gateway - r.replicas
 	r.others = comparison.Now(append(s.gateway, s.replicas...)).Others(before)
 	mu.Lock()
 	all := slices.Clone(latencies)
@@ -178,6 +179,9 @@ func (l *load) measure(ctx context.Context, s *stand, send traffic) (r result, e
 	stop()
 	if err := <-ended; err != nil {
 		return r, err
+	}
+	if len(all) == 0 {
+		return r, errors.New("no request was answered in the period")
 	}
 	slices.Sort(all)
 	r.rate = float64(len(all)) / seconds

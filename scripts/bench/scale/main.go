@@ -18,6 +18,7 @@ import (
 	"io"
 	"log"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -26,26 +27,26 @@ import (
 )
 
 var (
-	program      = flag.String("retort", "bin/retort", "program of the gateway")
-	entry        = flag.String("entry", "model_repository/minilm_embed", "entry that all models copy, without its weights")
-	replicas     = flag.String("replicas", "1,4,16,64", "numbers of replicas, each with one model")
-	models       = flag.String("models", "8,64", "numbers of models on -model-replicas replicas")
-	base64       = flag.Bool("base64", true, "also measure the last of -replicas with vectors in base64 instead of numbers")
-	modelSet     = flag.Int("model-replicas", 16, "replicas of the rows with several models")
-	batchTime    = flag.Duration("batch", 5*time.Millisecond, "time in which a replica computes a batch")
-	texts        = flag.Int("texts", 8, "texts of a request, which fill a batch")
-	rate         = flag.Int("rate", 100, "requests a second of the second table, below the capacity of one replica")
-	period       = flag.Duration("period", 6*time.Second, "length of each measurement")
-	cores        = flag.Int("cores", 1, "cores that the gateway may use")
-	playReplicas = flag.Int("play-replicas", 0, "run as the process of that many replicas")
-	playModels   = flag.Int("play-models", 0, "models of these replicas")
+	program        = flag.String("retort", "bin/retort", "program of the gateway")
+	entry          = flag.String("entry", "model_repository/minilm_embed", "entry that all models copy, without its weights")
+	replicas       = flag.String("replicas", "1,4,16,64", "numbers of replicas, each with one model")
+	models         = flag.String("models", "8,64", "numbers of models on -model-replicas replicas")
+	base64         = flag.Bool("base64", true, "also measure the last of -replicas with vectors in base64 instead of numbers")
+	modelSet       = flag.Int("model-replicas", 16, "replicas of the rows with several models")
+	batchTime      = flag.Duration("batch", 5*time.Millisecond, "time in which a replica computes a batch")
+	texts          = flag.Int("texts", 8, "texts of a request, which fill a batch")
+	rate           = flag.Int("rate", 100, "requests a second of the second table, below the capacity of one replica")
+	period         = flag.Duration("period", 6*time.Second, "length of each measurement")
+	cores          = flag.Int("cores", 1, "cores that the gateway may use")
+	servedReplicas = flag.Int("serve-replicas", 0, "run as the process of that many replicas")
+	servedModels   = flag.Int("serve-models", 0, "models of these replicas")
 )
 
 func main() {
 	flag.Parse()
 	run := measure
-	if *playReplicas > 0 {
-		run = play
+	if *servedReplicas > 0 {
+		run = serve
 	}
 	if err := run(); err != nil {
 		log.Fatal(err)
@@ -73,6 +74,7 @@ func (s size) capacity() float64 { return float64(s.replicas) / batchTime.Second
 
 // measure prints both tables and the verdict.
 func measure() error {
+	runtime.LockOSThread() // Linux kills a child with Pdeathsig when the thread that started it ends
 	sizes, err := parseSizes()
 	if err != nil {
 		return err
@@ -179,9 +181,9 @@ func write(out io.Writer, rows []row) {
 		last.replicas, first.replicas, growth, maxGrowth, verdict)
 }
 
-// play runs in the process of the replicas. It prints their addresses and ends with its standard input.
-func play() error {
-	f, err := startReplicas(*playReplicas, *playModels)
+// serve runs in the process of the replicas. It prints their addresses and ends with its standard input.
+func serve() error {
+	f, err := startReplicas(*servedReplicas, *servedModels)
 	if err != nil {
 		return err
 	}

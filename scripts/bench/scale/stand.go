@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"retort/scripts/bench/comparison"
@@ -59,24 +60,24 @@ func (s *stand) start(of size) error {
 
 func (s *stand) startReplicas(of size) (addresses []string, err error) {
 	flags := []string{"-entry=" + *entry, "-batch=" + batchTime.String(), fmt.Sprintf("-texts=%d", *texts)}
-	play := exec.Command("/proc/self/exe", append(flags,
-		fmt.Sprintf("-play-replicas=%d", of.replicas), fmt.Sprintf("-play-models=%d", of.models))...)
-	play.Stderr = os.Stderr
-	in, err := play.StdinPipe()
+	server := exec.Command("/proc/self/exe", append(flags,
+		fmt.Sprintf("-serve-replicas=%d", of.replicas), fmt.Sprintf("-serve-models=%d", of.models))...)
+	server.Stderr = os.Stderr
+	in, err := server.StdinPipe()
 	if err != nil {
 		return nil, err
 	}
-	out, err := play.StdoutPipe()
+	out, err := server.StdoutPipe()
 	if err != nil {
 		return nil, err
 	}
-	if err := play.Start(); err != nil {
+	if err := server.Start(); err != nil {
 		return nil, err
 	}
-	s.replicas = comparison.Processes{play.Process.Pid}
+	s.replicas = comparison.Processes{server.Process.Pid}
 	s.stops = append(s.stops, func() {
 		_ = in.Close()
-		_ = play.Wait()
+		_ = server.Wait()
 	})
 	return addresses, json.NewDecoder(out).Decode(&addresses)
 }
@@ -112,6 +113,7 @@ func (s *stand) startGateway(addresses []string, repository string) error {
 		"--model-repository="+repository, "--triton-url="+strings.Join(addresses, ","))
 	gateway.Env = append(os.Environ(), fmt.Sprintf("GOMAXPROCS=%d", *cores))
 	gateway.Stderr = os.Stderr
+	gateway.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM} // this program may be killed
 	if err := gateway.Start(); err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ public class ReadDrawings {
       String molecule = "";
       try {
         molecule = Molvec.ocr(new File(path));
-      } catch (Exception error) {
+      } catch (Exception | StackOverflowError | OutOfMemoryError error) {
         System.err.println(path + ": " + error);
       }
       answers.println((system.getProcessCpuTime() - start) / 1e9);
