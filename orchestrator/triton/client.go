@@ -55,8 +55,8 @@ func (c *Client) ServerVersion(ctx context.Context) (version string, err error) 
 	return version, err
 }
 
-// Replicas returns how many live replicas serve a model, at least 1. Replicas on which the model is sick count too, since
-// they soon recover or stop serving it.
+// Replicas returns how many live replicas serve a model, at least 1. Replicas on which the model is sick count too,
+// since they soon recover or stop serving it.
 func (c *Client) Replicas(model string) int {
 	count := 0
 	for _, r := range *c.pool.replicas.Load() {
