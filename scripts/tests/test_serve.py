@@ -130,8 +130,11 @@ def test_the_small_set_of_models_serves_four_apis(triton):
         )
         assert beams.status_code == 422 and "beam_size" in beams.text, beams.text
         assert not gateway.ready("ranking")
-        body = {"query": {"text": "aspirin"}, "passages": [{"text": "Aspirin."}]}
-        answer = requests.post(gateway.urls["ranking"] + "/v1/ranking", json=body, timeout=PATIENCE)
+        answer = requests.post(
+            gateway.urls["ranking"] + "/v1/ranking",
+            json={"query": {"text": "aspirin"}, "passages": [{"text": "Aspirin."}]},
+            timeout=PATIENCE,
+        )
         assert answer.status_code == 503 and answer.headers["Retry-After"], answer.text
         assert "no model of this API is loaded" in answer.json()["error"]
 
