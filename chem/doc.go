@@ -14,8 +14,8 @@
 //
 // # Batches
 //
-// [Evaluate], [Offspring], [Panel.Measure] and [Query.Filter] process many molecules on all cores and check their
-// context between chunks. A text that is not a molecule does not affect the other rows.
+// [Evaluate], [Editor.Offspring], [Panel.Measure] and [Query.Filter] process many molecules on all cores and check
+// their context between chunks. A text that is not a molecule does not affect the other rows.
 //
 // # Limits
 //

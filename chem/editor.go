@@ -12,8 +12,8 @@ import (
 // are in use.
 const maxPrepared = 64
 
-// Editor makes offspring as the function [Offspring] does, and keeps the parents prepared. If they are parents again,
-// that saves a quarter (mutations) to a third (crossovers) of the work
+// Editor makes molecules by small changes of others, and keeps the parents prepared. If they are parents again, that
+// saves a quarter (mutations) to a third (crossovers) of the work
 // (scripts/train/experiments/2026-11-26-latent-search-chemistry.md). The zero value is ready to use. Any number of
 // goroutines may use it before Close.
 type Editor struct {
@@ -29,7 +29,21 @@ type preparedParent struct {
 	lastUse int // number of the last use
 }
 
-// Offspring returns the offspring of many parents, as the function [Offspring] does.
+// Offspring returns the offspring of many parents, on all cores. The i-th result belongs to the i-th parents; parents
+// that are not molecules within the limits have no offspring. The error is the error of ctx.
+//
+// A mutation is one small random change of the graph: an atom is replaced, added, inserted or deleted; two atoms are
+// exchanged; the order of a bond changes; a ring is closed, opened, widened or narrowed; a substituent is added,
+// replaced, deleted or moved. A crossover combines a part of each parent, cut at a single bond outside of rings
+// (Jensen, Chem. Sci. 10, 3567, 2019).
+//
+// The offspring of one pair are distinct and differ from the parents. They have at most 60 heavy atoms unless a parent
+// has more, and no more unpaired electrons or unlikely bonds (such as O-O, N-Cl, cumulated double bonds) than a parent.
+// A change keeps the configurations of the atoms that it does not touch. Atoms that are not of organic chemistry or
+// have an isotope or unpaired electrons stay as they are. There are fewer than Count if there are no more, or if more
+// are hard to find.
+//
+// Canonical SMILES, counts and fingerprints are computed in advance.
 func (e *Editor) Offspring(ctx context.Context, parents []Parents) ([][]*Molecule, error) {
 	offspring := make([][]*Molecule, len(parents))
 	weight := func(i int) int { return max(1, parents[i].limit()) }

@@ -32,7 +32,7 @@ func corpus(t testing.TB) (molecules []*chem.Molecule) {
 	return molecules
 }
 
-// checkOffspring checks the guarantees of [chem.Offspring].
+// checkOffspring checks the guarantees of [chem.Editor.Offspring].
 func checkOffspring(t *testing.T, offspring []string, parents ...*chem.Molecule) {
 	t.Helper()
 	radicals := 0
@@ -56,7 +56,7 @@ func checkOffspring(t *testing.T, offspring []string, parents ...*chem.Molecule)
 	}
 }
 
-// offspring returns the SMILES of [chem.Offspring] and checks their facts.
+// offspring returns the SMILES of [chem.Editor.Offspring] and checks their facts.
 func offspring(t *testing.T, parents ...chem.Parents) [][]string {
 	t.Helper()
 	all, err := chem.Offspring(t.Context(), parents)

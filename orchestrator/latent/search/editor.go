@@ -7,8 +7,8 @@ import (
 	"retort/chem"
 )
 
-// editor makes molecules by small changes of the graphs of others, and by crossover of two: see [chem.Offspring]. It
-// returns those that a seed admits and the model can read.
+// editor makes molecules by small changes of the graphs of others, and by crossover of two: see
+// [chem.Editor.Offspring]. It returns those that a seed admits and the model can read.
 type editor struct {
 	model  Model
 	seeds  []Seed

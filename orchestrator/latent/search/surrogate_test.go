@@ -15,12 +15,14 @@ func newSurrogate(t *testing.T, size int) (s *surrogate, heldOut []features, val
 	if err != nil {
 		t.Fatal(err)
 	}
+	var editor chem.Editor
+	defer editor.Close()
 	s = &surrogate{size: 1000}
 	for i, start := range []string{
 		"CC(=O)Nc1ccccc1", "C1COCCN1CCO", "CCOc1ccccc1", "CNC(=O)c1ccc(F)cc1", "c1ccc(CN2CCCC2)cc1",
 	} {
 		parents := []chem.Parents{{First: start, Count: size, Seed: uint64(i)}}
-		offspring, err := chem.Offspring(t.Context(), parents)
+		offspring, err := editor.Offspring(t.Context(), parents)
 		if err != nil {
 			t.Fatal(err)
 		}
