@@ -18,7 +18,7 @@ PYTHON = $(or $(RETORT_PYTHON),$(shell for p in /usr/bin/python3 python3 python3
 TRITON = $(or $(PYTHON),python3) scripts/triton/serve.py
 # Time limit of all Go tests, and of all Python tests, which only a hanging test exceeds. Then the stacks of all threads
 # are printed: go test does so by itself, pytest on SIGABRT.
-TEST_LIMIT ?= 40m
+TEST_LIMIT ?= 55m
 LIMITED := timeout --foreground --signal=ABRT --kill-after=60 $(TEST_LIMIT)
 PYTEST := $(LIMITED) .venv-tests/bin/python -m pytest --timeout=1200
 TRAIN = .venv-train/bin/python -m scripts.train
