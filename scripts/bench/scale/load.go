@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"golang.org/x/sync/errgroup"
 
 	"retort/scripts/bench/comparison"
 )
@@ -79,52 +80,41 @@ type traffic func(ctx context.Context, record func(latency time.Duration)) error
 // closed returns the traffic of clients that each send their next request when the last one is answered.
 func (l *load) closed(clients int) traffic {
 	return func(ctx context.Context, record func(time.Duration)) error {
-		var failed atomic.Pointer[error]
-		var workers sync.WaitGroup
+		workers, ctx := errgroup.WithContext(ctx)
 		for range clients {
-			workers.Go(func() {
-				for ctx.Err() == nil && failed.Load() == nil {
+			workers.Go(func() error {
+				for ctx.Err() == nil {
 					start := time.Now()
 					if err := l.send(); err != nil {
-						failed.Store(&err)
-						return
+						return err
 					}
 					record(time.Since(start))
 				}
+				return nil
 			})
 		}
-		workers.Wait()
-		return stored(&failed)
+		return workers.Wait()
 	}
 }
 
 // open returns traffic at even intervals, whether or not answers come. A latency counts from when its request was due.
 func (l *load) open(perSecond float64) traffic {
 	return func(ctx context.Context, record func(time.Duration)) error {
-		var failed atomic.Pointer[error]
-		var requests sync.WaitGroup
+		requests, ctx := errgroup.WithContext(ctx)
 		start := time.Now()
-		for i := 0; ctx.Err() == nil && failed.Load() == nil; i++ {
+		for i := 0; ctx.Err() == nil; i++ {
 			due := start.Add(time.Duration(float64(i) / perSecond * float64(time.Second)))
 			time.Sleep(time.Until(due))
-			requests.Go(func() {
+			requests.Go(func() error {
 				if err := l.send(); err != nil {
-					failed.Store(&err)
-					return
+					return err
 				}
 				record(time.Since(due))
+				return nil
 			})
 		}
-		requests.Wait()
-		return stored(&failed)
+		return requests.Wait()
 	}
-}
-
-func stored(err *atomic.Pointer[error]) error {
-	if e := err.Load(); e != nil {
-		return *e
-	}
-	return nil
 }
 
 // result is what a measurement gave.
