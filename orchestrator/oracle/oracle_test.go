@@ -142,7 +142,9 @@ func TestReplicasShareMolecules(t *testing.T) {
 	const replicas = 5
 	var arrived atomic.Int64
 	all := make(chan struct{})
-	model := lengthModel(t, "length", strings.Replace(batched, "max_batch_size: 4", "max_batch_size: 1", 1))
+	// A replica that answers a query about its models just then gets no call, and another two at once: so instances.
+	model := lengthModel(t, "length", strings.Replace(batched, "max_batch_size: 4", "max_batch_size: 1", 1)+`
+instance_group [ { count: 5 } ]`)
 	infer := model.Infer
 	model.Infer = func(ctx context.Context, r *triton.Request) (*triton.Response, error) {
 		if arrived.Add(1) == replicas {
@@ -158,8 +160,6 @@ func TestReplicasShareMolecules(t *testing.T) {
 	for range replicas {
 		urls = append(urls, tritontest.Start(t, model).URL())
 	}
-	config := config
-	config.Timeout = 10 * time.Second
 	oracles := openOn(t, config, &counts{}, tritontest.Dial(t, triton.Config{URLs: urls})).All()
 	rows, err := oracles[0].Score(t.Context(), read(t, "C", "CC", "CCC", "CCCC", "CCCCC"))
 	if err != nil || len(rows) != replicas {
