@@ -41,9 +41,9 @@ parts:
   tokenizers  the Go tokenizers against the Hugging Face library called from Python
   chem        package chem against Python RDKit (Debian's python3-rdkit and rdkit-data)
   cmaes       CMA-ES against PyPI cma: evaluations and seconds, 5 minutes
-  discovery   the cost of 50 gateways that follow 100 Tritons with 1,000 models: calls, bytes, cores, memory, and
+  discovery   the cost of 10 gateways that follow 100 Tritons with 1,000 models: calls, bytes, cores, memory, and
               seconds until all know a change. Small servers stand in for the Tritons. 2 minutes on idle cores;
-              ARGS="-gateways 10 -seconds 5" is shorter
+              ARGS="-seconds 5" is shorter
   scale       one gateway on one core in front of 1 to 64 replicas with 1 to 64 models: requests a second of the
               embedding API, latency, the gateway's CPU a request, memory. Small servers stand in for the Tritons.
               2 minutes; ARGS="-replicas 1,64 -models '' -period 3s" is shorter

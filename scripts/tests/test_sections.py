@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from scripts.eval import calls, chat, drawings, latent, latent_report, masked, r
 from scripts.eval.pmo import __main__ as pmo
 from scripts.train import served
 
+SPEED = ROOT / "scripts/bench/SPEED.md"
 PAGES = {
     masked.PAGE: [masked.SECTION],
     latent.PAGE: [calls.SECTION, *(name for names in latent.SECTIONS.values() for name in names)],
@@ -19,19 +21,22 @@ PAGES = {
     pmo.PAGE: list(pmo.SECTIONS.values()),
     ranking_calibration.PAGE: [ranking_calibration.SECTION],
     ROOT / "README.md": ["costs", "quality"],
-    ROOT / "scripts/bench/SPEED.md": [
+    SPEED: [
         "start",
         "embedding",
         "int8",
+        "large",
         "ranking",
         "latent",
         "masked",
         "chat",
         "memory",
         "jobs",
+        "discovery",
         "tokenizers",
         "chem",
         "cmaes",
+        "scale",
     ],
 }
 
@@ -61,6 +66,12 @@ def test_hand_written_text_survives(page: Path, tmp_path: Path) -> None:
     assert all(
         f"<!-- {name} -->\nthe figures of {name}\n<!-- end of {name} -->\n" in copy.read_text() for name in PAGES[page]
     )
+
+
+@pytest.mark.parametrize("part", PAGES[SPEED])
+def test_figures_of_speed_are_those_of_a_commit(part: str) -> None:
+    heading = sections.read(SPEED, part).splitlines()[0]
+    assert re.search("; commit [0-9a-f]{7,40}$", heading)
 
 
 @pytest.mark.parametrize(

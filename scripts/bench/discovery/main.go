@@ -2,7 +2,7 @@
 // servers in this process, which answer health checks and describe models. The gateways are only their discovery
 // (triton.Client and discovery.Registry), in another process, so that its memory and processor time can be told apart.
 //
-//	go run ./scripts/bench/discovery -tritons 100 -models 1000 -gateways 50
+//	go run ./scripts/bench/discovery -tritons 100 -models 1000 -gateways 10
 package main
 
 import (
@@ -21,7 +21,7 @@ import (
 func main() {
 	tritons := flag.Int("tritons", 100, "replicas of Triton")
 	models := flag.Int("models", 1000, "models of the repository that they share")
-	gateways := flag.Int("gateways", 50, "gateways")
+	gateways := flag.Int("gateways", 10, "gateways; 50 do not finish their start on two cores")
 	seconds := flag.Int("seconds", 20, "seconds during which the traffic is counted while nothing changes")
 	child := flag.Bool("child", false, "run as the process of the gateways, which reads the addresses from standard input")
 	flag.Parse()
