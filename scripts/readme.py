@@ -42,7 +42,7 @@ PROCESSOR = r"(\d+ cores of .+?) \(AVX"
 
 def embedding_rate(load: str) -> str:
     """Returns the texts a second of a load, which is how its row in SPEED.md begins."""
-    return find(SPEED, "embedding", rf"^\| {load}[^|]*\| (\d+) \(")
+    return find(SPEED, "embedding", rf"^\| {load}[^|]*\| ([\d.]+) \(")
 
 
 def costs() -> str:
@@ -62,13 +62,13 @@ def costs() -> str:
     parts = ("start", "embedding", "ranking", "latent", "masked", "chat")
     processors = dict.fromkeys(find(SPEED, part, PROCESSOR) for part in parts)
     texts = embedding_rate("requests of 32 short texts")
-    pairs = find(SPEED, "ranking", r"^\| a query and 32 passages[^|]*\| (\d+) \(")
+    pairs = find(SPEED, "ranking", r"^\| a query and 32 passages[^|]*\| ([\d.]+) \(")
     molecules = find(SPEED, "masked", r"^\| one request for 100 \|.*\| (\d+) \|$")
     evaluations = find(SPEED, "latent", r"1 at once: (\d+) evaluations/s")
     token = find(SPEED, "chat", r"^\| whole answer with the SMILES \| ([\d.]+) ms")
     disk = int(start["checkout"]) + int(start["history"]) + int(start["packages"])
     rows = [
-        ("hardware of these figures", f"{' or '.join(processors)}, by section; no GPU", f"[SPEED.md]({SPEED})"),
+        ("hardware of these figures", f"{' or, by section, '.join(processors)}; no GPU", f"[SPEED.md]({SPEED})"),
         ("first `make run`, downloads included", f"{start['first']} s", "`make bench PART=start`"),
         ("later `make run`", f"{start['second']} s", "the same"),
         (
