@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"retort/chem"
@@ -78,6 +80,59 @@ func TestScoreAfterFailure(t *testing.T) {
 	scores, err = s.score(t.Context(), molecules)
 	if err != nil || scores[1] != 1 || scores[2] != 1 {
 		t.Errorf("%v, %v", scores, err)
+	}
+}
+
+// people is the oracle of a job whose client types scores.
+type people struct {
+	failures map[string]int // the calls before a molecule has a score
+	calls    map[string]int // so far
+}
+
+func (people) Name() string      { return objective.Told }
+func (people) Outputs() []string { return []string{"score"} }
+func (people) Unit() float64     { return 1 }
+func (people) Facts() chem.Facts { return 0 }
+
+func (p people) Score(_ context.Context, molecules []*chem.Molecule) ([][]float64, error) {
+	rows := make([][]float64, len(molecules))
+	for i, m := range molecules {
+		p.calls[m.SMILES()]++
+		rows[i] = []float64{float64(m.HeavyAtoms())}
+		if p.calls[m.SMILES()] <= p.failures[m.SMILES()] {
+			rows[i][0] = math.NaN()
+		}
+	}
+	return rows, nil
+}
+
+// A molecule without a score is scored again after each pass. Once it has a score, it joins those of the pass, is
+// listed as evaluated, and is not scored again.
+func TestALateScoreIsUsed(t *testing.T) {
+	oracle := people{failures: map[string]int{"CCC": 1, "CC": 2}, calls: map[string]int{}}
+	spec := objective.One(objective.Told)
+	opened, err := spec.Open([]objective.Oracle{oracle}, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &scorer{Objective: opened, scores: map[string]float64{}}
+	if _, err := s.score(t.Context(), parse(t, "CCC", "CC", "C")); err != nil {
+		t.Fatal(err)
+	}
+	latest := []*candidate{{molecule: parse(t, "C")[0], score: 1}}
+	for pass, want := range []string{"[CCC 3]", "[CC 2]", "[]"} {
+		late, err := s.scoreLate(t.Context(), latest)
+		got := []string{}
+		for _, c := range late {
+			got = append(got, fmt.Sprint(c.molecule.SMILES(), " ", c.score))
+		}
+		if err != nil || fmt.Sprint(got) != want {
+			t.Errorf("pass %d: %v, want %s, %v", pass, got, want, err)
+		}
+	}
+	isListed := slices.Equal(s.evaluated, []string{"CCC", "CC"})
+	if !isListed || s.scores["CC"] != 2 || oracle.calls["CC"] != 3 {
+		t.Errorf("evaluated %v, scores %v, calls %v", s.evaluated, s.scores, oracle.calls)
 	}
 }
 
