@@ -197,11 +197,13 @@ def noise(api: API, triton: Triton, states: np.ndarray, deviation: float, rounds
         times.append(time.perf_counter() - start)
         after = triton.count(DECODER), triton.count(BEAMS)
         greedy_times.append(between[1] - before[0][1])
-        draw_times.append(max(0.0, after[0][1] - between[1] - greedy_times[-1]))
+        drawn = (after[0][0] - between[0] - len(moved)) / DRAWS
+        # Without draws, the difference is only that of two calls for the same work.
+        draw_times.append(max(0.0, after[0][1] - between[1] - greedy_times[-1]) if drawn else 0.0)
         beam_times.append(after[1][1] - before[1][1])
         count += len(moved)
         no_molecule += sum(Chem.MolFromSmiles(text) is None for text in texts)
-        draw_rows += (after[0][0] - between[0] - len(moved)) / DRAWS
+        draw_rows += drawn
         invalid += sum(Chem.MolFromSmiles(smiles) is None for smiles in found)
     total = sum(times)
     row(
