@@ -168,15 +168,15 @@ instance_group [ { count: 5 } ]`)
 }
 
 func TestAnOracleThatFails(t *testing.T) {
-	short := oracle.Config{Timeout: 50 * time.Millisecond, Calls: 100}
-	o := serve(t, short, lengthModel(t, "length", batched)).All()[0]
 	for smiles, want := range map[string]struct {
+		timeout  time.Duration
 		kind     fault.Kind
 		messages []string
 	}{
-		"CN": {fault.Unavailable, []string{"the oracle length failed: ", "no nitrogen"}},
-		"CS": {fault.Timeout, []string{"the oracle length did not score"}},
+		"CN": {time.Minute, fault.Unavailable, []string{"the oracle length failed: ", "no nitrogen"}},
+		"CS": {50 * time.Millisecond, fault.Timeout, []string{"the oracle length did not score"}},
 	} {
+		o := serve(t, oracle.Config{Timeout: want.timeout, Calls: 100}, lengthModel(t, "length", batched)).All()[0]
 		_, err := o.Score(t.Context(), read(t, smiles))
 		if err == nil {
 			t.Errorf("%s: no error", smiles)

@@ -217,11 +217,11 @@ func TestSilentServerIsLeftOut(t *testing.T) {
 	s := tritontest.Start(t, tritontest.Echo(t))
 	c := tritontest.Dial(t, triton.Config{
 		URLs:         []string{listener.Addr().String(), s.URL()},
-		ProbeTimeout: 100 * time.Millisecond,
+		ProbeTimeout: time.Second,
 	})
 	tritontest.Eventually(t, "the silent server is left out", func() bool { return len(c.Live()) == 1 })
 	for range 20 {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		if _, err := c.Infer(ctx, echoRequest()); err != nil {
 			t.Error(err)
 		}

@@ -76,11 +76,6 @@ func newServer(t *testing.T) *httptest.Server {
 // TestFetch fetches with one loopback address allowed and no other.
 func TestFetch(t *testing.T) {
 	s := newServer(t)
-	l := newLoader(t, func(c *Config) {
-		c.FetchAllow = parsePrefixes("127.0.0.1/32")
-		c.MaxBytes = 100_000
-		c.FetchTimeout = 300 * time.Millisecond
-	})
 	for path, want := range map[string]string{
 		"/image":                              "",
 		"/to/http:%2F%2F127.0.0.1:PORT/image": "",
@@ -96,6 +91,14 @@ func TestFetch(t *testing.T) {
 		"/html":                               "it looks like text/html",
 		"/gone":                               "its server answered 404",
 	} {
+		l := newLoader(t, func(c *Config) {
+			c.FetchAllow = parsePrefixes("127.0.0.1/32")
+			c.MaxBytes = 100_000
+			c.FetchTimeout = time.Minute
+			if path == "/slow" {
+				c.FetchTimeout = 300 * time.Millisecond
+			}
+		})
 		_, err := loadOne(t.Context(), l, Source{URL: s.URL + path})
 		switch {
 		case want == "" && err != nil:
