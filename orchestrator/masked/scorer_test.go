@@ -83,7 +83,7 @@ func TestScoreAfterFailure(t *testing.T) {
 	}
 }
 
-// people is the oracle of a job whose client types scores.
+// people is the oracle of a job whose scores a person enters.
 type people struct {
 	failures map[string]int // the calls before a molecule has a score
 	calls    map[string]int // so far

@@ -137,12 +137,12 @@ func TestAnOracleScoresSMILES(t *testing.T) {
 	}
 }
 
-// All replicas compute at the same time: more calls than one replica gets by default.
+// Replicas compute at the same time: five calls, more than one replica gets by default.
 func TestReplicasShareMolecules(t *testing.T) {
 	const replicas = 5
 	var arrived atomic.Int64
 	all := make(chan struct{})
-	// A replica that answers a query about its models just then gets no call, and another two at once: so instances.
+	// A replica that is just being queried gets no call and another gets two, so each has several instances.
 	model := lengthModel(t, "length", strings.Replace(batched, "max_batch_size: 4", "max_batch_size: 1", 1)+`
 instance_group [ { count: 5 } ]`)
 	infer := model.Infer
