@@ -42,7 +42,7 @@ parts:
   chem        package chem against Python RDKit (Debian's python3-rdkit and rdkit-data)
   cmaes       CMA-ES against PyPI cma: evaluations and seconds, 5 minutes
   discovery   the cost of 10 gateways that follow 100 Tritons with 1,000 models: calls, bytes, cores, memory, and
-              seconds until all know a change. Small servers stand in for the Tritons. 2 minutes on idle cores;
+              seconds until all know a change. Small servers stand in for the Tritons. Half a minute on idle cores;
               ARGS="-seconds 5" is shorter
   scale       one gateway on one core in front of 1 to 64 replicas with 1 to 64 models: requests a second of the
               embedding API, latency, the gateway's CPU a request, memory. Small servers stand in for the Tritons.
