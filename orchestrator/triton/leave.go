@@ -13,8 +13,8 @@ import (
 const (
 	// gracePeriod is how long a call may go on after its caller has left.
 	gracePeriod = time.Second
-	// A stream is cancelled within the grace period after requiredGaps gaps between responses, none shorter than
-	// minGap. Several are needed since a busy machine causes single gaps.
+	// After the grace period, a stream is cancelled once there were requiredGaps gaps between its responses, none
+	// shorter than minGap. Several are needed since a busy machine causes single gaps.
 	requiredGaps = 3
 	minGap       = 10 * time.Millisecond
 	// closeTimeout is how long the server may take to close a call after its final response.
@@ -38,13 +38,17 @@ func withGracePeriod(ctx context.Context) (callCtx context.Context, release func
 // leave ends the stream for its caller, who must not receive from it again. The call ends in the background.
 func (s *stream) leave() { s.leaving.Do(func() { go s.hangUp() }) }
 
-// hangUp ends the call. It goes on reading and cancels the call halfway between two responses, which a model that
-// generates tokens sends at even intervals. If responses come at intervals below minGap, or unevenly, the call gets the
-// grace period to end. After its final response the call is never cancelled: the server closes it.
+// hangUp ends the call. It goes on reading for the grace period, in which most calls end by themselves, and then
+// cancels the call halfway between two responses, which a model that generates tokens sends at even intervals. If
+// responses come at intervals below minGap, or unevenly, the call gets a second grace period to end. After its final
+// response the call is never cancelled: the server closes it.
 func (s *stream) hangUp() {
 	defer s.cancel()
+	const never = -1
+	needed := never // gaps before a cancellation
+	graces := 0     // periods that are over
+	final := false
 	timeout := time.After(gracePeriod)
-	needed := requiredGaps // 0 after the grace period, -1 after the final response
 	var cancelTime <-chan time.Time
 	var last time.Time
 	var shortest time.Duration
@@ -59,7 +63,8 @@ func (s *stream) hangUp() {
 			now := time.Now()
 			if isFinal(m.response.GetInferResponse()) {
 				timeout = time.After(closeTimeout)
-				needed = -1
+				needed = never
+				final = true
 				continue
 			}
 			if gap := now.Sub(last); !last.IsZero() {
@@ -69,16 +74,21 @@ func (s *stream) hangUp() {
 				gaps++
 			}
 			last = now
-			if needed >= 0 && gaps >= needed && (shortest >= minGap || needed == 0) {
+			if needed != never && gaps >= needed && (shortest >= minGap || needed == 0) {
 				cancelTime = time.After(max(shortest, minGap/2) / 2)
 			}
 		case <-cancelTime:
 			return
 		case <-timeout:
-			if needed <= 0 || last.IsZero() || time.Since(last) > gracePeriod/2 {
+			graces++
+			switch {
+			case final || graces == 3 || last.IsZero() || time.Since(last) > gracePeriod/2:
 				return // it does not end, or its responses are rare
+			case graces == 1:
+				needed = requiredGaps
+			default:
+				needed = 0
 			}
-			needed = 0
 			timeout = time.After(gracePeriod)
 		}
 	}

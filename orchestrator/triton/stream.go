@@ -21,8 +21,8 @@ import (
 // has come, so that the caller can still report an earlier error as a status. A later error ends the sequence with the
 // pair (nil, error). A sequence without an error is complete: the server has marked a response as the final one.
 //
-// The sequence can be read once. If the caller leaves it early or ctx ends, the request ends on the server within a
-// second or two (see stream.hangUp). A caller that does not read the sequence must cancel ctx.
+// The sequence can be read once. If the caller leaves it early or ctx ends, the request ends on the server within
+// three seconds (see stream.hangUp). A caller that does not read the sequence must cancel ctx.
 func (c *Client) Stream(ctx context.Context, r *Request) (iter.Seq2[*Response, error], error) {
 	m, err := r.Message()
 	if err != nil {
