@@ -47,8 +47,8 @@ GPU_ROWS = 1024
 TWIN, ALONE = "gpu", "gpu-only"
 """Owners in the ids of the models on the GPU: of those that are on the CPU too, and of the others."""
 GPU_OWNERS = (TWIN, ALONE)
-PUBLISHED = "published-89m"
-"""Name of the model with random weights."""
+PUBLISHED = "published-v1"
+"""Name of the model with random weights; ids of the masked API end in a version."""
 
 MASKED = {"temperature": 0.5, "noise": 0.5, "min_add_len": 40}
 WORDS = (
