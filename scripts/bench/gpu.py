@@ -47,8 +47,8 @@ GPU_ROWS = 1024
 TWIN, ALONE = "gpu", "gpu-only"
 """Owners in the ids of the models on the GPU: of those that are on the CPU too, and of the others."""
 GPU_OWNERS = (TWIN, ALONE)
-PUBLISHED = "published-v1"
-"""Name of the model with random weights; ids of the masked API end in a version."""
+PUBLISHED = "published"
+"""Name of the model with random weights, and beginning of the names of entries made from it."""
 
 MASKED = {"temperature": 0.5, "noise": 0.5, "min_add_len": 40}
 WORDS = (
@@ -99,7 +99,7 @@ def assemble(repository: Path, options: argparse.Namespace) -> None:
         place(copy_entry(source, repository / source.name), options.kind, ALONE)
     if not options.no_published:
         folder = published_masked.write(repository.parent / "published")
-        command = [ROOT / "bin/retort", "model", "import", folder, "--api", "masked", "--id", f"any/{PUBLISHED}"]
+        command = [ROOT / "bin/retort", "model", "import", folder, "--api", "masked", "--id", f"any/{PUBLISHED}-v1"]
         command += ["--name", PUBLISHED, "--repository", repository]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         shutil.rmtree(folder)
