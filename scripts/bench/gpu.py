@@ -54,7 +54,7 @@ MASKED = {"temperature": 0.5, "noise": 0.5, "min_add_len": 40}
 WORDS = (
     "aspirin eases pain water dissolves salt enzyme binds iron the a of in river north flows protein cell acid".split()
 )
-TURNS, FEWEST, SECONDS = 7, 2, 6.0
+TURNS, FEWEST, SECONDS = 7, 2, 4.0
 """Most and fewest turns after the first, and the seconds after which only the fewest turns are made."""
 PERIOD = 2.0
 """Seconds for which concurrent clients send requests."""
@@ -181,8 +181,8 @@ def measure(repository: Path, options: argparse.Namespace) -> None:
         masked = [m["model_id"] for m in models if owner(m) in GPU_OWNERS and m["retort_api"] == "masked"]
         table = Table()
         measure_times(table, cpu, gpu_side, masked, options.many)
-        measure_clients(table, cpu, gpu_side)
         compare(table, cpu, gpu_side)
+        measure_clients(table, cpu, gpu_side)
     if options.json:
         options.json.write_text(json.dumps(table.figures, indent=1))
 
