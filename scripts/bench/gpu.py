@@ -174,17 +174,39 @@ def measure(repository: Path, options: argparse.Namespace) -> None:
     """Measures a running Triton and prints the tables."""
     print(f"GPU: {gpu()}")
     configs = sorted(repository.glob("*/config.pbtxt"), reverse=True)  # the first model of an API is the one measured
+    check_loaded([config.parent.name for config in configs])
     models = [parameters(config.read_text()) for config in configs]
     with two_gateways(repository) as (default, large):
         cpu = Side("CPU", default, {m["retort_api"]: m["model_id"] for m in models if owner(m) not in GPU_OWNERS})
         gpu_side = Side("GPU", large, {m["retort_api"]: m["model_id"] for m in models if owner(m) == TWIN})
         masked = [m["model_id"] for m in models if owner(m) in GPU_OWNERS and m["retort_api"] == "masked"]
+        for model, gateway in itertools.product(models, (default, large)):
+            wait_for_model(gateway, model["retort_api"], model["model_id"])
         table = Table()
         measure_times(table, cpu, gpu_side, masked, options.many)
         compare(table, cpu, gpu_side)
         measure_clients(table, cpu, gpu_side)
     if options.json:
         options.json.write_text(json.dumps(table.figures, indent=1))
+
+
+def check_loaded(entries: list[str]) -> None:
+    """RuntimeError: Triton has not loaded an entry, for example because CUDA did not start."""
+    for entry in entries:
+        if not servers.is_ready(f"http://{os.environ['RETORT_TEST_TRITON_HTTP']}/v2/models/{entry}/ready"):
+            raise RuntimeError(f"{entry} is not loaded: see the messages of Triton above")
+
+
+def wait_for_model(gateway: servers.Server, api: str, model: str) -> None:
+    """Waits until the gateway serves a model. The masked API would answer a request for another with its default."""
+    deadline = time.monotonic() + TIMEOUT
+    while True:
+        with urllib.request.urlopen(f"{gateway.url}/{api}/v1/models", timeout=TIMEOUT) as answer:
+            if json.dumps(model) in answer.read().decode():
+                return
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"the gateway does not serve {model}")
+        time.sleep(0.2)
 
 
 def gpu() -> str:
