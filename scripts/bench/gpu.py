@@ -24,6 +24,7 @@ import os
 import random
 import re
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -70,6 +71,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="also write the figures into this file")
     parser.add_argument("--serving", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # and end the servers
     if options.serving:
         measure(Path(os.environ["RETORT_TEST_TRITON_REPOSITORY"]), options)
         return
