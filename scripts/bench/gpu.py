@@ -87,7 +87,13 @@ def main() -> None:
             "explicit",
         ]
         command += ["--", sys.executable, __file__, "--serving", "--many", str(options.many)]
-        subprocess.run(command + (["--json", options.json] if options.json else []), check=True)
+        command += ["--json", options.json] if options.json else []
+        child = subprocess.Popen(command, start_new_session=True)  # a second signal would end the launcher at once
+        try:
+            sys.exit(child.wait())
+        finally:
+            child.terminate()
+            child.wait()
 
 
 def assemble(repository: Path, options: argparse.Namespace) -> None:
