@@ -47,6 +47,9 @@ parts:
   scale       one gateway on one core in front of 1 to 64 replicas with 1 to 64 models: requests a second of the
               embedding API, latency, the gateway's CPU a request, memory. Small servers stand in for the Tritons.
               2 minutes; ARGS="-replicas 1,64 -models '' -period 3s" is shorter
+  gpu         the molecule, embedding and ranking models on a GPU against the CPU of the same machine, and a masked
+              model of 89 million parameters. Only where nvidia-smi finds a GPU; the local Triton needs ONNX Runtime for
+              CUDA: orchestrator/docs/operate/TRITON.md
 
 The parts from embedding to jobs start a Triton of their own. ARGS go to the program of the only part named. A round in
 which other programs used more than 5 % of the machine is repeated, and no bound is judged if they used more than 10 %.
@@ -82,6 +85,7 @@ HERE = Path(__file__).resolve().parent
 PAGE = HERE / "SPEED.md"
 MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 TWIN = MODEL + "-int8"
+NO_GPU = "no GPU"
 
 
 def main() -> int:
@@ -103,7 +107,7 @@ def main() -> int:
     if not options.update:
         print(machine(measured), flush=True)
     failed, took = [], {}
-    for name in options.part or PARTS:
+    for name in options.part or [part for part in PARTS if part != "gpu" or gpus() != NO_GPU]:
         start = time.monotonic()
         if options.update:
             status = guarded(functools.partial(update, name, options.args, measured))
@@ -192,11 +196,11 @@ def machine(measured: str) -> str:
 def gpus() -> str:
     """Returns the names of the GPUs. Without NVIDIA's driver there are none: no other GPU is supported."""
     if not shutil.which("nvidia-smi"):
-        return "no GPU"
+        return NO_GPU
     query = ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]
     done = subprocess.run(query, capture_output=True, text=True)
     names = done.stdout.splitlines() if done.returncode == 0 else []
-    return ", ".join(names) or "no GPU"
+    return ", ".join(names) or NO_GPU
 
 
 EXTENSIONS = {
@@ -409,6 +413,7 @@ PARTS: dict[str, Callable[[list[str]], int]] = {
     "chem": chem,
     "cmaes": lambda extra: run([bench_python(), HERE / "cmaes.py", *extra]),
     "scale": lambda extra: run([build("scale"), *extra]),
+    "gpu": lambda extra: run([bench_python(), HERE / "gpu.py", *extra]),
     "discovery": lambda extra: run(["go", "run", "-trimpath", "./scripts/bench/discovery", *extra]),
 }
 

@@ -30,6 +30,8 @@ WRAPPERS = {"sudo", "env", "time", "nice", "nohup", "timeout", "setsid", "comman
 OWN = re.compile(r"(\S*/)?retort(?!\S)")
 PYTHON = re.compile(r"(\S*/)?python(3(\.\d+)?)?(?!\S)")
 ENVIRONMENT = re.compile(r"(?:.*/)?(\.venv-[\w.-]+)/bin/")
+TRITON = ".venv-triton"
+"""The environment that scripts/triton/serve.py installs, not the Makefile."""
 MODULE = re.compile(r"scripts(\.\w+)+(?!\S)")
 PYTHON_TOOLS = {"pip", "venv", "pytest", "json.tool", "http.server", "ensurepip", "build", "timeit"}
 
@@ -65,7 +67,7 @@ class Programs:
             return
         first, given = words[0], words[1:]
         environment = ENVIRONMENT.match(first)
-        if environment and f"{environment[1]}/stamp" not in self.facts.rules:
+        if environment and environment[1] != TRITON and f"{environment[1]}/stamp" not in self.facts.rules:
             yield f"{environment[1]}: no such environment in the Makefile"
         if PYTHON.fullmatch(first):
             yield from self.python(given, whole)

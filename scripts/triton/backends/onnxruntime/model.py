@@ -81,7 +81,9 @@ class TritonPythonModel:
         if path is None:
             raise pb_utils.TritonModelException(f"{folder} has no model.onnx")
         self.batched = config["max_batch_size"] > 0
-        self.session = ort.InferenceSession(str(path), session_options(config), providers=providers(args))
+        wanted = providers(args, config)
+        self.session = ort.InferenceSession(str(path), session_options(config), providers=wanted)
+        check_provider(self.session, wanted)
         # Optimising the graph leaves free memory with the allocator: 85 of 226 MB in the process of minilm_rank_qa.
         ctypes.CDLL(None).malloc_trim(0)
         check(config, self.session)
@@ -279,16 +281,33 @@ def version_folder_of_this_process():
     return None
 
 
-def providers(args):
+def providers(args, config):
     """Returns CUDA for an instance on a GPU, if this ONNX Runtime has it, else the CPU."""
     if args["model_instance_kind"] == "GPU":
         if "CUDAExecutionProvider" in ort.get_available_providers():
-            return [
-                ("CUDAExecutionProvider", {"device_id": int(args["model_instance_device_id"])}),
-                "CPUExecutionProvider",
-            ]
+            ort.preload_dlls()  # CUDA's libraries, if they are Python packages
+            options = {"device_id": int(args["model_instance_device_id"]), **cuda_options(config)}
+            return [("CUDAExecutionProvider", options), "CPUExecutionProvider"]
         pb_utils.Logger.log_warn(f"{args['model_name']}: this onnxruntime has no CUDA; it runs on the CPU")
     return ["CPUExecutionProvider"]
+
+
+def cuda_options(config):
+    """Returns the options of CUDA in config.pbtxt, such as use_tf32. ONNX Runtime has the same names."""
+    accelerators = config.get("optimization", {}).get("execution_accelerators", {})
+    for accelerator in accelerators.get("gpu_execution_accelerator", []):
+        if accelerator["name"] == "cuda":
+            return accelerator.get("parameters", {})
+    return {}
+
+
+def check_provider(session, wanted):
+    """Raises TritonModelException if ONNX Runtime has replaced the first provider, CUDA, by the CPU."""
+    first = wanted[0] if isinstance(wanted[0], str) else wanted[0][0]
+    if first not in session.get_providers():
+        raise pb_utils.TritonModelException(
+            f"{first} did not start: see the messages of ONNX Runtime, for example about a library of CUDA"
+        )
 
 
 def session_options(config):
