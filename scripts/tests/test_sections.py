@@ -37,6 +37,7 @@ PAGES = {
         "chem",
         "cmaes",
         "scale",
+        "gpu",
     ],
 }
 
