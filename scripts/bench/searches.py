@@ -233,7 +233,7 @@ def main() -> None:
         print(row(side, short, long), flush=True)
     ours, *theirs = costs.values()
     print(
-        f"\nRetort needs {min(theirs) / ours:.1f} times less time for each found than the faster of the others; "
+        f"\nfor each found, the faster of the others needs {min(theirs) / ours:.1f} times as long as Retort; "
         f"{verdict(min(theirs) / ours, busy.others(), least=WANTED)}"
     )
 
