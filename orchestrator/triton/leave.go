@@ -8,8 +8,8 @@ import (
 // Triton may crash, hang or never stop if a call is cancelled while it hands over a response: it releases the state of
 // the call twice or never. With 24.10, cancelling a stream right after a response crashes it within a few hundred
 // attempts, cancelling a unary call within some ten thousand (issues 7368, 8034 and 8704 of the server; later releases
-// narrow the windows). So a call whose caller has left gets a grace period to end by itself, and is cancelled only when
-// no response is due.
+// narrow the windows). So a call whose caller has left gets a grace period to end by itself. Then a unary call is
+// cancelled; a stream, when no response is due, or at the latest after two more such periods.
 const (
 	// gracePeriod is how long a call may go on after its caller has left.
 	gracePeriod = time.Second

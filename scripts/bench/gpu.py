@@ -64,7 +64,12 @@ TIMEOUT = 300
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kind", default="KIND_GPU", choices=("KIND_GPU", "KIND_CPU"), help="where the twins run")
+    parser.add_argument(
+        "--kind",
+        default="KIND_GPU",
+        choices=("KIND_GPU", "KIND_CPU"),
+        help="where the entries besides those on the CPU run",
+    )
     parser.add_argument("--gpu-models", type=Path, nargs="*", default=[], help="further entries, on the GPU only")
     parser.add_argument("--no-published", action="store_true", help="leave out the model in the published form")
     parser.add_argument("--many", type=int, default=1000, help="molecules or texts of the largest requests")

@@ -210,7 +210,8 @@ def main() -> None:
         f"{verdict(many / one, others, most=1.5)}"
     )
     print(
-        f"the gateway's own part, SAFE and scoring: {gateway_share:.2f} of a request; {verdict(gateway_share, others, most=0.15)}",
+        f"the gateway's own part, SAFE and scoring: {gateway_share:.2f} of a request; "
+        f"{verdict(gateway_share, others, most=0.15)}",
         flush=True,
     )
     thousand(api, given.entry, max(1, given.turns // 2), given.pids)

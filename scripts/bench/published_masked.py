@@ -1,4 +1,4 @@
-"""Writes a masked model in the published form of GenMol, with 89 million random weights."""
+"""Writes a masked model in the published form of GenMol, with 87 million weights, random in its matrices."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HIDDEN, INNER, LAYERS, HEADS, POSITIONS, VOCABULARY = 768, 3072, 12, 12, 256, 18
 
 
 def write(folder: Path) -> Path:
-    """Writes a folder of BertForMaskedLM, 89 million random weights in fp16."""
+    """Writes a folder of BertForMaskedLM, 87 million weights in fp16, of random matrices."""
     folder.mkdir()
     source = ROOT / "scripts/tests/testdata/genmol/v1"
     tokenizer = json.loads((source / "tokenizer.json").read_text())

@@ -43,7 +43,7 @@ def backend(monkeypatch):
 
 def accelerated(name: str, **parameters: str) -> dict:
     accelerator = {"name": name, "parameters": parameters}
-    return {"optimization": {"execution_accelerators": {"gpu_execution_accelerator": [accelerator]}}}
+    return {"name": "m", "optimization": {"execution_accelerators": {"gpu_execution_accelerator": [accelerator]}}}
 
 
 @pytest.mark.parametrize(
@@ -59,9 +59,10 @@ def test_an_instance_runs_on_its_device_with_the_options_of_its_entry(backend, a
     assert backend.providers(args, config) == wanted
 
 
-def test_without_cuda_an_instance_on_a_gpu_runs_on_the_cpu(backend):
+def test_without_cuda_an_instance_on_a_gpu_is_refused(backend):
     backend.ort.get_available_providers = lambda: [CPU]
-    assert backend.providers(ON_GPU, {}) == [CPU]
+    with pytest.raises(Refused, match="onnxruntime-gpu"):
+        backend.providers(ON_GPU, {})
 
 
 def test_a_session_that_lost_cuda_is_refused(backend):

@@ -9,6 +9,7 @@ import json
 import os
 import re
 import secrets
+import shutil
 import signal
 import socket
 import subprocess
@@ -20,7 +21,7 @@ from typing import IO, Any
 
 from environment import BACKENDS, Environment, say
 
-# Lines about absent NVIDIA hardware, which are not shown.
+# Lines about absent NVIDIA hardware, which are not shown where there is none.
 NOISE = re.compile(
     r"NVML|DCGM|CudaDriverHelper|CUDA memory pool|pinned memory|Unable to allocate pinned|libcuda"
     r"|Failed to get.*GPU|CUDA driver"
@@ -130,7 +131,8 @@ class Server:
             line = line.rstrip()
             if line and not line.startswith(("+", "|")):
                 self.tail.append(line)
-            if line and not NOISE.search(line) and (self.options.verbose or is_important(line)):
+            noise = NOISE.search(line) and not shutil.which("nvidia-smi")
+            if line and not noise and (self.options.verbose or is_important(line)):
                 say(line.partition("\\n\\nAt:")[0])
 
     def wait_ready(self, timeout: float) -> None:

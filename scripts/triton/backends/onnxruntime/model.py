@@ -282,14 +282,16 @@ def version_folder_of_this_process():
 
 
 def providers(args, config):
-    """Returns CUDA for an instance on a GPU, if this ONNX Runtime has it, else the CPU."""
-    if args["model_instance_kind"] == "GPU":
-        if "CUDAExecutionProvider" in ort.get_available_providers():
-            ort.preload_dlls()  # CUDA's libraries, if they are Python packages
-            options = {"device_id": int(args["model_instance_device_id"]), **cuda_options(config)}
-            return [("CUDAExecutionProvider", options), "CPUExecutionProvider"]
-        pb_utils.Logger.log_warn(f"{args['model_name']}: this onnxruntime has no CUDA; it runs on the CPU")
-    return ["CPUExecutionProvider"]
+    """Returns CUDA for an instance on a GPU, else the CPU. TritonModelException: this ONNX Runtime has no CUDA."""
+    if args["model_instance_kind"] != "GPU":
+        return ["CPUExecutionProvider"]
+    if "CUDAExecutionProvider" not in ort.get_available_providers():
+        raise pb_utils.TritonModelException(
+            "an instance on a GPU needs the Python package onnxruntime-gpu in place of onnxruntime"
+        )
+    ort.preload_dlls()  # CUDA's libraries, if they are Python packages
+    options = {"device_id": int(args["model_instance_device_id"]), **cuda_options(config)}
+    return [("CUDAExecutionProvider", options), "CPUExecutionProvider"]
 
 
 def cuda_options(config):
@@ -298,6 +300,7 @@ def cuda_options(config):
     for accelerator in accelerators.get("gpu_execution_accelerator", []):
         if accelerator["name"] == "cuda":
             return accelerator.get("parameters", {})
+        pb_utils.Logger.log_warn(f"{config['name']}: CUDA with its defaults takes the place of {accelerator['name']}")
     return {}
 
 
@@ -306,7 +309,7 @@ def check_provider(session, wanted):
     first = wanted[0] if isinstance(wanted[0], str) else wanted[0][0]
     if first not in session.get_providers():
         raise pb_utils.TritonModelException(
-            f"{first} did not start: see the messages of ONNX Runtime, for example about a library of CUDA"
+            f"{first} did not start: see the messages of ONNX Runtime above, for example about a library of CUDA"
         )
 
 
