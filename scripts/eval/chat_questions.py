@@ -16,8 +16,6 @@ from pathlib import Path
 from rdkit import Chem
 from rdkit.Chem import rdMolDescriptors
 
-from scripts.served_reader.properties import canonical_smiles
-
 Truth = Callable[[Chem.Mol], object]
 
 
@@ -184,10 +182,7 @@ SMILES = (
 
 
 def smiles(answer: str) -> str:
-    """Returns the canonical SMILES or CXSMILES in an answer, or ""."""
-    labelled = re.search(r"\S+ \|\$[^|]*\$\|", answer)
-    if labelled and (molecule := Chem.MolFromSmiles(labelled[0])):
-        return canonical_smiles(molecule)
+    """Returns the canonical SMILES in an answer, or ""."""
     for word in reversed(answer.removesuffix(".").split()):
         if len(word) > 2 and re.search(r"[A-Za-z]", word) and (molecule := Chem.MolFromSmiles(word)):
             return Chem.MolToSmiles(molecule)

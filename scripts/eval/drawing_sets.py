@@ -1,8 +1,8 @@
 """The kinds of drawings of scripts.eval.drawings: canonical SMILES with PNG or JPEG files.
 
 The reader was neither trained nor calibrated on the molecules. They are equal parts of zinc250k_valid (the first
-MEASURED), chembl_subsets_valid (the first half) and common_chemicals_valid of the data folder, with 3 to 45 heavy atoms
-and defined double bonds.
+MEASURED), chembl_valid (the first half) and chebi_valid of the data folder, with 3 to 45 heavy atoms and defined
+double bonds.
 """
 
 from __future__ import annotations
@@ -21,11 +21,9 @@ from rdkit.Chem import rdAbbreviations, rdDepictor
 from rdkit.Chem.Draw import rdMolDraw2D
 
 from scripts.eval.chat_pictures import MEASURED
-from scripts.served_reader import placeholders
-from scripts.served_reader.labels import GENERIC_GROUPS, GROUPS, LINKS
-from scripts.served_reader.properties import canonical_smiles
+from scripts.served_reader.labels import GROUPS, LINKS
 from scripts.train.molecules import read_molecules
-from scripts.train.vision import abbreviations, augmentation, marks, uneven_layout
+from scripts.train.vision import abbreviations, augmentation, uneven_layout
 from scripts.train.vision.drawing import has_defined_double_bonds
 
 PROGRAMS = ("indigo", "openbabel", "cdk", "chython", "openchemlib", "smilesdrawer", "pikachu")
@@ -33,8 +31,6 @@ PLAIN = ", default settings"
 """Suffix of a program's name for drawings from SMILES with its default settings."""
 Pictures = list[tuple[str, bytes]]
 DRAWINGS_PER_SPELLING = 2
-ELEMENTS = {Chem.GetPeriodicTable().GetElementSymbol(number) for number in range(1, 119)} - {"V", "W", "Y", "U"} | {"D"}
-"""Symbols of atoms in mol files. In patents, V, W, Y and U are placeholders."""
 
 HARD = {
     "morphine": "CN1CC[C@]23c4c5ccc(O)c4O[C@H]2[C@@H](O)C=C[C@H]3[C@H]1C5",
@@ -166,14 +162,18 @@ SALTS = {
 }
 """Salts and solvates, mostly drugs, chosen before the reader compared pieces (molecule_builder.UNBALANCED)."""
 UNKNOWN = [
+    "*c1ccccc1",
     "[Pt](Cl)(Cl)(N)N",
     "[Fe]c1ccccc1",
     "C[Hg]C",
+    "*CC(=O)O",
+    "*N1CCOCC1",
     "[Cu]Oc1ccccc1",
     "C[Pb](C)(C)C",
     "[13CH3]C(=O)O",
+    "*OC(=O)c1ccccc1",
 ]
-"""Labels that the reader does not know: metals, isotopes. A wrong reading must at least have a warning. They were
+"""Labels that the reader does not know: R, metals, isotopes. A wrong reading must at least have a warning. They were
 chosen before the training with random letters, metals and isotopes, which was tuned on them."""
 UNKNOWN_HELD_OUT = [
     "C[Hg]Cl",
@@ -214,27 +214,20 @@ UNKNOWN_HELD_OUT = [
     "*OC(=O)CCN |$Alloc;;;;;;$|",
     "*N1CCCC1C(=O)O |$Fmoc;;;;;;;;$|",
     "*SC1CCCCC1 |$Trt;;;;;;;$|",
+    "*c1ncccc1* |$Ra;;;;;;;Rb$|",
+    "*C(=O)Nc1ccccc1 |$Q;;;;;;;;;$|",
     "*CC(N)C(=O)O |$Dye;;;;;;$|",
     "*OCC1CO1 |$Si*;;;;;$|",
     "*Cc1ccccc1 |$PEG;;;;;;;$|",
     "*Nc1ccncn1 |$Gly;;;;;;;$|",
-    "*OC1CCCCO1 |$MEM;;;;;;;$|",
-    "*CCO |$Biotin;;;$|",
-]
-"""Other compounds and letters, chosen before that training and not used to tune it. Of the letters, only Fmoc and Gly
-are in the training data."""
-PLACEHOLDERS = [
-    "*c1ccccc1",
-    "*CC(=O)O",
-    "*N1CCOCC1",
-    "*OC(=O)c1ccccc1",
-    "*c1ncccc1* |$Ra;;;;;;;Rb$|",
-    "*C(=O)Nc1ccccc1 |$Q;;;;;;;;;$|",
     "*c1cccs1 |$E;;;;;$|",
+    "*OC1CCCCO1 |$MEM;;;;;;;$|",
     "*C#Cc1ccccc1 |$J;;;;;;;;$|",
+    "*CCO |$Biotin;;;$|",
     "*c1cc(*)ccn1 |$R4;;;;R5;;;$|",
 ]
-"""Stars, R groups and letters, chosen before the reader knew any."""
+"""Other compounds and letters, chosen before that training and not used to tune it. Of the letters, only Fmoc, Q and
+Gly are in the training data."""
 
 
 def _drawable(smiles: str) -> bool:
@@ -246,7 +239,7 @@ def molecules(data: Path, count: int, seed: int) -> list[str]:
     """Returns canonical SMILES, the same for the same seed."""
     random = Random(f"drawings {seed}")
     out: list[str] = []
-    for name in ("zinc250k_valid.smi.gz", "chembl_subsets_valid.smi.gz", "common_chemicals_valid.smi.gz"):
+    for name in ("zinc250k_valid.smi.gz", "chembl_valid.smi.gz", "chebi_valid.smi.gz"):
         every = read_molecules(data / name)
         every = every[: len(every) // 2 if name.startswith("chembl") else MEASURED]
         random.shuffle(every)
@@ -280,15 +273,6 @@ def with_labels(smiles: str, random: Random) -> Image.Image:
         if atom.HasProp("atomLabel"):
             atom.SetProp("_displayLabel", atom.GetProp("atomLabel"))
     return draw(molecule, random)
-
-
-def labelled(smiles: str) -> str:
-    """Returns the canonical SMILES or CXSMILES of CXSMILES whose labels are as drawn."""
-    molecule = Chem.MolFromSmiles(smiles)
-    for atom in molecule.GetAtoms():
-        if atom.HasProp("atomLabel"):
-            atom.SetProp("atomLabel", placeholders.label_of(atom.GetProp("atomLabel")))
-    return canonical_smiles(molecule)
 
 
 def framed(smiles: str, random: Random) -> Image.Image:
@@ -363,7 +347,7 @@ def _each(
             for _ in range(DRAWINGS_PER_SPELLING):
                 one, at = places[len(out) % len(places)]
                 molecule = Chem.RWMol(Chem.MolFromSmiles(one))
-                marks.put_label(molecule, at, name, right, left)
+                abbreviations.put_label(molecule, at, name, right, left)
                 out.append(
                     (spelled_at(molecule, at, text), file(draw(molecule, Random(f"{seed} {name} {right} {one}"))))
                 )
@@ -376,7 +360,7 @@ def _end(smiles: str) -> int | None:
         (
             a.GetIdx()
             for a in Chem.MolFromSmiles(smiles).GetAtoms()
-            if marks.is_end(a) and not a.GetFormalCharge() and a.GetNeighbors()[0].GetSymbol() == "C"
+            if abbreviations.is_end(a) and not a.GetFormalCharge() and a.GetNeighbors()[0].GetSymbol() == "C"
         ),
         None,
     )
@@ -467,43 +451,6 @@ def file(image: Image.Image, kind: str = "PNG") -> bytes:
     return buffer.getvalue()
 
 
-def read_mol_file(path: Path) -> str | None:
-    """Returns the canonical SMILES or CXSMILES of a V2000 file, None if RDKit does not read it.
-
-    An atom with an alias, or whose symbol is no element, is a placeholder with that label, or a group such as NHR7.
-    """
-    lines = path.read_text(errors="replace").splitlines()
-    end = 4 + int(lines[3][:3])
-    labels = {number: line[31:34].strip() for number, line in enumerate(lines[4:end])}
-    labels |= {int(line[3:6]) - 1: text.strip() for line, text in zip(lines, lines[1:]) if line.startswith("A  ")}
-    labels = {number: label for number, label in labels.items() if label not in ELEMENTS}
-    for number in labels:
-        lines[4 + number] = f"{lines[4 + number][:31]}*  {lines[4 + number][34:]}"
-    try:
-        drawn = Chem.MolFromMolBlock("\n".join(lines), sanitize=False, removeHs=False)
-        return None if drawn is None else _with_labels(Chem.RWMol(drawn), labels)
-    except ValueError:  # Impossible valences.
-        return None
-
-
-def _with_labels(molecule: Chem.RWMol, labels: dict[int, str]) -> str:
-    """Returns the canonical SMILES or CXSMILES of a molecule; labels: those of its dummies by atom."""
-    for number, label in labels.items():
-        atom = molecule.GetAtomWithIdx(number)
-        if label in GENERIC_GROUPS:
-            group = Chem.MolFromSmiles(GENERIC_GROUPS[label])
-            places = [number] + [molecule.AddAtom(other) for other in list(group.GetAtoms())[1:]]
-            molecule.ReplaceAtom(number, group.GetAtomWithIdx(0))
-            for bond in group.GetBonds():
-                molecule.AddBond(places[bond.GetBeginAtomIdx()], places[bond.GetEndAtomIdx()], bond.GetBondType())
-        elif text := placeholders.label_of(label):
-            atom.SetProp(placeholders.LABEL, text)
-    placeholders.mark(molecule)
-    Chem.SanitizeMol(molecule)
-    Chem.DetectBondStereochemistry(molecule)
-    return placeholders.smiles_of(Chem.RemoveHs(molecule))
-
-
 def drawn_by(path: Path, count: int) -> tuple[list[dict], Pictures]:
     """Reads the drawings of another program. Returns their records, and the drawings."""
     records = [json.loads(line) for line in path.open()][:count]
@@ -537,7 +484,6 @@ def sets(data: Path, count: int, seed: int, folder: Path | None) -> dict[str, Pi
     out["unknown labels, second set"] = [
         (Chem.CanonSmiles(s.split()[0]), file(with_labels(s, Random(f"{seed} strange {s}")))) for s in UNKNOWN_HELD_OUT
     ]
-    out["placeholders"] = [(labelled(s), file(with_labels(s, Random(f"{seed} strange {s}")))) for s in PLACEHOLDERS]
     for path in sorted(folder.glob("*.jsonl")) if folder else []:
         kind = path.stem.replace("-plain", PLAIN)
         records, out[kind] = drawn_by(path, count)

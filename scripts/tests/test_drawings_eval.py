@@ -12,7 +12,7 @@ from PIL import Image
 from rdkit import Chem
 from waiting import wait_for
 
-from scripts.eval import drawing_sets, drawings, scanned
+from scripts.eval import drawings, scanned
 from scripts.eval.drawings import Graded
 
 
@@ -131,57 +131,3 @@ def test_clock_counts_the_work_of_child_processes() -> None:
         assert len(scanned.family(shell.pid)) == 2
     finally:
         shell.communicate(b"\n")
-
-
-MOL_FILE = """
-
-  V2000
-  8  7  0  0  0  0  0  0  0  0999 V2000
-    0.0000    0.0000    0.0000 C   0  0
-    1.2000    0.7000    0.0000 R12 0  0
-    0.0000   -1.4000    0.0000 C   0  0
-   -1.2000    0.7000    0.0000 C   0  0
-   -2.4000    0.0000    0.0000 C   0  0
-    0.0000    1.4000    0.0000 V   0  0
-   -3.6000    0.7000    0.0000 O   0  0
-   -2.4000   -1.4000    0.0000 *   0  0
-  1  2  1  0
-  1  3  1  1
-  1  4  1  0
-  4  5  1  0
-  1  6  1  0
-  5  7  2  0
-  5  8  1  0
-A    3
-NHR7
-A    4
-X
-M  END
-"""
-
-
-def test_placeholders_of_a_mol_file_are_in_the_truth(tmp_path) -> None:
-    (tmp_path / "drawn.mol").write_text(MOL_FILE)
-    truth = drawing_sets.read_mol_file(tmp_path / "drawn.mol")
-    assert truth == "*C(=O)*[C@](*)(*)N* |$;;;X;;V;_R12;;_R7$|"
-    (tmp_path / "drawn.mol").write_text(MOL_FILE.replace(" O   0", " F   0"))
-    assert drawing_sets.read_mol_file(tmp_path / "drawn.mol") is None
-
-
-@pytest.mark.parametrize(
-    ("answer", "grade"),
-    [
-        ("The SMILES is *c1ccccc1 |$_R1;;;;;;$|. R1 stands for any group.", "exact"),
-        ("The SMILES is c1ccc(*)cc1 |$;;;;_R1;;$|. R1 stands for any group.", "exact"),
-        ("The SMILES is *c1ccccc1 |$_R2;;;;;;$|. R2 stands for any group.", "wrong"),
-        ("The SMILES is *c1ccccc1. * stands for any group.", "wrong"),
-        (f"{drawings.UNREADABLE[-1]}.", "unreadable"),
-    ],
-)
-def test_labels_count_in_the_grade(answer: str, grade: str) -> None:
-    assert drawings.grade(answer, "*c1ccccc1 |$_R1;;;;;;$|") == grade
-
-
-def test_labels_of_the_fixed_set_are_canonical() -> None:
-    truths = [drawing_sets.labelled(smiles) for smiles in drawing_sets.PLACEHOLDERS]
-    assert truths[0] == "*c1ccccc1" and truths[-1] == "*c1cc(*)ccn1 |$_R4;;;;_R5;;;$|"

@@ -27,12 +27,11 @@ from scripts.served_reader import (
     ink,
     labels,
     molecule_builder,
-    placeholders,
     sparse_cells,
     views,
 )
 from scripts.tests.reader_detections import MOLECULES, perfect_detections
-from scripts.train.vision import augmentation, drawing, marks
+from scripts.train.vision import abbreviations, augmentation, drawing
 
 TRITON_PYTHON = ROOT / ".venv-triton/bin/python3"
 UNUSED_NETWORKS: Any = object()
@@ -337,7 +336,7 @@ def test_groups_with_two_bonds_are_expanded(name):
     for ring in ("C1CCCC*1", "c1ccccc1*C1CC1"):
         molecule = Chem.RWMol(Chem.MolFromSmiles(ring))
         at = next(a.GetIdx() for a in molecule.GetAtoms() if not a.GetAtomicNum())
-        marks.put_label(molecule, at, name, name, name)
+        abbreviations.put_label(molecule, at, name, name, name)
         _, drawn = drawing.picture(Chem.MolToSmiles(molecule), Random(1), True, lambda *_, drawn=molecule: drawn)
         built = molecule_builder.build(perfect_detections(drawn))
         truth = drawing_sets.spelled_at(Chem.MolFromSmiles(ring), at, (labels.GROUPS | labels.LINKS)[name])
@@ -346,7 +345,7 @@ def test_groups_with_two_bonds_are_expanded(name):
 
 def test_two_bonds_at_a_group_with_one_are_a_fault():
     molecule = Chem.RWMol(Chem.MolFromSmiles("C1CCCCC1"))
-    marks.put_label(molecule, 0, "CHO", "CHO", "OHC")
+    abbreviations.put_label(molecule, 0, "CHO", "CHO", "OHC")
     _, drawn = drawing.picture("C1CCCCC1", Random(1), True, lambda *_: molecule)
     built = molecule_builder.build(perfect_detections(drawn))
     assert built.faults > 0 or built.replacements > 0
@@ -392,26 +391,6 @@ def test_bonds_without_ink_are_removed():
 def test_unknown_labels_are_counted():
     _, drawn = drawing.picture("[Pt]c1ccccc1", Random(0), True)
     assert "?" in drawn.atoms and molecule_builder.build(perfect_detections(drawn)).unknown_labels == 1
-
-
-def test_molecules_with_placeholders_have_canonical_cxsmiles():
-    molecule = Chem.MolFromSmiles("*OCC(N)* |$_R1;;;;;X$|")
-    placeholders.mark(molecule)
-    orders = [Random(seed).sample(range(6), 6) for seed in range(20)]
-    texts = {placeholders.smiles_of(Chem.RenumberAtoms(molecule, order)) for order in orders}
-    assert texts == {"*C(N)CO* |$X;;;;;_R1$|"}
-    plain = Chem.MolFromSmiles("CCO")
-    placeholders.mark(plain)
-    assert placeholders.smiles_of(plain) == "CCO"
-
-
-def test_a_centre_with_two_placeholders_keeps_its_stereochemistry():
-    points = np.array([[0.0, 0], [20, 0], [30, 17], [30, -17]])
-    classes = np.array([labels.ATOM_LABELS.index(label) for label in ("R1", "C", "R2", "OH")])
-    pairs, kinds = np.array([[1, 0], [1, 2], [1, 3]]), np.array([labels.SINGLE, labels.WEDGE, labels.SINGLE])
-    atoms, bonds = np.eye(len(labels.ATOM_LABELS))[classes], np.eye(len(labels.REVERSED_KIND))[kinds]
-    built = molecule_builder.build(detection.Detections(points, np.ones(4), atoms, pairs, bonds))
-    assert built.smiles.count("@") and built.smiles.endswith("|$_R1;;_R2;$|"), built.smiles
 
 
 def test_rings_with_circles_are_kekulised():

@@ -25,7 +25,7 @@ from torch import nn
 
 from scripts import sections
 from scripts.lint import cards, manifest
-from scripts.served_reader.labels import ATOM_LABELS, UNKNOWN_LABEL
+from scripts.served_reader.labels import ATOM_LABELS
 from scripts.train import card, checkpoint, entry, provenance, served, stored
 from scripts.train.phrases import model as phrases
 from scripts.train.vision import graphs, norms
@@ -34,9 +34,6 @@ from scripts.train.vision import model as vision
 DRAWINGS, QUESTIONS = "drawings", "questions"
 PREFIX = "phrases."
 """Start of the names of the weights of the model of questions."""
-RARE = 8.0
-"""How far the logit of a new label starts below that of the label that it resembles: a hundred new labels together have
-a thirtieth of its probability."""
 UNCOUNTED = "num_batches_tracked"
 """Suffix of a counter of batch norms, which has no effect."""
 
@@ -68,8 +65,7 @@ def stored_questions(model: phrases.Model) -> dict[str, torch.Tensor]:
 def load_drawings(folder: Path, shape: vision.Shape | None = None) -> vision.Model:
     """Returns the model of drawings of an entry, in eval mode.
 
-    A shape can have other labels and more blocks. Labels are matched by name, see match_labels; a new one starts like
-    UNKNOWN_LABEL, which the model reads in its place. New blocks start as the
+    A shape can have other labels and more blocks. Labels are matched by name, see match_labels. New blocks start as the
     identity (a last norm of zero: Goyal et al. 2017, arXiv 1706.02677, section 5.1).
 
     ValueError, which names the file: it is missing, damaged, or does not fit the shape.
@@ -78,7 +74,7 @@ def load_drawings(folder: Path, shape: vision.Shape | None = None) -> vision.Mod
     shape = shape or old
     rows = ["no atom", *old.labels], ["no atom", *shape.labels]
     weights = {name: value for name, value in weights.items() if not name.startswith(PREFIX)}
-    match_labels(weights, "atom_detector.atom.2", *rows, ["offset x", "offset y"], UNKNOWN_LABEL)
+    match_labels(weights, "atom_detector.atom.2", *rows, ["offset x", "offset y"])
     model = stored.load_network(
         folder / stored.WEIGHTS,
         folder / stored.CONFIG,
@@ -124,26 +120,18 @@ def load_questions(folder: Path, shape: phrases.Shape | None = None) -> phrases.
 
 
 def match_labels(
-    weights: dict[str, torch.Tensor],
-    layer: str,
-    old: Sequence[str],
-    new: Sequence[str],
-    last: Sequence[str] = (),
-    like: str = "",
+    weights: dict[str, torch.Tensor], layer: str, old: Sequence[str], new: Sequence[str], last: Sequence[str] = ()
 ) -> None:
     """Gives an output layer the rows of new labels instead of old ones; `last` names further rows, which stay.
 
-    A label that is not among the old ones gets the weight of the label `like` and a logit that is RARE lower. Without
-    `like`, it gets the mean weight and a bias below the mean. The level of all logits is arbitrary, so no fixed number
-    would do.
+    A label that is not among the old ones gets the mean weight and a bias below the mean. The level of all logits is
+    arbitrary, so no fixed number would do.
     """
     weight, bias = weights.get(f"{layer}.weight"), weights.get(f"{layer}.bias")
     if weight is None or bias is None or list(old) == list(new) or len(weight) != len(old) + len(last):
         return  # load_network reports what does not fit.
     rows = {name: row for row, name in enumerate([*old, *last])}
     mean, level = weight[: len(old)].mean(0), bias[: len(old)].mean() - 1
-    if like in rows:
-        mean, level = weight[rows[like]], bias[rows[like]] - RARE
     names = [*new, *last]
     weights[f"{layer}.weight"] = torch.stack([weight[rows[name]] if name in rows else mean for name in names])
     weights[f"{layer}.bias"] = torch.stack([bias[rows[name]] if name in rows else level for name in names])

@@ -159,20 +159,6 @@ def test_tight_crops_cut_through_the_outermost_letters():
         assert box[0] <= left < right <= box[2] and box[1] <= top < bottom <= box[3]
 
 
-def test_a_share_of_the_drawings_has_placeholders():
-    def count(share):
-        drawings = [drawn for group in range(8) for drawn in make_batches(placeholders=share).drawings(group)]
-        return sum(bool(evaluation.GENERIC & set(drawn.atoms)) for drawn in drawings), len(drawings)
-
-    none, every = count(0.0), count(1.0)
-    assert none == (0, 24) and every[0] > 20
-
-
-def test_workers_that_would_draw_again_are_refused():
-    with pytest.raises(SystemExit, match="--workers, times the processes, must divide 60.*got 16"):
-        batches.check_workers(16)
-
-
 def test_unreadable_smiles_are_skipped():
     mixed = batches.Batches(
         corpus.Corpus([(1.0, [*MOLECULES, "c1cccc1", "not SMILES"])], []),

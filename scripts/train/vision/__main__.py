@@ -19,10 +19,10 @@ from pathlib import Path
 
 import torch
 
-from scripts.train import processes, provenance, reader, training
+from scripts.train import provenance, reader, training
 from scripts.train.latent.corpus import parse_shares
 from scripts.train.vision import corpus, evaluation
-from scripts.train.vision.batches import RDKIT, Batches, Programs, check_workers, drawings_file
+from scripts.train.vision.batches import RDKIT, Batches, Programs, drawings_file
 from scripts.train.vision.model import SIZES, Model, Shape, describe, loss
 
 
@@ -48,12 +48,6 @@ def arguments() -> argparse.ArgumentParser:
         default=[RDKIT],
         help="programs that draw, and their shares of the drawings; rdkit, or the name of a file of DATA/drawings "
         "without .jsonl (default: rdkit)",
-    )
-    parser.add_argument(
-        "--placeholders",
-        type=float,
-        default=0.3,
-        help="share of RDKit's drawings with R groups and the like (default: 0.3)",
     )
     parser.add_argument("--uses", type=int, default=4, help="times that a drawing is used (default: 4)")
     parser.add_argument(
@@ -96,17 +90,12 @@ def main() -> None:
     files = [*shares, *given.valid, *(drawings_file(name) for name in programs if name != RDKIT)]
     if repeated := {*shares} & {*given.valid}:
         raise SystemExit(f"training: {', '.join(repeated)}: a file of --molecules cannot be one of --valid")
-    check_workers(options.workers * processes.count())
-    if not 0 <= given.placeholders <= 1:
-        raise SystemExit(f"training: --placeholders must be 0 to 1, got {given.placeholders}")
     drawn = Programs(programs, data)
     provenance.record(options, files)
     _, tuning = evaluation.held_out(data, given.valid)
     torch.manual_seed(options.seed)
     model = start(given)
-    batches = Batches(
-        corpus.load(data, shares), drawn, options.batch, options.seed, given.uses, placeholders=given.placeholders
-    )
+    batches = Batches(corpus.load(data, shares), drawn, options.batch, options.seed, given.uses)
     options.folder.mkdir(parents=True, exist_ok=True)  # The first process may not have made it yet.
     (options.folder / "shape.json").write_text(json.dumps(describe(model.shape), indent=1) + "\n")
     parameters = sum(p.numel() for p in model.parameters()) / 1e6

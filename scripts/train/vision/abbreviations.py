@@ -9,9 +9,9 @@ from random import Random
 from rdkit import Chem
 
 from scripts.served_reader.labels import ATOM_LABELS, GROUPS, LINKS, SPELLINGS, UNKNOWN_LABEL
-from scripts.train.vision.marks import LABEL, is_end, put_label
-from scripts.train.vision.placeholders import add_placeholders
 
+LABEL = "_short"
+"""Property of an atom that stands for a group: its abbreviation (labels.GROUPS, LINKS), or UNKNOWN_LABEL."""
 CUT = "_cut"
 """Property of an atom that has lost a bond."""
 
@@ -53,10 +53,11 @@ SPELLED_SHARE = 0.12
 HYDROGENS_SHARE = 0.06
 """Share of the training drawings with bonds to hydrogens at one to three atoms."""
 
-UNKNOWN_LABELS = """
-    R26 R27 R28 R30 R31 R3a R4b R5A R1c (R)n (R1)p (R2)m (CH2)x (CF2)n (OCH2)n Ry' Y' Fmoc Pol Nu Pd Pt Fe Hg Cu Ru Ir
-    Pb Co Ni Mn Cr Ti Au Rh Sb Bi HgCl 13C 13CH3 15N 18F Gal Ala Gly DNA alkenyl acyl L5 Ar3
+RARE_LABELS = """
+    R1 R2 R3 R' X Y Ar Z A Q L M Fmoc Pol Nu Pd Pt Fe Hg Cu Ru Ir Pb Co Ni Mn Cr Ti Au Rh Sb Bi HgCl 13C 13CH3 15N 18F
+    Alk Het Gal Ala Gly DNA
 """.split()
+UNKNOWN_LABELS = [*6 * ["*"], *4 * ["R"], *RARE_LABELS]
 """Labels that the reader does not know."""
 CAPITALS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 SMALL = "abcdefghijklmnopqrstuvwxyz"
@@ -121,17 +122,8 @@ def abbreviate_sometimes(molecule: Chem.Mol, random: Random) -> Chem.Mol:
     return abbreviate(molecule, random) if random.random() < ABBREVIATED_SHARE else molecule
 
 
-def alter_for_training(
-    molecule: Chem.Mol, random: Random, with_placeholders: float = 0.0, wavy: bool = True
-) -> Chem.Mol:
-    """Changes a molecule in all the ways of this module: often to another one, with groups that it does not have.
-
-    with_placeholders: share of the drawings with placeholders, wavy ends among them (placeholders.add_placeholders).
-    """
-    if random.random() < with_placeholders:
-        if random.random() < ABBREVIATED_SHARE:
-            molecule = abbreviate(molecule, random)
-        return add_placeholders(molecule, random, wavy)
+def alter_for_training(molecule: Chem.Mol, random: Random) -> Chem.Mol:
+    """Changes a molecule in all the ways of this module: often to another one, with groups that it does not have."""
     if random.random() < HYDROGENS_SHARE:
         molecule = show_hydrogens(molecule, random)
     if random.random() < SPELLED_SHARE:
@@ -207,6 +199,11 @@ def _insert_link(molecule: Chem.RWMol, random: Random) -> None:
     if links:
         name = random.choice(["SO2", "CO", "NBoc", "NMe", *LINKS])
         put_label(molecule, random.choice(links), name, *random.choice(link_spellings(name)))
+
+
+def is_end(atom: Chem.Atom) -> bool:
+    """Reports whether an atom has one bond, a single one."""
+    return atom.GetDegree() == 1 and atom.GetBonds()[0].GetBondType() == Chem.BondType.SINGLE
 
 
 def is_link(atom: Chem.Atom) -> bool:
@@ -360,6 +357,16 @@ def _metal(degree: int, random: Random) -> Chem.Atom:
     atom = Chem.Atom(random.choice(allowed))
     atom.SetNoImplicit(True)
     return atom
+
+
+def put_label(molecule: Chem.RWMol, at: int, name: str, right: str, left: str) -> None:
+    """Replaces an atom by one that is drawn as a label, spelled to the right and to the left of its bond."""
+    atom = Chem.Atom(0)
+    atom.SetNoImplicit(True)
+    atom.SetProp(LABEL, name)
+    atom.SetProp("_displayLabel", right)
+    atom.SetProp("_displayLabelW", left)
+    molecule.ReplaceAtom(at, atom, preserveProps=False)
 
 
 def _random_letters(random: Random) -> str:

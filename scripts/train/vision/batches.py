@@ -21,13 +21,13 @@ from rdkit import Chem
 
 from scripts.served_reader.detection import line_between
 from scripts.served_reader.ink import MARGIN, Box, box_of, scale_of, scaled
-from scripts.served_reader.labels import ATOM_LABELS, GENERIC_CLASSES
+from scripts.served_reader.labels import ATOM_LABELS
 from scripts.served_reader.sparse_cells import SparseCells, sparse_cells
 from scripts.train.vision import abbreviations, negatives, targets
 from scripts.train.vision.corpus import SMALLEST_SHARE, Corpus, smallest_molecule
 from scripts.train.vision.drawing import Drawing, crop, draw
 
-REUSE_INTERVAL = 60
+REUSE_INTERVAL = 40
 """Steps between two uses of a drawing."""
 NEGATIVE_SHARE = 0.06
 """Share of the pictures without a molecule."""
@@ -35,31 +35,17 @@ TIGHT_CROP_SHARE = 0.06
 """Share of the samples that are cropped through a letter."""
 FRAGMENT_SHARE = 0.06
 """Share of the molecules that are cut to a fragment."""
-CLOSER_SHARE, GENERIC_CLOSER_SHARE = 0.1, 0.5
-"""Shares of the samples at a scale of CLOSER_SCALES, of all drawings and of those with placeholders, which the reader
-reads again at a larger scale (drawing_reader.CLOSER)."""
-CLOSER_SCALES = 1.2, 1.9
 SMALLEST_SCALES = 0.2, 0.55
 """Range of scales of a molecule of one or two heavy atoms, relative to the usual one (views.SMALL_MOLECULE_SCALES)."""
-MIN_BOND, MAX_BOND = 11, 56
+MIN_BOND, MAX_BOND = 11, 44
 """Range of bond lengths in pixels."""
 RDKIT = "rdkit"
 CLASSES = {label: number for number, label in enumerate(ATOM_LABELS)}
-GENERIC = frozenset(ATOM_LABELS[number] for number in GENERIC_CLASSES)
 
 
 def drawings_file(program: str) -> str:
     """Returns the file of the data folder with the drawings by another program than RDKit (other_programs.py)."""
     return f"drawings/{program}.jsonl"
-
-
-def check_workers(count: int) -> None:
-    """Exits if `count` processes that prefetch the batches in turn would each draw every drawing again."""
-    if count and REUSE_INTERVAL % count:
-        raise SystemExit(
-            f"training: --workers, times the processes, must divide {REUSE_INTERVAL}: a worker uses its own drawings "
-            f"again after that many steps; got {count}"
-        )
 
 
 class Programs:
@@ -174,10 +160,7 @@ def sample(drawing: Drawing, random: np.random.Generator) -> Sample:
     factor = scale_of(box)
     if len(drawing.points) > 2:
         bond = targets.typical_bond(drawing.points, drawing.bonds)
-        factor *= np.exp(random.normal(0, 0.14))
-        if random.random() < (CLOSER_SHARE if GENERIC.isdisjoint(drawing.atoms) else GENERIC_CLOSER_SHARE):
-            factor *= random.uniform(*CLOSER_SCALES)
-        factor = np.clip(factor, MIN_BOND / bond, MAX_BOND / bond)
+        factor = np.clip(factor * np.exp(random.normal(0, 0.14)), MIN_BOND / bond, MAX_BOND / bond)
     else:  # One or two atoms fill their box with large letters or one long bond.
         factor *= np.exp(random.uniform(np.log(SMALLEST_SCALES[0]), np.log(SMALLEST_SCALES[1])))
     x, y = factor * np.exp(random.normal(0, 0.03, 2))
@@ -203,24 +186,15 @@ class Batches:
     """Batches of a corpus, drawn by RDKit, and of drawings by other programs."""
 
     def __init__(
-        self,
-        molecules: Corpus,
-        programs: Programs,
-        batch: int,
-        seed: int,
-        uses: int = 2,
-        default: float = 0.3,
-        placeholders: float = 0.0,
+        self, molecules: Corpus, programs: Programs, batch: int, seed: int, uses: int = 2, default: float = 0.3
     ) -> None:
-        """batch: samples a batch; default: share of RDKit's drawings in its default style; placeholders: share of
-        them with placeholders."""
+        """batch: samples a batch; default: share of RDKit's drawings in its default style."""
         self.molecules = molecules
         self.programs = programs
         self.size = batch
         self.seed = seed
         self.uses = uses
         self.default = default
-        self.placeholders = placeholders
         self.groups: dict[int, list[Drawing]] = {}
         """Drawings by the step of their first use."""
 
@@ -244,7 +218,7 @@ class Batches:
         if by_another:
             return by_another
         try:
-            return draw(self._molecule(random), random, random.random() < self.default, self.placeholders)
+            return draw(self._molecule(random), random, random.random() < self.default)
         except (RuntimeError, ValueError):  # RDKit cannot lay it out or kekulise it.
             return None
 

@@ -10,13 +10,13 @@ from rdkit import Chem
 from rdkit.Chem import rdMolDescriptors
 
 from scripts.train.latent.corpus import read_file
-from scripts.train.vision.marks import is_end
+from scripts.train.vision.abbreviations import is_end
 
 FILES = {
     "zinc250k_train.smi.gz": 0.17,
-    "chembl_subsets_train.smi.gz": 0.36,
-    "common_chemicals_train.smi.gz": 0.17,
-    "chembl_subsets_salts.smi.gz": 0.06,
+    "chembl_train.smi.gz": 0.36,
+    "chebi_train.smi.gz": 0.17,
+    "chembl_salts.smi.gz": 0.06,
 }
 """Share of the molecules by file. The others, RARE_SHARE, have one of RARE, or are cages or tiny."""
 RARE_SHARE = 0.24
@@ -25,7 +25,7 @@ RARE = """
     [K+] Cl. .[ .O [Te C12 C23
 """.split()
 """Parts of SMILES that are seldom drawn."""
-CAGE_WEIGHT, TINY_WEIGHT = 6, 3
+CAGE_WEIGHT, TINY_WEIGHT = 3, 2
 """How often cages and tiny molecules are drawn, where each of RARE counts once."""
 CAGE_SAMPLE = 60_000
 """Molecules that are searched for cages."""

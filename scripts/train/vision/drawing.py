@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import io
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ from scripts.served_reader.labels import (
     WAVY,
     WEDGE,
 )
-from scripts.train.vision import abbreviations, augmentation, marks, styles, uneven_layout
+from scripts.train.vision import abbreviations, augmentation, styles, uneven_layout
 
 RDLogger.DisableLog("rdApp.*")
 
@@ -51,8 +50,8 @@ class Drawing:
 def atom_label(atom: Chem.Atom) -> str:
     """Returns the label of an atom: C for every neutral carbon, else element, hydrogens and charge, the abbreviation of
     a group, or UNKNOWN_LABEL."""
-    if atom.HasProp(marks.LABEL):
-        return atom.GetProp(marks.LABEL)
+    if atom.HasProp(abbreviations.LABEL):
+        return atom.GetProp(abbreviations.LABEL)
     charge, hydrogens = atom.GetFormalCharge(), atom.GetTotalNumHs()
     if atom.GetIsotope():
         return "D" if (atom.GetSymbol(), atom.GetIsotope(), charge) == ("H", 2, 0) else UNKNOWN_LABEL
@@ -127,11 +126,9 @@ def picture(
     return drawer.GetDrawingText(), labels
 
 
-def draw(smiles: str, random: Random, default: bool, with_placeholders: float = 0.0) -> Drawing:
-    """Draws a molecule for training, in RDKit's default style or a random one; a share of the drawings has
-    placeholders."""
-    alter = functools.partial(abbreviations.alter_for_training, with_placeholders=with_placeholders)
-    png, labels = picture(smiles, random, default, alter, uneven_layout.SHARE)
+def draw(smiles: str, random: Random, default: bool) -> Drawing:
+    """Draws a molecule for training, in RDKit's default style or a random one."""
+    png, labels = picture(smiles, random, default, abbreviations.alter_for_training, uneven_layout.SHARE)
     return crop(Image.open(io.BytesIO(png)).convert("RGB"), labels, random, augment=not default)
 
 

@@ -11,22 +11,19 @@ import torch
 from PIL import Image
 from rdkit import Chem
 
-from scripts.served_reader import molecule_builder, placeholders
 from scripts.served_reader.drawing_reader import DrawingReader
-from scripts.served_reader.labels import ATOM_LABELS, GENERIC_GROUPS, PLACEHOLDERS, UNKNOWN_LABEL
+from scripts.served_reader.labels import UNKNOWN_LABEL
 from scripts.served_reader.sparse_cells import SparseCells
 from scripts.served_reader.views import UNFITTED
 from scripts.train.batches import send
 from scripts.train.latent.corpus import read_file
 from scripts.train.vision import abbreviations
 from scripts.train.vision.batches import cell_tensors
-from scripts.train.vision.drawing import Alter, Drawing, has_defined_double_bonds, picture
+from scripts.train.vision.drawing import Alter, has_defined_double_bonds, picture
 from scripts.train.vision.model import Model
-from scripts.train.vision.placeholders import add_placeholders
 
-VALID = ["zinc250k_valid.smi.gz", "chembl_subsets_valid.smi.gz"]
+VALID = ["zinc250k_valid.smi.gz", "chembl_valid.smi.gz"]
 """Files of held-out molecules."""
-GENERIC = frozenset((*PLACEHOLDERS, *GENERIC_GROUPS))
 TUNING_SHARE = 1 / 6
 """Share of each file, its end, for tuning and calibration. The others are for measuring, here and in scripts.eval."""
 
@@ -88,37 +85,9 @@ def pictures(
     return out
 
 
-def with_placeholders(molecules: list[str], count: int, seed: int) -> list[tuple[str, bytes]]:
-    """Returns canonical CXSMILES and PNG files of the first `count` molecules of a seeded shuffle that can be drawn,
-    with placeholders, in RDKit's random styles."""
-    out: list[tuple[str, bytes]] = []
-    for number, smiles in enumerate(Random(seed).sample(molecules, len(molecules))):
-        if len(out) == count:
-            break
-        try:
-            png, labels = picture(smiles, Random(f"{seed}/{number}"), False, add_placeholders)
-            molecule = molecule_of(labels)
-        except (ValueError, RuntimeError):  # A placeholder in an aromatic ring that has no Kekulé structure.
-            continue
-        if not GENERIC.isdisjoint(labels.atoms):
-            out.append((molecule, png))
-    return out
-
-
-def molecule_of(drawing: Drawing) -> str:
-    """Returns the canonical SMILES or CXSMILES of a drawing's labels. ValueError: it shows no molecule."""
-    classes = np.array([ATOM_LABELS.index(label) for label in drawing.atoms])
-    molecule, _ = molecule_builder.assemble(drawing.points, classes, drawing.bonds[:, :2], drawing.bonds[:, 2], set())
-    Chem.SanitizeMol(molecule)
-    placeholders.mark(molecule)
-    return placeholders.smiles_of(molecule_builder.perceive_stereo(molecule))
-
-
 def without_stereo(smiles: str) -> str:
-    """Returns canonical SMILES without stereochemistry, the given text if RDKit does not read it."""
+    """Returns canonical SMILES without stereochemistry."""
     molecule = Chem.MolFromSmiles(smiles)
-    if molecule is None:
-        return smiles
     Chem.RemoveStereochemistry(molecule)
     return Chem.MolToSmiles(molecule)
 
@@ -138,11 +107,8 @@ def accuracy(reader: DrawingReader, drawings: list[tuple[str, bytes]]) -> dict[s
 def quick(model: Model, molecules: list[str], count: int) -> dict[str, float]:
     """Returns the accuracy of a model in training on `count` drawings of each style."""
     reader = DrawingReader(Path(), 1, TorchNetworks(model), UNFITTED)
-    drawings = {
-        "default": pictures(molecules, count, True, 7),
-        "varied": pictures(molecules, count, False, 7),
-        "placeholders": with_placeholders(molecules, count, 7),
-    }
     return {
-        f"{style}_{key}": value for style, chosen in drawings.items() for key, value in accuracy(reader, chosen).items()
+        f"{style}_{key}": value
+        for style in ("default", "varied")
+        for key, value in accuracy(reader, pictures(molecules, count, style == "default", 7)).items()
     }

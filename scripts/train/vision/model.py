@@ -183,11 +183,9 @@ class AtomDetector(nn.Module):
     @staticmethod
     def pool(x: torch.Tensor, batch: dict[str, torch.Tensor]) -> torch.Tensor:
         """Returns the mean over the cells of each drawing."""
-        drawings, owner = batch["drawings"], batch["drawing"]
-        total = x.new_zeros(len(drawings), x.shape[1], dtype=torch.float32).index_add(0, owner, x.float())
-        # Not bincount, which makes the CPU wait for the GPU.
-        cells = torch.zeros_like(drawings).index_add(0, owner, torch.ones_like(owner, dtype=drawings.dtype))
-        return total / cells.clamp(min=1)[:, None]
+        count = len(batch["drawings"])
+        total = x.new_zeros(count, x.shape[1], dtype=torch.float32).index_add(0, batch["drawing"], x.float())
+        return total / torch.bincount(batch["drawing"], minlength=count).clamp(min=1)[:, None]
 
 
 class BondClassifier(nn.Module):
@@ -223,10 +221,9 @@ def loss(model: nn.Module, batch: dict[str, torch.Tensor]) -> tuple[torch.Tensor
     entropy of the molecule flag; and its parts."""
     atoms, kinds, molecule = model(batch)
     atoms, kinds = atoms.float(), kinds.float()
-    has_atom = (batch["atom"] > 0)[:, None]
+    has_atom = batch["atom"] > 0
     atom = F.cross_entropy(atoms[:, :-2], batch["atom"], ignore_index=-1)
-    distance = F.smooth_l1_loss(atoms[:, -2:], batch["offset"] / 4, reduction="none")
-    offset = (distance * has_atom).sum() / (2 * has_atom.sum()).clamp(min=1)
+    offset = F.smooth_l1_loss(atoms[has_atom, -2:], batch["offset"][has_atom] / 4)
     line = F.cross_entropy(kinds, batch["kind"])
     flag = F.binary_cross_entropy_with_logits(molecule.float(), batch["molecule"])
     right = (kinds.argmax(1) == batch["kind"]).float().mean()

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import base64
-import functools
 import io
 import json
 import os
@@ -36,10 +35,8 @@ from scripts.served_reader.ink import ink_of
 from scripts.served_reader.labels import AROMATIC, DASH, DOUBLE, SINGLE, TRIPLE, WAVY, WEDGE
 from scripts.train.latent.corpus import parse_shares
 from scripts.train.molecules import read_molecules
-from scripts.train.vision import abbreviations, alignment, corpus, drawing, marks, programs, styles, uneven_layout
+from scripts.train.vision import abbreviations, alignment, corpus, drawing, programs, styles, uneven_layout
 
-PLACEHOLDER_SHARE = 0.3
-"""Share of the drawings with placeholders, by programs that write aliases."""
 POINT_DECIMALS = 1
 """Decimals of the stored points."""
 
@@ -52,7 +49,7 @@ def change_layout(molecule: Chem.Mol, layout: programs.Layout) -> None:
     """Gives a molecule with coordinates those of another program. OtherMolecule if they show another arrangement."""
     plain = Chem.RWMol(molecule)
     for atom in plain.GetAtoms():
-        if not atom.GetAtomicNum() or atom.HasProp(marks.LABEL):
+        if not atom.GetAtomicNum() or atom.HasProp(abbreviations.LABEL):
             atom.SetAtomicNum(6)
             atom.SetIsotope(0)
             atom.SetNoImplicit(True)  # A carbon with any number of bonds.
@@ -87,7 +84,7 @@ def mol_file(
     labels = [drawing.atom_label(a) for a in molecule.GetAtoms()]
     Chem.Kekulize(molecule, clearAromaticFlags=True)
     for atom in molecule.GetAtoms():
-        if atom.HasProp(marks.LABEL):
+        if atom.HasProp(abbreviations.LABEL):
             atom.SetProp("molFileAlias", re.sub("</?su[bp]>", "", atom.GetProp("_displayLabel")))
             atom.SetAtomicNum(6)
             atom.SetNoImplicit(False)  # Open Babel draws a dot at a carbon that lacks hydrogens.
@@ -188,8 +185,7 @@ def styled_records(name: str, molecules: Molecules, layouts: list[programs.Layou
     draw = programs.PROGRAMS[name]()
     alter: drawing.Alter | None = None
     if labelled:
-        altered = functools.partial(abbreviations.alter_for_training, with_placeholders=PLACEHOLDER_SHARE, wavy=False)
-        alter = altered if name in programs.ALIASES else abbreviations.add_unknown_atom
+        alter = abbreviations.alter_for_training if name in programs.ALIASES else abbreviations.add_unknown_atom
 
     def record(random: Random) -> dict | None:
         layout = random.choice(layouts) if layouts else None

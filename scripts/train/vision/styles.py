@@ -15,12 +15,6 @@ SIZES = (200, 225, 250, 250, 300, 300, 300, 300, 350, 400, 450, 600)
 """Sides of pictures in pixels."""
 
 
-PRINTED = ("LiberationSerif-Regular", "LiberationSans-Regular", "LiberationSansNarrow-Regular", "FreeSerif.ttf")
-"""Fonts of patents: those of Debian's fonts-liberation and fonts-freefont-ttf, as wide as Times and Helvetica."""
-PATENT_SHARE = 0.4
-"""Share of the random styles that imitate drawings of patents."""
-
-
 def default(random: Random) -> rdMolDraw2D.MolDraw2DCairo:
     """Returns a drawer with RDKit's own options, at a common size."""
     size = random.choice([(300, 300), (300, 300), (250, 250), (350, 300), (400, 300), (400, 400)])
@@ -29,9 +23,8 @@ def default(random: Random) -> rdMolDraw2D.MolDraw2DCairo:
 
 def options(drawer: rdMolDraw2D.MolDraw2DCairo) -> tuple[rdMolDraw2D.MolDraw2DCairo, rdMolDraw2D.MolDrawOptions]:
     """Returns the drawer and its options. Molecules are prepared by the caller; the file has no structure in its
-    metadata; dummies without a label are wavy ends."""
+    metadata."""
     chosen = drawer.drawOptions()
-    chosen.dummiesAreAttachments = True
     chosen.prepareMolsBeforeDrawing = False
     chosen.includeMetadata = False
     return drawer, chosen
@@ -48,8 +41,6 @@ def varied(molecule: Chem.Mol, random: Random) -> tuple[rdMolDraw2D.MolDraw2DCai
             chosen.fixedBondLength = random.uniform(14, 36)
     else:
         _set_lines_and_colours(chosen, random)
-        if random.random() < PATENT_SHARE:
-            _imitate_patent(chosen, random)
     annotate(chosen, molecule, random)
     return drawer, _legend(random)
 
@@ -84,21 +75,6 @@ def _set_lines_and_colours(chosen: rdMolDraw2D.MolDrawOptions, random: Random) -
         font = random.choice(fonts())
         if font:
             chosen.fontFile = font
-
-
-def _imitate_patent(chosen: rdMolDraw2D.MolDrawOptions, random: Random) -> None:
-    """Sets large black letters with serifs more often than not, thin or thick lines, written methyl groups."""
-    chosen.useBWAtomPalette()
-    chosen.baseFontSize = random.uniform(0.6, 0.95)
-    chosen.bondLineWidth = random.choice([1, 1, 1.5, 2, 2, 3, 4])
-    chosen.scaleBondWidth = False
-    chosen.comicMode = False
-    chosen.rotate = random.choice([0, 0, 90, 180, 270, random.uniform(0, 360)])
-    chosen.explicitMethyl = random.random() < 0.4
-    chosen.setBackgroundColour((1.0, 1.0, 1.0))
-    printed = [path for path in fonts() if any(name in path for name in PRINTED)]
-    if printed and random.random() < 0.8:
-        chosen.fontFile = random.choice(printed)
 
 
 @functools.lru_cache

@@ -8,7 +8,7 @@ import numpy as np
 
 from .labels import ATOM_LABELS, NONE, REVERSED_KIND
 from .networks import Networks
-from .sparse_cells import SparseCells, sparse_cells
+from .sparse_cells import sparse_cells
 
 MAX_ATOMS = 150
 """A drawing with more atoms is not read: the bond classifier is not run, and no molecule is built."""
@@ -47,11 +47,6 @@ class Detections:
     kind_probabilities: np.ndarray
     """float [pairs, kinds]: probability of each kind of bond from the first atom to the second."""
 
-    def bond_length(self) -> float:
-        """Returns the median distance of an atom to its nearest neighbour in pixels, 0 with fewer than two atoms."""
-        distance = np.linalg.norm(self.points[:, None] - self.points[None], axis=2) + 1e9 * np.eye(len(self.points))
-        return float(np.median(distance.min(1))) if len(self.points) > 1 else 0.0
-
 
 def line_between(points: np.ndarray, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Returns points on the lines from first to second atoms, float [pairs, LINE_POINTS, 2], and their shapes.
@@ -72,7 +67,9 @@ def softmax(logits: np.ndarray) -> np.ndarray:
 
 def detect(networks: Networks, ink: np.ndarray) -> tuple[Detections, float]:
     """Returns the atoms and bonds in scaled ink, and the logit that it shows a molecule."""
-    points, scores, labels, cells, features, molecule = find_atoms(networks, ink)
+    cells = sparse_cells([ink])
+    features, logits, molecule = networks.detect_atoms(cells)
+    points, scores, labels = _merge_votes(cells.levels[1].centres(), logits)
     pairs = _pairs_in_reach(points)
     kinds = np.zeros((len(pairs), len(REVERSED_KIND)))
     if len(pairs):
@@ -82,16 +79,6 @@ def detect(networks: Networks, ink: np.ndarray) -> tuple[Detections, float]:
         kinds = (forward + backward[:, REVERSED_KIND]) / 2
         kinds[_blank_bonds(ink, points, pairs, labels, kinds)] = np.eye(len(REVERSED_KIND))[NONE]
     return Detections(points, scores, labels, pairs, kinds), float(molecule[0])
-
-
-def find_atoms(
-    networks: Networks, ink: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, SparseCells, np.ndarray, np.ndarray]:
-    """Returns points, scores and label probabilities of the atoms (Detections), and the cells with their features and
-    the logit that they show a molecule."""
-    cells = sparse_cells([ink])
-    features, logits, molecule = networks.detect_atoms(cells)
-    return *_merge_votes(cells.levels[1].centres(), logits), cells, features, molecule
 
 
 def _merge_votes(centres: np.ndarray, logits: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

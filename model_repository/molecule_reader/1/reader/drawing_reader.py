@@ -4,7 +4,6 @@ Terms:
 view      one pass of the networks over the drawing at one scale, and the molecule built from it
 retry     a further view at another scale
 sure      said of a view with a confidence above SURE_VIEW, after which there are no retries
-closer    at a larger scale, at which labels with small letters, such as R12, are read again
 """
 
 from __future__ import annotations
@@ -19,9 +18,9 @@ from rdkit import Chem
 from rdkit.Geometry import Point3D
 
 from .cropping import drawing_box, split_at_widest_gap
-from .detection import Detections, detect, find_atoms
+from .detection import detect
 from .ink import MARGIN, Box, box_of, flatten, ink_of, remove_frame, scale_of, scaled
-from .labels import GENERIC_CLASSES, UNKNOWN_CLASS
+from .labels import UNKNOWN_CLASS
 from .molecule_builder import build
 from .networks import Networks, OnnxNetworks
 from .reading import Reading
@@ -39,16 +38,6 @@ KEEP_PIECES_CONFIDENCE = 0.5
 """Above this confidence, pieces without charges belong to one drawing. Captions read as pieces seldom reach it."""
 LONE_ION_FACTOR = 0.7
 """Factor on the confidence in an ion beside unread ink, which may be the counterion."""
-CLOSER = 1.6
-"""Scale of a closer look at the labels, as a factor of the view's."""
-MAX_CLOSER_BOND = 50.0
-"""The largest bond length of a closer look, in scaled pixels."""
-SAME_ATOM = 0.4
-"""The largest distance of an atom in a view from the same atom in the closer look, in bond lengths."""
-CLOSER_WEIGHT = 0.7
-"""Weight of the label probabilities of the closer look; the others have the rest."""
-SURE_LABEL = 0.9
-"""The probability below which a label beside placeholders is read again too."""
 SURE_VIEW = 0.97
 """The confidence above which a view is sure."""
 
@@ -155,10 +144,6 @@ class DrawingReader:
         """Returns the view of a box at a scale, in scaled pixels per pixel."""
         small = scaled(ink, box, scale, scale)
         detections, molecule_logit = detect(self.networks, small)
-        bond_length = detections.bond_length()
-        exact_scale = (np.array(small.shape[::-1]) - 2 * MARGIN) / np.array([box[2] - box[0], box[3] - box[1]])
-        if GENERIC_CLASSES & {*detections.label_probabilities.argmax(1)}:
-            self._look_closer(detections, ink, box, exact_scale)
         candidate = build(detections)
         choices = [rows for rows in (detections.label_probabilities, detections.kind_probabilities) if len(rows)]
         weakest = min([float(p) for rows in choices for p in rows.max(1)] + [1.0])
@@ -174,25 +159,11 @@ class DrawingReader:
             ],
             float,
         )
+        points = detections.points
+        distance = np.linalg.norm(points[:, None] - points[None], axis=2) + 1e9 * np.eye(len(points))
+        bond_length = float(np.median(distance.min(1))) if len(points) > 1 else 0.0
+        exact_scale = (np.array(small.shape[::-1]) - 2 * MARGIN) / np.array([box[2] - box[0], box[3] - box[1]])
         return View(candidate, features, bond_length, np.array(box[:2]), exact_scale)
-
-    def _look_closer(self, detections: Detections, ink: np.ndarray, box: Box, scale: np.ndarray) -> None:
-        """Reads labels of a view again at a larger scale: those of placeholders, unknown ones and unsure ones.
-
-        scale: scaled pixels per pixel of the view, across and down.
-        """
-        bond_length = detections.bond_length()
-        if not bond_length or CLOSER * bond_length > MAX_CLOSER_BOND:
-            return
-        points, _, labels = find_atoms(self.networks, scaled(ink, box, *(CLOSER * scale)))[:3]
-        if not len(points):
-            return
-        chosen = detections.label_probabilities
-        unsure = np.isin(chosen.argmax(1), [*GENERIC_CLASSES]) | (chosen.max(1) < SURE_LABEL)
-        distance = np.linalg.norm((detections.points - MARGIN)[:, None] * CLOSER + MARGIN - points[None], axis=2)
-        nearest = distance.argmin(1)
-        same = unsure & (distance.min(1) < SAME_ATOM * CLOSER * bond_length)
-        chosen[same] = (1 - CLOSER_WEIGHT) * chosen[same] + CLOSER_WEIGHT * labels[nearest[same]]
 
 
 def with_positions(molecule: Chem.Mol, points: np.ndarray) -> Chem.Mol:

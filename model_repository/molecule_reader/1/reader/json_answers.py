@@ -57,8 +57,7 @@ ALL_FACTS = (
     "rotatable_bonds",
     "confidence",
 )
-"""Fields of an answer without a schema, beside name, elements, functional_groups and placeholders. What depends on
-placeholders is null."""
+"""Fields of an answer without a schema, beside name, elements and functional_groups."""
 ASKS_FOR_JSON = re.compile(
     r"(?:\b(?:as|in|into|with|using|via|return|give me|output|respond|reply|answer)\s+)?"
     r"(?:\b(?:in|as|with|an?|valid|pure|plain|one|single|only|just)\s+)*\bjson\b"
@@ -112,20 +111,15 @@ class NoValue(Exception):
 
 def all_facts(reading: Reading) -> dict[str, Any]:
     """Returns all that is known of a molecule, for a request without a schema."""
-    facts: dict[str, Any] = {}
+    facts = {}
     for name in ALL_FACTS:
         fact = json_fields.text_field(name) or json_fields.number_field(name)
         if fact is not None:
-            try:
-                facts[name] = fact(reading)
-            except json_fields.DependsOnPlaceholders:
-                facts[name] = None
-    generic = reading.placeholders()
+            facts[name] = fact(reading)
     return facts | {
         "name": common_name(reading.molecule)[0] or None,
-        "elements": None if generic else dict(element_counts(reading.molecule)),
-        "functional_groups": None if generic else dict(functional_groups.summary(reading.molecule)),
-        "placeholders": generic,
+        "elements": dict(element_counts(reading.molecule)),
+        "functional_groups": dict(functional_groups.summary(reading.molecule)),
     }
 
 
@@ -172,9 +166,8 @@ def fill_form(form: dict[str, Any], readings: Sequence[Reading], prose: Callable
         try:
             value = SchemaFiller(schema, readings, prose).fill(schema, "", readings[0], 0)
         except NoValue as error:
-            what = "a drawing with placeholders" if any(map(Reading.placeholders, readings)) else "a molecule"
             raise InvalidRequest(
-                f"The schema asks for {error}, which this model does not know of {what}; "
+                f"The schema asks for {error}, which this model does not know of a molecule; "
                 "make it nullable or leave it out."
             ) from error
         except (AttributeError, TypeError, ValueError) as error:  # Such as properties that are not an object.
@@ -258,7 +251,7 @@ class SchemaFiller:
         fact = find(name) if find else None
         if fact is None:
             raise NoValue(name or "a value")
-        value = value_of(fact, name, reading)
+        value = fact(reading)
         return int(round(value)) if kind == "integer" else value
 
     def fill_text(self, name: str, reading: Reading) -> str:
@@ -266,13 +259,13 @@ class SchemaFiller:
             return self.prose()
         text = json_fields.text_field(name)
         if text is not None:
-            return value_of(text, name, reading)
+            return text(reading)
         number = json_fields.number_field(name)
         if number is not None:
-            return str(value_of(number, name, reading))
+            return str(number(reading))
         items = json_fields.list_field(name)
         if items is not None:
-            return ", ".join(value_of(items, name, reading))
+            return ", ".join(items(reading))
         raise NoValue(name or "a text")
 
     def fill_object(self, schema: dict[str, Any], reading: Reading, depth: int) -> dict[str, Any]:
@@ -295,16 +288,8 @@ class SchemaFiller:
         fact = json_fields.list_field(name)
         items = schema.get("items") or {}
         if fact is not None and (not isinstance(items, dict) or items.get("type", "string") == "string"):
-            return value_of(fact, name, reading)
+            return fact(reading)
         return [self.fill(items, name.rstrip("s"), each, depth + 1) for each in self.readings]
-
-
-def value_of(fact: json_fields.Fact, name: str, reading: Reading) -> Any:
-    """Returns a fact for a field. Raises NoValue if it depends on placeholders."""
-    try:
-        return fact(reading)
-    except json_fields.DependsOnPlaceholders as error:
-        raise NoValue(name) from error
 
 
 def implied_type(schema: dict[str, Any]) -> str:

@@ -1,7 +1,6 @@
 """The classes of the two networks: the label at an atom, and the kind of the bond between two atoms.
 
-An atom label is an element with its hydrogens and charge (NH2+), the abbreviation of a group (OMe), a placeholder (R1),
-a group with a placeholder (OR1), or UNKNOWN_LABEL.
+An atom label is an element with its hydrogens and charge (NH2+), the abbreviation of a group (OMe), or UNKNOWN_LABEL.
 """
 
 from __future__ import annotations
@@ -190,51 +189,8 @@ SPELLINGS = {
 """Spellings of a group in pairs: to the right of its bond, to the left of it. A group that is not here is spelled by
 its name. NMe, AcNH, NCF3 and N(OH)CH3 are spellings of RDKit."""
 UNKNOWN_LABEL = "?"
-"""The label for letters that no other class has: a metal, a name."""
-STAR = "*"
-"""The label of a star, which stands for any atom."""
-OPEN_END = "AP"
-"""The label of an attachment point: the end of a bond at a wavy line."""
-R_NUMBERS = range(1, 26)
-"""Numbers of R groups. R26 has UNKNOWN_LABEL."""
-R_GROUPS = [
-    *("R", *(f"R{number}" for number in R_NUMBERS), "R'", "R''", "Ra", "Rb", "Rc", "Rd"),
-    *"Rx Ry Rz R1a R1b R2a R2b R1A R1B R2A R2B".split(),
-]
-PLACEHOLDERS = [
-    *(STAR, OPEN_END),
-    *R_GROUPS,
-    *"X X1 X2 Y Y1 Y2 Z Z1 Z2 A A1 A2 Q L L1 L2 L3 L4 Ar Ar1 Ar2 Het Hal Alk W G E J M T U V alkyl aryl".split(),
-    *(f"(CH2){count}" for count in "nmpqs"),
-]
-"""Letters that stand for any of several groups or atoms, or a chain of any length, as in patents. Their atom in the
-molecule is a dummy."""
-GENERIC_GROUPS = {
-    text.format(r): smiles.format(r)
-    for text, smiles, ends in (
-        ("O{}", "O* |$;_{}$|", ("R", "R1", "R2", "R3", "R4", "R5", "R6", "R7", "R8")),
-        ("NH{}", "N* |$;_{}$|", ("R", "R1", "R2", "R3", "R4", "R5", "R6", "R7", "R8")),
-        ("S{}", "S* |$;_{}$|", ("R", "R1")),
-        ("CO{}", "C(*)=O |$;_{};$|", ("R", "R1")),
-        ("CO2{}", "C(=O)O* |$;;;_{}$|", ("R", "R1", "R2", "R3")),
-        ("SO2{}", "S(*)(=O)=O |$;_{};;$|", ("R", "R1")),
-        ("CONH{}", "C(=O)N* |$;;;_{}$|", ("R", "R1", "R2")),
-    )
-    for r in ends
-} | {
-    text.format(*pair): smiles.format(*pair)
-    for text, smiles, pairs in (
-        (
-            "N{}{}",
-            "N(*)* |$;_{};_{}$|",
-            ("R R", "R R'", "R1 R2", "R2 R3", "R3 R4", "R4 R5", "R5 R6", "R6 R7", "R7 R8", "Ra Rb"),
-        ),
-        ("CON{}{}", "C(=O)N(*)* |$;;;_{};_{}$|", ("R1 R2", "R2 R3", "R3 R4")),
-    )
-    for pair in map(str.split, pairs)
-}
-"""Groups with one or two R groups, and their CXSMILES. As in GROUPS, the first atom has the bond."""
-ATOM_LABELS = (*COMMON, *RARE, *UNBONDED, *GROUPS, *LINKS, UNKNOWN_LABEL, *PLACEHOLDERS, *GENERIC_GROUPS)
+"""The label for letters that no other class has: R, X, a metal, a name."""
+ATOM_LABELS = (*COMMON, *RARE, *UNBONDED, *GROUPS, *LINKS, UNKNOWN_LABEL)
 """The labels in the order of the atom detector's classes. A class is an index into it."""
 
 
@@ -249,11 +205,9 @@ class LabelledAtom(NamedTuple):
 
 
 def _labelled_atom(label: str) -> LabelledAtom:
-    """Returns the atom of a label: a carbon for groups and UNKNOWN_LABEL, a dummy (0) for placeholders."""
-    if label in GROUPS or label in LINKS or label in GENERIC_GROUPS or label == UNKNOWN_LABEL:
+    """Returns the atom of a label, a carbon for groups and UNKNOWN_LABEL."""
+    if label in GROUPS or label in LINKS or label == UNKNOWN_LABEL:
         return LabelledAtom(6)
-    if label in PLACEHOLDERS:
-        return LabelledAtom(0)
     if label == "D":
         return LabelledAtom(1, isotope=2)
     match = re.fullmatch(r"([A-Z][a-z]?)(H(\d?))?([+-]*)", label)
@@ -269,18 +223,13 @@ def _labelled_atom(label: str) -> LabelledAtom:
 
 ATOMS = [_labelled_atom(label) for label in ATOM_LABELS]
 """By class: the atom."""
-FRAGMENTS = {
-    ATOM_LABELS.index(name): Chem.MolFromSmiles(smiles) for name, smiles in (GROUPS | LINKS | GENERIC_GROUPS).items()
-}
+FRAGMENTS = {ATOM_LABELS.index(name): Chem.MolFromSmiles(smiles) for name, smiles in (GROUPS | LINKS).items()}
 """By class: the molecule of a group."""
 BOND_COUNTS = {
-    ATOM_LABELS.index(name): (1, 2) if name == "NMe" else (2,) if name in LINKS else (1,)
-    for name in GROUPS | LINKS | GENERIC_GROUPS
+    ATOM_LABELS.index(name): (1, 2) if name == "NMe" else (2,) if name in LINKS else (1,) for name in GROUPS | LINKS
 }
 """By class: the numbers of bonds that a group may have. NMe is written at an end and in a chain."""
 UNKNOWN_CLASS = ATOM_LABELS.index(UNKNOWN_LABEL)
-GENERIC_CLASSES = frozenset(ATOM_LABELS.index(name) for name in (UNKNOWN_LABEL, *PLACEHOLDERS, *GENERIC_GROUPS))
-"""Placeholders, groups with one, and the unknown label: their letters are often small."""
 UNBONDED_OK = frozenset(ATOM_LABELS.index(name) for name in (*UNBONDED, "O", "OH", "NH2", "SH"))
 """Classes that may have no bond. A carbon without a bond is a speck."""
 

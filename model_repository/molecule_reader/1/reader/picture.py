@@ -8,9 +8,6 @@ import io
 from PIL import Image
 from rdkit import Chem
 
-from .labels import STAR
-from .placeholders import placeholders
-
 SIZE = (300, 220)
 """Width and height in pixels."""
 GREY_LEVELS = 4
@@ -23,9 +20,6 @@ def picture_of(molecule: Chem.Mol) -> str | None:
         from rdkit.Chem.Draw import rdMolDraw2D
     except ImportError:  # It links to libXrender and libXext, which the wheel does not bring.
         return None
-    molecule = Chem.Mol(molecule)
-    for number, text in placeholders(molecule).items():
-        molecule.GetAtomWithIdx(number).SetProp("_displayLabel", text.removeprefix("_") or STAR)
     drawer = rdMolDraw2D.MolDraw2DCairo(*SIZE)
     drawer.drawOptions().includeMetadata = False
     drawer.drawOptions().useBWAtomPalette()

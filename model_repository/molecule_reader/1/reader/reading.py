@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from rdkit import Chem
 
-from . import placeholders
-
 SURE_CONFIDENCE = 0.8
 """Below this confidence an answer says that it is unsure."""
 MIN_CONFIDENCE = 0.05
@@ -23,7 +21,7 @@ class Reading:
     """What a picture shows."""
 
     smiles: str | None
-    """Canonical isomeric SMILES, CXSMILES with placeholders; None if no molecule could be built."""
+    """Canonical isomeric SMILES, None if no molecule could be built."""
     molecule: Chem.Mol | None
     """The molecule with the conformer of the drawing (x to the right, y up, in pixels of the picture)."""
     confidence: float
@@ -34,10 +32,6 @@ class Reading:
     """Width and height of the picture in pixels."""
     has_unknown_label: bool = False
     """Whether the drawing has letters that the reader does not know; smiles is then None."""
-
-    def placeholders(self) -> list[str]:
-        """Returns the names of the placeholders of the molecule."""
-        return placeholders.names(self.molecule) if self.molecule is not None else []
 
     def is_drawing(self) -> bool:
         return self.drawing_probability >= MIN_DRAWING_PROBABILITY
