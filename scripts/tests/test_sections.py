@@ -18,7 +18,7 @@ PAGES = {
     masked.PAGE: [masked.SECTION],
     latent.PAGE: [calls.SECTION, *(name for names in latent.SECTIONS.values() for name in names)],
     served.ENTRY / "EVALUATION.md": [drawings.SECTION, scanned.SECTION, chat.SECTION],
-    pmo.PAGE: list(pmo.SECTIONS.values()),
+    pmo.PAGE: [*pmo.SECTIONS.values(), pmo.COMPARISON],
     ranking_calibration.PAGE: [ranking_calibration.SECTION],
     ROOT / "README.md": ["costs", "quality"],
     SPEED: [

@@ -1,13 +1,13 @@
 """Measures PMO through the molecule APIs of a gateway, with a Triton of its own:
 
     scripts/triton/serve.py --scratch -- .venv-eval/bin/python -m scripts.eval.pmo [--write] [--tasks qed,...]
-        [--seeds 3] [--searches latent,masked,both] [--form oracle|composed] [--calls 10000|1000] [--particles N]
+        [--seeds 3] [--searches latent,masked,both] [--form oracle|composed] [--calls 10000|1000|100] [--particles N]
         [--slack 1.75]
 
 Each task, search and seed has --calls calls of the oracle and starts without a library of molecules: latent from
 molecules that the model samples (smi []); masked from a generation without a template; both with masked for a tenth of
 the calls, then latent from the best of these molecules. The figure is the area under the curve of the mean of the best
-ten, as mol_opt computes it, every 100 calls.
+ten, as mol_opt computes it, every 100 calls; with fewer than 1,000 calls, ten times.
 
 With --form oracle a task is a Triton model of the Python backend (model.py beside this file), which counts a call for
 each distinct molecule, and fails after the last call, which ends the search. With --form composed the gateway computes
@@ -16,8 +16,8 @@ the tasks that consist of its built-in terms, and the calls are the molecules th
 A search that ended early, such as by the time limit of a request, is "cut short" in the table: it has no part in the
 figures, and the next run repeats it. So is one that used up its evaluations before its calls: see --slack.
 
---write writes the table into its section of EVALUATION.md beside this file, one for each of SECTIONS. It needs all
-tasks, and three seeds with 10,000 calls. A search with an oracle spends more work on each choice than one with the
+--write writes the table into its section of EVALUATION.md beside this file: one of SECTIONS, or COMPARISON. It needs
+all tasks, and three seeds with 10,000 calls. A search with an oracle spends more work on each choice than one with the
 gateway's built-in terms, so the two forms have different figures.
 """
 
@@ -46,12 +46,14 @@ from scripts.eval.pmo import oracles, tasks
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 PAGE = HERE / "EVALUATION.md"
-SECTIONS = {10_000: "eval-pmo", 1000: "eval-pmo-1000"}
+SECTIONS = {10_000: "eval-pmo", 1000: "eval-pmo-1000", 100: "eval-pmo-100"}
 """The section of the page by the number of calls."""
-LEAST_SEEDS = {10_000: 3, 1000: 1}
+COMPARISON = "eval-pmo-searches"
+"""The section of several searches with 1,000 calls."""
+LEAST_SEEDS = {10_000: 3, 1000: 1, 100: 1}
 """The seeds that a written table has at least, by the number of calls."""
 SEARCHES = ("latent", "masked", "both")
-PARTICLES = {10_000: 100, 1000: 25}
+PARTICLES = {10_000: 100, 1000: 25, 100: 10}
 """Evaluations of an iteration of the latent search, by the number of calls: few calls still make many iterations."""
 STARTS = 100  # molecules of the masked search that the latent search starts from
 SLACK = 1.75  # evaluations per call: a text that is no molecule, or one seen before, is an evaluation, but not a call
@@ -228,7 +230,7 @@ def measure(gateway: Gateway, repository: Path, task: str, search: str, seed: in
         "seed": seed,
         "form": form,
         "limit": calls,
-        "auc": auc(scores, calls),
+        "auc": auc(scores, calls, min(100, calls // 10)),
         "top10": sum(top) / max(1, len(top)),
         "calls": min(calls, len(scores)),
         "beyond": max(0, len(scores) - calls),
@@ -312,7 +314,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "--particles",
         type=int,
-        help="evaluations of an iteration of the latent search; default 100, or 25 with fewer than 10,000 calls",
+        help="evaluations of an iteration of the latent search; default 100, 25 with fewer than 10,000 calls, 10 with "
+        "fewer than 1,000",
     )
     parser.add_argument("--slack", type=float, default=SLACK, help="evaluations of the latent search per call")
     parser.add_argument("--binary", type=Path, default=ROOT / "bin/retort")
@@ -325,12 +328,13 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--write", action="store_true", help="write the table into its section of the page")
     parser.add_argument("--page", type=Path, default=PAGE, help="the page of --write")
     args = parser.parse_args(arguments)
-    args.particles = args.particles or PARTICLES[10_000 if args.calls >= 10_000 else 1000]
+    args.particles = args.particles or PARTICLES[max(calls for calls in PARTICLES if calls <= max(100, args.calls))]
+    section = COMPARISON if "," in args.searches and args.calls == 1000 else SECTIONS.get(args.calls, "")
     if args.write:
         whole = set(args.tasks.split(",")) == set(oracles.TASKS)
-        if not whole or args.calls not in SECTIONS or args.seeds < LEAST_SEEDS[args.calls]:
-            parser.error("--write needs all tasks, and --calls 10000 with at least --seeds 3, or --calls 1000")
-        sections.check(args.page, SECTIONS[args.calls])
+        if not whole or not section or args.seeds < LEAST_SEEDS[args.calls]:
+            parser.error("--write needs all tasks, and --calls 10000 with at least --seeds 3, or --calls 1000 or 100")
+        sections.check(args.page, section)
     if "RETORT_TEST_TRITON_REPOSITORY" not in os.environ:
         parser.error("run it through scripts/triton/serve.py --scratch --, as make eval-pmo does")
     repository = Path(os.environ["RETORT_TEST_TRITON_REPOSITORY"])
@@ -351,12 +355,13 @@ def main(arguments: list[str] | None = None) -> None:
                     done.append(measure(gateway, repository, task, search, seed, args.form, args.calls))
                     with args.results.open("a") as out:
                         out.write(json.dumps(done[-1]) + "\n")
-    table = report([r for r in done if r["form"] == args.form])
+    searches = args.searches.split(",")
+    table = report([r for r in done if r["form"] == args.form and r["search"] in searches and r["seed"] < args.seeds])
     print(table)
     if args.write:
         sections.write(
             args.page,
-            SECTIONS[args.calls],
+            section,
             f'`make eval-pmo CALLS={args.calls} UPDATE=1 ARGS="--searches {args.searches} --seeds {args.seeds} '
             f'--form {args.form} --particles {args.particles} --slack {args.slack}"`, '
             f"{datetime.now(UTC):%Y-%m-%d}:\n\n{table}",
