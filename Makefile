@@ -68,7 +68,7 @@ test-go: ## Go tests with the race detector; against a real Triton where RETORT_
 
 .PHONY: test-python
 test-python: test-deps bin/retort .venv-tests/stamp $(CLIENTS) $(JAVASCRIPT) $(PYTHONS) ## Python tests: the local Triton, its backend, raw tensors, real clients
-	@$(PYTEST) -q --ignore scripts/tests/train --ignore scripts/tests/engine --ignore scripts/tests/ogx --ignore scripts/tests/export --ignore scripts/tests/deploy scripts/tests
+	@$(PYTEST) -q -n 2 --dist loadfile --no-loadscope-reorder --ignore scripts/tests/train --ignore scripts/tests/engine --ignore scripts/tests/ogx --ignore scripts/tests/export --ignore scripts/tests/deploy scripts/tests
 
 .PHONY: test-engine
 test-engine: bin/retort .venv-tests/stamp .venv-engine/stamp ## the chat API in front of vLLM's CPU build (5.9 GB, installed once); no part of `make test`
@@ -80,7 +80,7 @@ test-ogx: bin/retort .venv-tests/stamp .venv-anthropic/stamp .venv-ogx/stamp ## 
 
 .PHONY: test-export
 test-export: bin/retort .venv-tests/stamp .venv-export/stamp ## import of architectures that Retort cannot build, exported and compared by their own code (5.8 GB, installed once); no part of `make test`
-	@$(PYTEST) -q scripts/tests/export
+	@$(PYTEST) -q -n 2 --dist loadgroup scripts/tests/export
 
 # test-cluster builds once: the control plane (about 8 minutes on two cores) and helm, which test-deploy also uses.
 CLUSTER := scripts/tests/cluster

@@ -64,6 +64,7 @@ def gateway(published, tmp_path_factory):
         yield running
 
 
+@pytest.mark.xdist_group("gateway")
 @pytest.mark.parametrize("family", EXPORTED)
 def test_exported_vectors_equal_those_of_the_published_code(gateway, published, family):
     expected = json.loads((published / "expected.json").read_text())[f"{family}_embedding"]
@@ -80,6 +81,7 @@ def test_exported_vectors_equal_those_of_the_published_code(gateway, published, 
         np.testing.assert_allclose(served, vectors, rtol=0, atol=5e-5)
 
 
+@pytest.mark.xdist_group("gateway")
 @pytest.mark.parametrize("family", EXPORTED)
 def test_exported_logits_equal_those_of_the_published_code(gateway, published, family):
     expected = json.loads((published / "expected.json").read_text())[f"{family}_ranking"]
