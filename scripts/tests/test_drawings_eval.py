@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +15,7 @@ from PIL import Image
 from rdkit import Chem
 from waiting import wait_for
 
-from scripts.eval import drawings, scanned
+from scripts.eval import drawings, page_sets, pages, scanned
 from scripts.eval.drawings import Graded
 
 
@@ -28,6 +31,34 @@ def test_the_drawings_of_the_lowest_confidence_are_not_covered() -> None:
     assert drawings.confidence_row(answers) == "20 | 95.0% | 100.0% | 0.90 | 95.0% | 100.0% | 0.095 |\n"
     table = drawings.confidence_table({"indigo": answers, "pikachu, default settings": answers, "RDKit": answers})
     assert [line.split(" | ")[0] for line in table.splitlines()[2:]] == ["| pikachu, default settings", "| all"]
+
+
+def test_a_page_has_its_structures_where_it_says() -> None:
+    drawn = page_sets.compose(["CC(=O)Oc1ccccc1C(=O)O", "Cn1c(=O)c2c(ncn2C)n(C)c1=O"], [], Random(4))
+    pixels = np.asarray(Image.open(io.BytesIO(drawn.file)).convert("L"))
+    assert 2 <= len(drawn.structures) <= 12
+    for left, top, right, bottom in (structure.box for structure in drawn.structures):
+        inked = pixels[top:bottom, left:right] < 128
+        assert inked[:3].any() and inked[-3:].any() and inked[:, :3].any() and inked[:, -3:].any()
+
+
+def test_a_page_is_right_only_with_exactly_its_molecules() -> None:
+    structures = [page_sets.Structure(s, (100 * n, 0, 100 * n + 80, 80), "rdkit") for n, s in enumerate(("CCO", "CCN"))]
+    page = page_sets.ComposedPage(b"", structures, "clean")
+    right: list[dict[str, Any]] = [
+        {"smiles": "CCN", "box": [100, 0, 180, 80]},
+        {"smiles": "CCO", "box": [0, 10, 80, 80]},
+    ]
+    text: dict[str, Any] = {"smiles": "C=C", "box": [0, 200, 30, 210]}
+    unread: dict[str, Any] = {"smiles": None, "box": [0, 0, 80, 80]}
+    graded = [pages.grade(page, items, 1.0) for items in (right, [*right, text], right[:1], [right[0], unread])]
+    assert [(len(g.found), g.exact(), g.wrong, g.is_right()) for g in graded] == [
+        (2, 2, 0, True),
+        (2, 2, 1, False),
+        (1, 1, 0, False),
+        (2, 1, 0, False),
+    ]
+    assert pages.table(graded).splitlines()[2].startswith("| all | 4 | 8 | 87.5% | 75.0% | 85.7% | 0.25 | 25.0% |")
 
 
 def put_drawing(folder: Path, name: str, block: str) -> None:

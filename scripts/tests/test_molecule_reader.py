@@ -112,6 +112,22 @@ def test_stream_is_the_answer_in_tokens(url: str) -> None:
     assert len([d for d in deltas if d]) == whole["usage"]["completion_tokens"] > 20
 
 
+PAGE = drawing(300, 200, smiles="CCO|CCN", confidence="0.9")
+
+
+def test_a_page_is_streamed_with_its_confidence(url: str) -> None:
+    whole = post(url, ask("What molecules are on this page?", PAGE), logprobs=True).json()["choices"][0]
+    text = whole["message"]["content"]
+    assert text == (
+        "The first drawing (at 0, 0 to 150, 200): the SMILES is CCO. "
+        "The second drawing (at 150, 0 to 300, 200): the SMILES is CCN."
+    )
+    assert sum(t["logprob"] for t in whole["logprobs"]["content"]) == pytest.approx(2 * np.log(0.9))
+    events = post(url, ask("What molecules are on this page?", PAGE), stream=True).text.split("\n\n")
+    chunks = [json.loads(e[6:]) for e in events if e.startswith("data: {")]
+    assert "".join(c["choices"][0]["delta"].get("content", "") for c in chunks if c["choices"]) == text
+
+
 def test_limits_and_stops(url: str) -> None:
     choice = post(url, ask("What is this?"), max_tokens=3).json()["choices"][0]
     assert (choice["message"]["content"], choice["finish_reason"]) == ("The SMILES is", "length")
@@ -296,6 +312,23 @@ def test_contract_without_streaming(server) -> None:
         and outputs(result, "num_output_tokens") == [5]
         and outputs(result, "num_input_tokens")[0] > 5
     )
+
+
+def test_contract_of_a_page(server) -> None:
+    page = base64.b64encode(png(300, 200, smiles="CCO|-|CCN"))
+    field = {"type": "object", "properties": {"bbox": {"type": "array"}, "smiles": {"type": "string"}}}
+    form = {"structured_outputs": {"json": {"type": "array", "items": field | {"required": ["smiles"]}}}}
+    (result,) = infer(
+        server,
+        text_input=PROMPT,
+        image=[page],
+        exclude_input_in_output=True,
+        sampling_parameters=json.dumps(form),
+    )
+    assert json.loads(outputs(result, "text_output")[0]) == [
+        {"bbox": [0, 0, 100, 200], "smiles": "CCO"},
+        {"bbox": [200, 0, 300, 200], "smiles": "CCN"},
+    ]
 
 
 def test_contract_with_streaming(server) -> None:

@@ -19,7 +19,7 @@ from waiting import PATIENCE
 
 CAFFEINE = data_url((ROOT / "scripts/tests/testdata/drawings/caffeine.png").read_bytes())
 READ = "The SMILES is Cn1c(=O)c2c(ncn2C)n(C)c1=O."
-ABLE = "I read drawings of single molecules."
+ABLE = "I read printed drawings of molecules."
 MOLECULE = {"smiles": "Cn1c(=O)c2c(ncn2C)n(C)c1=O", "molecular_formula": "C8H10N4O2", "ring_count": 2, "name": None}
 """The filled schema of the clients' requests: null for what the model does not know."""
 BEST = "Aspirin is an analgesic."

@@ -404,3 +404,176 @@ def test_a_frame_is_removed():
     image = Image.open(io.BytesIO(drawing.picture(MOLECULES[0], Random(0), True)[0])).convert("RGB")
     framed = augmentation.add_frame(image, Random(1))
     assert ink.box_of(ink.remove_frame(ink.ink_of(framed))) == ink.box_of(ink.ink_of(image))
+
+
+PAGE = [
+    "CN1C=NC2=C1C(=O)N(C(=O)N2C)C",
+    "O=C(O)c1ccccc1OC(C)=O",
+    "CC(C)Cc1ccc(cc1)C(C)C(=O)O",
+    "c1ccc2c(c1)[nH]cc2CCN",
+    "COc1ccc2cc(C(C)C(=O)O)ccc2c1",
+    "OCc1ccncc1",
+]
+
+
+def page_of(
+    smiles: list[str], columns: int = 3, cell: tuple[int, int] = (420, 330), captions: bool = True
+) -> Image.Image:
+    """Drawings of 300 x 225 pixels in rows, each with a number below."""
+    page = Image.new("RGB", (columns * cell[0], -(-len(smiles) // columns) * cell[1]), "white")
+    for n, one in enumerate(smiles):
+        x, y = n % columns * cell[0] + 40, n // columns * cell[1] + 30
+        page.paste(draw(one, 300, 225), (x, y))
+        if captions:
+            ImageDraw.Draw(page).text((x + 140, y + 235), f"({n + 1}a)", "black", ImageFont.load_default(size=22))
+    return page
+
+
+def test_a_page_is_read_in_reading_order(read):
+    found = read(page_of(PAGE))["page"]
+    assert [smiles for smiles, _, _ in found] == [Chem.CanonSmiles(s) for s in PAGE]
+    for n, (_, (left, top, right, bottom), readable) in enumerate(found):
+        x, y = n % 3 * 420 + 40, n // 3 * 330 + 30
+        assert readable and x <= left < right <= x + 300 and y <= top < bottom <= y + 225
+        assert right - left > 150 or bottom - top > 150
+
+
+def test_a_large_page_is_read_in_detail(read):
+    size = (2480, 1298)
+    page = page_of(PAGE).resize(size, Image.Resampling.LANCZOS)
+    found = read(page)["page"]
+    assert [smiles for smiles, _, _ in found] == [Chem.CanonSmiles(s) for s in PAGE]
+    assert max(box[2] for _, box, _ in found) > 0.8 * size[0]
+
+
+def test_a_reaction_scheme_has_its_molecules(read):
+    page = page_of(PAGE[:2], 2, (620, 330), captions=False)
+    pen = ImageDraw.Draw(page)
+    pen.line([(380, 150), (560, 150)], "black", 2)
+    pen.polygon([(560, 150), (540, 143), (540, 157)], "black")
+    pen.text((430, 115), "NaH, THF", "black", ImageFont.load_default(size=20))
+    pen.text((600, 140), "+", "black", ImageFont.load_default(size=30))
+    assert [smiles for smiles, _, _ in read(page)["page"]] == [Chem.CanonSmiles(s) for s in PAGE[:2]]
+
+
+def test_lines_of_a_table_are_no_molecules(read):
+    page = page_of(PAGE, captions=False)
+    pen = ImageDraw.Draw(page)
+    for x in (5, 425, 845, 1255):
+        pen.line([(x, 5), (x, 655)], "black", 3)
+    for y in (5, 335, 655):
+        pen.line([(5, y), (1255, y)], "black", 3)
+    assert [smiles for smiles, _, _ in read(page)["page"]] == [Chem.CanonSmiles(s) for s in PAGE]
+
+
+def test_boxes_may_overlap(read):
+    """A molecule in the corner of another one's box."""
+    large, small = "CCCCCCCCc1ccccc1CCCCCCCCCC(=O)O", "OCc1ccccc1"
+    page = Image.new("RGB", (900, 700), "white")
+    page.paste(draw(large, 700, 600), (20, 20))
+    inked = np.asarray(page.convert("L")) < 200
+    small_drawing = draw(small, 160, 120)
+    free = [
+        (x, y)
+        for y in range(60, 420, 10)
+        for x in range(60, 560, 10)
+        if not inked[y - 40 : y + 160, x - 40 : x + 200].any()
+    ]
+    page.paste(small_drawing, free[len(free) // 2])
+    found = {smiles: box for smiles, box, _ in read(page)["page"]}
+    assert set(found) == {Chem.CanonSmiles(large), Chem.CanonSmiles(small)}
+    one, other = found.values()
+    assert max(one[0], other[0]) < min(one[2], other[2]) and max(one[1], other[1]) < min(one[3], other[3])
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "methyltriphenylphosphonium iodide",
+        "fluoxetine hydrochloride",
+        "naproxen sodium",
+        "sumatriptan succinate",
+        "imatinib mesylate",
+    ],
+)
+def test_a_salt_is_one_drawing(read, name):
+    smiles = drawing_sets.SALTS[name]
+    assert [found for found, _, _ in read(draw(smiles))["page"]] == [Chem.CanonSmiles(smiles)]
+
+
+@pytest.mark.parametrize("smiles", MOLECULES)
+def test_a_single_drawing_is_read_as_before(read, smiles):
+    for image in (draw(smiles), draw(smiles, 1200, 900), blotted(smiles)):
+        reading = read(image)
+        assert [found for found, _, _ in reading["page"]] == [reading["smiles"]]
+
+
+def test_an_unreadable_drawing_of_a_page_is_listed(read):
+    page = page_of(["C1CCC(CC1)[Pt]C1CCCCC1", *PAGE[:2]])
+    (first, box, readable), *others = read(page)["page"]
+    assert first is None and not readable and box[2] > box[0]
+    assert [smiles for smiles, _, _ in others] == [Chem.CanonSmiles(s) for s in PAGE[:2]]
+
+
+def text_page(image: Image.Image, top: int) -> None:
+    font = ImageFont.load_default(size=22)
+    for n in range(20):
+        line = "The mixture was stirred at 25 C for 12 h, then washed with brine (3 x 20 mL) and dried over Na2SO4"
+        ImageDraw.Draw(image).text((40, top + 32 * n), line[n:], "black", font)
+
+
+def test_a_page_of_text_has_no_molecules(read):
+    page = Image.new("RGB", (1200, 800), "white")
+    text_page(page, 40)
+    ((_, _, readable),) = read(page)["page"]
+    assert not readable
+
+
+def test_a_page_of_text_with_one_drawing(read):
+    page = Image.new("RGB", (1200, 1100), "white")
+    text_page(page, 400)
+    page.paste(draw(PAGE[0]), (300, 40))
+    ((smiles, box, _),) = read(page)["page"]
+    assert smiles == Chem.CanonSmiles(PAGE[0]) and box[3] < 360
+
+
+@pytest.mark.parametrize("picture", ["noise", "chessboard", "specks", "grid", "letters"])
+def test_hostile_pictures_take_bounded_time(picture):
+    """A page takes at most a few times as long as one drawing, and no drawing is found."""
+    random = np.random.default_rng(0)
+    pixels = np.full((2400, 2400), 255, np.uint8)
+    if picture == "noise":
+        pixels = random.integers(0, 256, pixels.shape).astype(np.uint8)
+    elif picture == "chessboard":
+        pixels[np.add.outer(np.arange(2400) // 8, np.arange(2400) // 8) % 2 == 0] = 0
+    elif picture == "specks":
+        pixels.ravel()[random.integers(0, pixels.size, 20_000)] = 0
+    elif picture == "grid":
+        pixels[::12], pixels[:, ::12] = 0, 0
+    image = Image.fromarray(pixels).convert("RGB")
+    if picture == "letters":
+        for _ in range(6000):
+            x, y, letter = random.integers(0, [2400, 2400, 26]).tolist()
+            ImageDraw.Draw(image).text((x, y), chr(65 + letter), "black", ImageFont.load_default(size=16))
+    networks = CountingNetworks()
+    reader = drawing_reader.DrawingReader(Path(), networks=networks, calibration=views.UNFITTED)
+    reader.read(image)
+    alone, networks.cells = networks.cells, 0
+    assert len(reader.read_page(image)) == 1
+    assert networks.cells <= 4 * alone + 200_000
+
+
+class CountingNetworks:
+    """Finds no atoms, and counts the cells that it sees."""
+
+    cells = 0
+
+    def detect_atoms(self, cells):
+        n = len(cells.levels[1])
+        self.cells += n
+        logits = np.zeros((n, len(labels.ATOM_LABELS) + 3))
+        logits[:, 0] = 20
+        return np.zeros((n, 1)), logits, np.full(1, -5.0)
+
+    def classify_bonds(self, features, places, shapes):
+        raise AssertionError("there are no atoms")

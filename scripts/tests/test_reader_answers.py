@@ -27,7 +27,7 @@ def test_a_refusal_is_given_once(families, drawings, refusal):
     plan = TurnPlan(
         [Question(Intent(family, 1.0), drawings) for family in (*families, "size")],
         False,
-        len(drawings),
+        {number: number for number in drawings},
         {0: "the picture"},
     )
     reading = Reading(None, None, 0.0, 0.0, (3, 4))
@@ -48,7 +48,7 @@ class InlineExecutor(Executor):
 
 
 def test_a_failed_reading_is_evicted():
-    cache = reading_cache.ReadingCache(SimpleNamespace(read=None), workers=1)
+    cache = reading_cache.ReadingCache(SimpleNamespace(read_page=None), workers=1)
     cache.pool = InlineExecutor()
     for _ in range(2):
         with pytest.raises(InvalidRequest):

@@ -60,6 +60,19 @@ def test_requests(stack: Gateway) -> None:
     assert [score for score, _, _ in rows] == sorted((score for score, _, _ in rows), reverse=True)
 
 
+def test_page_of_molecules(stack: Gateway) -> None:
+    rows = run_recipe(stack, "The molecules of a page")
+    assert [row.split()[-1] for row in rows] == [
+        "Cn1c(=O)c2c(ncn2C)n(C)c1=O",
+        "CC(=O)Oc1ccccc1C(=O)O",
+        "CC(C)Cc1ccc(C(C)C(=O)O)cc1",
+        "CC(=O)Nc1ccc(O)cc1",
+    ]
+    boxes = [ast.literal_eval(row.partition("]")[0] + "]") for row in rows]
+    assert boxes[0][2] < boxes[1][0] and boxes[2][2] < boxes[3][0] and boxes[0][3] < boxes[2][1]
+    assert all(float(row.partition("]")[2].split()[0]) > 0.8 for row in rows)
+
+
 def test_fragments(stack: Gateway) -> None:
     rows = [line.split() for line in run_recipe(stack, "Molecules that contain fragments")]
     assert len(rows) == 5 and [score for score, _ in rows] == sorted((score for score, _ in rows), reverse=True)

@@ -26,6 +26,77 @@ def fill(form: dict, *molecules: str) -> Any:
         return str(error)
 
 
+def page_of(*molecules: str, more: bool = False) -> list[Reading]:
+    """Readings of a page with drawings beside each other; "" is an unreadable one."""
+    return [
+        Reading(
+            smiles or None,
+            Chem.MolFromSmiles(smiles) if smiles else None,
+            0.98 if smiles else 0.0,
+            1.0,
+            (300, 200),
+            box=(100 * n, 0, 100 * n + 90, 200),
+            drawings=len(molecules),
+            more_drawings=more,
+        )
+        for n, smiles in enumerate(molecules)
+    ]
+
+
+def fill_page(schema: dict | None, readings: list[Reading]) -> Any:
+    wanted = {"json": schema} if schema else {"json_object": True}
+    return json.loads(json_answers.fill_form(wanted, readings, lambda: "in words"))
+
+
+BOX = {"type": "array", "items": WHOLE}
+
+
+@pytest.mark.parametrize("name", ["box", "bounding_box", "bbox", "boundingBox"])
+def test_a_page_fills_an_array_with_boxes(name: str) -> None:
+    item = {"type": "object", "properties": {"smiles": TEXT, name: BOX}, "required": ["smiles", name]}
+    expected = [{"smiles": ASPIRIN, name: [0, 0, 90, 200]}, {"smiles": CAFFEINE, name: [100, 0, 190, 200]}]
+    readings = page_of(ASPIRIN, CAFFEINE)
+    assert fill_page({"type": "array", "items": item}, readings) == expected
+    molecules = {"type": "object", "properties": {"molecules": {"type": "array", "items": item}}}
+    assert fill_page(molecules, readings) == {"molecules": expected}
+
+
+def test_an_unreadable_drawing_of_a_page_is_null_or_left_out() -> None:
+    readings = page_of(ASPIRIN, "", CAFFEINE)
+    item = {
+        "type": "object",
+        "properties": {"smiles": {"type": ["string", "null"]}, "box": BOX},
+        "required": ["smiles"],
+    }
+    found = fill_page({"type": "array", "items": item}, readings)
+    assert [each["smiles"] for each in found] == [ASPIRIN, None, CAFFEINE] and found[1]["box"] == [100, 0, 190, 200]
+    item = {"type": "object", "properties": {"smiles": TEXT, "rings": WHOLE}, "required": ["smiles"]}
+    assert [each["smiles"] for each in fill_page({"type": "array", "items": item}, readings)] == [ASPIRIN, CAFFEINE]
+    found = fill_page(None, readings)["molecules"]
+    assert found[1] == {"smiles": None, "box": [100, 0, 190, 200]} and found[2]["box"] == [200, 0, 290, 200]
+
+
+def test_a_page_with_more_drawings_than_are_read() -> None:
+    readings = page_of(ASPIRIN, CAFFEINE, more=True)
+    assert fill_page(None, readings)["more_drawings"] is True
+    with pytest.raises(InvalidRequest, match="more than 2 drawings"):
+        fill_page({"type": "array", "items": {"type": "object", "properties": {"smiles": TEXT}}}, readings)
+
+
+def test_a_page_of_64_drawings_fills_a_schema() -> None:
+    item = {
+        "type": "object",
+        "properties": {"smiles": TEXT, "formula": TEXT, "mass": NUMBER, "rings": WHOLE, "box": BOX},
+    }
+    assert len(fill_page({"type": "array", "items": item}, page_of(*64 * [ASPIRIN]))) == 64
+
+
+def test_a_single_drawing_has_a_box_only_in_a_schema() -> None:
+    readings = page_of(ASPIRIN)
+    assert "box" not in fill_page(None, readings)
+    assert fill_page({"type": "object", "properties": {"box": BOX}}, readings) == {"box": [0, 0, 90, 200]}
+
+
 def form(properties: dict, required: list[str] | None = None) -> dict:
     return {
         "json": {

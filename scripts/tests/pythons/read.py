@@ -19,11 +19,13 @@ from scripts.train.served import VERSION
 
 reader = DrawingReader(VERSION)
 for line in sys.stdin:
-    reading = reader.read(Image.open(io.BytesIO(base64.b64decode(line))))
+    image = Image.open(io.BytesIO(base64.b64decode(line)))
+    reading = reader.read(image)
     answer = {
         "smiles": reading.smiles,
         "drawing": reading.drawing_probability,
         "unsure": reading.is_unsure(),
         "size": reading.size,
+        "page": [[each.smiles, each.box, each.is_readable()] for each in reader.read_page(image)],
     }
     print(json.dumps(answer), flush=True)

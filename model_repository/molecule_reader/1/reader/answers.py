@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from rdkit import Chem
 
@@ -24,9 +25,9 @@ MIN_PROBABILITY = 0.3
 Choose = Callable[[Sequence[str]], str]
 
 ABILITIES = (
-    "I read drawings of single molecules. I can give the SMILES, InChI and molecular formula, the mass, charge and "
-    "logP, count atoms, bonds, rings, stereocentres and functional groups, say whether an element or group is there, "
-    "and compare two drawings, or one with a SMILES or a common name that you write."
+    "I read printed drawings of molecules. A picture may have several. I can give the SMILES, InChI and molecular "
+    "formula, the mass, charge and logP, count atoms, bonds, rings, stereocentres and functional groups, say whether "
+    "an element or group is there, and compare two drawings, or one with a SMILES or a common name that you write."
 )
 BEYOND = "That is beyond me. " + ABILITIES
 SEND_PICTURE = "Send me a drawing of a molecule as a picture, please."
@@ -38,6 +39,7 @@ UNKNOWN_LETTERS = (
 )
 NOT_UNDERSTOOD = "I did not understand the question. " + ABILITIES
 NEEDS_DRAWING = "I need a drawing for that. " + SEND_PICTURE
+MORE_DRAWINGS = "I read the {} largest drawings of this picture; it has more. "
 REFUSALS = (NO_MOLECULE, NOT_READ, UNKNOWN_LETTERS, NOT_UNDERSTOOD, NEEDS_DRAWING)
 """Sentences that are given once in an answer, even if they answer several questions."""
 
@@ -52,6 +54,9 @@ SMALL_TALK = {
 }
 """Phrasings by family."""
 
+ABOUT_PICTURES = {"size", "is_molecule"}
+"""Families of questions about a picture, whatever the number of its drawings."""
+
 COUNT_OF_PROPERTY = {"has_ring": "count_rings", "is_aromatic": "count_aromatic", "is_chiral": "count_stereo"}
 """By family of a yes-or-no question: the count that is not 0 if the answer is yes."""
 
@@ -65,6 +70,10 @@ class AnswerWriter:
         self.choose = choose
         self.warned: set[int] = set()
         """The drawings with a warning in the answer."""
+        self.cut: set[int] = set()
+        """The pictures of which the answer says that they have more drawings."""
+        self.placed: set[int] = set()
+        """The drawings whose place on their page is in the answer."""
         self.used: dict[int, Reading] = {}
         """By drawing: the readings on whose molecules the answer depends."""
 
@@ -86,14 +95,13 @@ class AnswerWriter:
         if intent.probability < MIN_PROBABILITY:
             return [NOT_UNDERSTOOD]
         if intent.family in SMALL_TALK:
-            if intent.family == "beyond" and not self.plan.drawing_count:
+            if intent.family == "beyond" and not self.plan.pictures:
                 return [BEYOND + " " + SEND_PICTURE]
             return [self.choose(SMALL_TALK[intent.family])]
-        pictures = counted(self.plan.drawing_count, "picture", "pictures")
         if intent.family == "drawings":
-            return [str(self.plan.drawing_count) if self.plan.brief else f"You have shown me {pictures}."]
+            return [str(len(self.plan.pictures)) if self.plan.brief else f"You have shown me {self.shown()}."]
         if question.missing:
-            return [f"There is no {question.missing} drawing: you have shown me {pictures}."]
+            return [f"There is no {question.missing} drawing: you have shown me {self.shown()}."]
         if not question.drawings:
             return [NEEDS_DRAWING]
         if intent.molecules:
@@ -106,18 +114,44 @@ class AnswerWriter:
             )
         if intent.family in PAIR or COMPARING & set(intent.modes):
             return self.compare_pair(question)
+        if intent.family in ABOUT_PICTURES:
+            firsts = {self.plan.pictures[drawing]: drawing for drawing in reversed(question.drawings)}
+            question = replace(question, drawings=sorted(firsts.values()))
         return join_with_spaces([self.answer_about(question, drawing) for drawing in question.drawings])
+
+    def shown(self) -> str:
+        """Returns how many pictures there are in the conversation, and drawings if they are more."""
+        numbers = set(self.plan.pictures.values())
+        pictures = counted(len(numbers), "picture", "pictures")
+        if len(self.plan.pictures) == len(numbers):
+            return pictures
+        return f"{pictures} with {len(self.plan.pictures)} drawings"
+
+    def prefix(self, drawing: int, reading: Reading) -> str:
+        """Returns the name of a drawing, with its place on a page once in the answer."""
+        name = upper_first(self.plan.names[drawing])
+        if reading.drawings == 1 or drawing in self.placed:
+            return f"{name}: "
+        self.placed.add(drawing)
+        left, top, right, bottom = reading.box
+        return f"{name} (at {left}, {top} to {right}, {bottom}): "
 
     def answer_about(self, question: Question, drawing: int) -> Parts:
         """Answers a question about one drawing."""
         reading, intent = self.read(drawing), question.intent
         several = len(question.drawings) > 1
-        prefix = f"{upper_first(self.plan.names[drawing])}: " if several else ""
+        prefix = self.prefix(drawing, reading) if several else ""
+        if reading.more_drawings and self.plan.pictures[drawing] not in self.cut:
+            self.cut.add(self.plan.pictures[drawing])
+            prefix = MORE_DRAWINGS.format(reading.drawings) + prefix
         if intent.family == "size":
             return [f"{prefix}{reading.size[0]} × {reading.size[1]} pixels."]
         if intent.family == "is_molecule":
             if reading.is_drawing():
-                return [prefix + ("Yes" if self.plan.brief else "Yes, it shows a drawing of a molecule.")]
+                shown = (
+                    "a drawing of a molecule" if reading.drawings == 1 else f"{reading.drawings} drawings of molecules"
+                )
+                return [prefix + ("Yes" if self.plan.brief else f"Yes, it shows {shown}.")]
             return [prefix + ("No" if self.plan.brief else "No, it does not look like a drawing of a molecule.")]
         if not reading.is_drawing():
             return [prefix + NO_MOLECULE]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+from concurrent.futures import Future
 from dataclasses import dataclass
 
 from .answers import AnswerWriter
-from .conversation import Turn, parse_turns, plan_turn
+from .conversation import Turn, number_drawings, parse_turns, parse_with_ordinals, plan_turn
 from .intents import IntentParser, ParsedText
 from .json_answers import ASKS_FOR_EVERYTHING, ASKS_FOR_JSON, answers_as_json, fill_form, schema_in_prompt
 from .named_molecules import parse_with_molecules
@@ -37,28 +38,34 @@ class Assistant:
         """Returns the whole answer."""
         turns = parse_turns(request.prompt)
         prefix = turns[-1].text if turns and turns[-1].role == "assistant" and not turns[-1].ended else ""
-        images = sum(len(turn.drawings) for turn in turns)
+        images = sum(len(turn.pictures) for turn in turns)
         if images != len(request.images):
             raise InvalidRequest(f"the prompt has {images} image markers, the request {len(request.images)} images")
         return Conversation(self, request, turns or [Turn("user", request.prompt, [])]).answer(prefix)
 
     def parse(self, text: str) -> ParsedText:
         """Returns the questions of a text with the molecules that it names; a request for JSON is no question."""
-        return parse_with_molecules(ASKS_FOR_JSON.sub(" ", text), self.parser.parse)
+        hidden = ASKS_FOR_JSON.sub(" ", text)
+        return parse_with_ordinals(hidden, lambda words: parse_with_molecules(words, self.parser.parse))
 
 
 class Conversation:
-    """The turns of one request. The drawings that its questions are about are read in the background."""
+    """The turns of one request. Its pictures are read in the background."""
 
     def __init__(self, assistant: Assistant, request: Request, turns: list[Turn]) -> None:
-        self.cache = assistant.cache
         self.request = request
         self.turns = turns
-        self.plan = plan_turn(turns, assistant.parse)
-        drawings = [n for question in self.plan.questions for n in question.drawings]
-        self.readings = {n: self.cache.start(request.images[n]) for n in drawings}
+        self.pictures = [assistant.cache.start(image) for image in request.images]
+        counts = [count_drawings(picture) for picture in self.pictures]
+        self.plan = plan_turn(turns, number_drawings(turns, counts), assistant.parse)
         self.used: dict[int, Reading] = {}
         """By drawing: the readings on whose molecules the answer depends."""
+
+    def read(self, drawing: int) -> Reading:
+        """Returns the reading of a drawing. Raises InvalidRequest if its picture cannot be decoded."""
+        picture = self.plan.pictures[drawing]
+        first = next(n for n, other in self.plan.pictures.items() if other == picture)
+        return self.pictures[picture].result()[drawing - first]
 
     def answer(self, prefix: str) -> Answer:
         """Returns the answer, without the client's prefix if the answer begins with it."""
@@ -78,7 +85,7 @@ class Conversation:
 
     def as_words(self) -> Parts:
         choose = self.request.sampling.chooser()
-        writer = AnswerWriter(self.plan, lambda n: self.readings[n].result(), choose)
+        writer = AnswerWriter(self.plan, self.read, choose)
         parts = writer.parts()
         self.used |= writer.used
         return parts
@@ -95,11 +102,10 @@ class Conversation:
     def as_json(self) -> str:
         """Returns the JSON text for a prompt that asks for JSON."""
         schema = schema_in_prompt([turn.text for turn in self.turns])
-        readable = {n: r for n, r in ((n, future.result()) for n, future in self.readings.items()) if r.is_readable()}
-        readings = list(readable.values())
+        drawings = dict.fromkeys(n for question in self.plan.questions for n in question.drawings)
+        readings = self.listed(list(drawings))
         if not readings or any(question.intent.molecules for question in self.plan.questions):
             return json.dumps({"answer": self.prose()}, ensure_ascii=False)
-        self.used |= readable
         if schema:
             return fill_form({"json": schema}, readings, self.prose)
         last = next((turn.text for turn in reversed(self.turns) if turn.role == "user"), "")
@@ -107,21 +113,29 @@ class Conversation:
             return answers_as_json([], readings)
         return answers_as_json([question.intent.family for question in self.plan.questions], readings)
 
+    def listed(self, drawings: list[int]) -> list[Reading]:
+        """Returns the readings of drawings for an answer in JSON, none if none is readable. Of pictures with one
+        drawing, unreadable ones are left out."""
+        readings = {n: self.read(n) for n in drawings}
+        readable = {n: r for n, r in readings.items() if r.is_readable()}
+        self.used |= readable
+        return [r for r in readings.values() if r.is_readable() or r.drawings > 1] if readable else []
+
     def as_structured_output(self, form: dict) -> str:
         """Returns the JSON text for structured_outputs, filled from the drawings of the last turn with drawings."""
         last = next((turn for turn in reversed(self.turns) if turn.role == "user" and turn.drawings), None)
         drawings = last.drawings if last else []
-        readable = {
-            n: r
-            for n, r in ((n, self.cache.start(self.request.images[n]).result()) for n in drawings)
-            if r.is_readable()
-        }
-        self.used |= readable
-        if drawings and not readable:
+        readings = self.listed(drawings)
+        if drawings and not readings:
             raise InvalidRequest(
                 "The picture shows no molecule that could be read, so there is nothing to fill_form the schema with."
             )
         if form.get("json_object"):
             schema = schema_in_prompt([turn.text for turn in self.turns])
             form = {"json": schema} if schema else form
-        return fill_form(form, list(readable.values()), self.prose)
+        return fill_form(form, readings, self.prose)
+
+
+def count_drawings(picture: Future[list[Reading]]) -> int:
+    """Returns how many drawings a picture has; 1 if it cannot be decoded, which is an error once it is asked about."""
+    return 1 if picture.exception() else len(picture.result())

@@ -3,6 +3,7 @@ about.
 
 Terms:
 question   an intent with its drawings; drawings are numbered from 0 through the conversation
+page       a picture with several drawings
 topic      the drawings of the latest turn with drawings
 focus      the drawings of the latest question
 """
@@ -23,13 +24,29 @@ FAMILIES_WITHOUT_DRAWING = {"greeting", "thanks", "help", "style", "beyond", "ag
 MAX_QUESTIONS = 8
 """The most questions of a turn that are answered: the first ones."""
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
+LATER_ORDINAL = re.compile(r"\b(?:fourth|fifth|sixth|seventh|eighth|(?:[4-9]|[1-9]\d)(?:st|nd|rd|th))\b", re.IGNORECASE)
+"""The ordinals that the network does not know: it knows the first three."""
+
+LIST = re.compile(
+    r"\b(?:list|what|which|where|find|extract|locate|read|show|give|return|identify|detect|get)\b[^.?!]*"
+    r"\b(?:molecules|structures|compounds|drawings|(?:bounding )?box(?:es)?)\b|\bwhere are they\b",
+    re.IGNORECASE,
+)
+"""Asks for all molecules on a page."""
+OTHER_QUESTION = re.compile(
+    r"\b(?:how many|groups?|formulas?|mass(?:es)?|weights?|rings?|names?|called|inchis?|atoms?|charges?|logp|have|has|"
+    r"contains?|same|differ\w*|more|most|less|fewer|between|first|second|third|last|other|both)\b",
+    re.IGNORECASE,
+)
+"""Asks for something else, which the network finds."""
 
 
 @dataclass
 class Turn:
     role: str
     text: str
-    drawings: list[int]
+    pictures: list[int]
+    drawings: list[int] = field(default_factory=list)
     ended: bool = True
     """Whether the prompt ends the turn. A last assistant turn without an end is the prefix of the answer."""
 
@@ -49,8 +66,8 @@ class TurnPlan:
     questions: list[Question]
     brief: bool
     """Whether an answer is the bare value."""
-    drawing_count: int
-    """The number of drawings in the conversation."""
+    pictures: dict[int, int]
+    """The picture of each drawing in the conversation."""
     names: dict[int, str]
     """The name of each drawing, such as "the first drawing"."""
 
@@ -61,14 +78,28 @@ def parse_turns(prompt: str) -> list[Turn]:
     images = 0
     for role, text, end in TURN.findall(prompt):
         count = text.count(IMAGE)
-        turns.append(Turn(role, text.replace(IMAGE, " ").strip(), list(range(images, images + count)), bool(end)))
+        pictures = list(range(images, images + count))
+        turns.append(Turn(role, text.replace(IMAGE, " ").strip(), pictures, ended=bool(end)))
         images += count
     return turns
 
 
-def plan_turn(turns: list[Turn], parse: Callable[[str], ParsedText]) -> TurnPlan:
+def number_drawings(turns: list[Turn], counts: list[int]) -> dict[int, int]:
+    """Sets the drawings of each turn, and returns the picture of each. counts: the drawings in each picture."""
+    pictures: dict[int, int] = {}
+    for turn in turns:
+        turn.drawings = []
+        for picture in turn.pictures:
+            for _ in range(counts[picture]):
+                turn.drawings.append(len(pictures))
+                pictures[len(pictures)] = picture
+    return pictures
+
+
+def plan_turn(turns: list[Turn], pictures: dict[int, int], parse: Callable[[str], ParsedText]) -> TurnPlan:
     """Plans the last turn. "And the second one?" gets its meaning from the questions of earlier turns."""
     history = History()
+    has_page = False
     questions: list[Question] = []
     brief = always_brief = False
     for turn in turns:
@@ -78,12 +109,14 @@ def plan_turn(turns: list[Turn], parse: Callable[[str], ParsedText]) -> TurnPlan
             continue
         parsed = parse(turn.text)
         history.add_drawings(turn.drawings)
-        questions = history.add_questions(parsed.intents, bool(turn.drawings))
+        has_page = has_page or len(turn.drawings) > len(turn.pictures)
+        intents = [Intent("smiles", 1.0)] if has_page and asks_for_list(turn.text) else parsed.intents
+        questions = history.add_questions(intents, bool(turn.drawings))
         brief = parsed.brief
     topic = history.topic if len(history.topic) > 1 else history.drawings
     names = {number: f"the {ordinal(i)} drawing" for i, number in enumerate(topic)}
     names.update({number: f"drawing {number + 1}" for number in history.drawings if number not in names})
-    return TurnPlan(questions[:MAX_QUESTIONS], brief or always_brief, len(history.drawings), names)
+    return TurnPlan(questions[:MAX_QUESTIONS], brief or always_brief, pictures, names)
 
 
 class History:
@@ -165,7 +198,7 @@ class History:
         if name == "other":
             others = [n for n in self.candidates() if n not in self.focus]
             return (others[-1:], "" if others else name) if len(self.drawings) > 1 else ([], name)
-        place = ORDINALS.index(name)
+        place = ORDINALS.index(name) if name in ORDINALS else int(name[:-2]) - 1
         among = self.topic if len(self.topic) > max(1, place) else self.drawings
         return among[place : place + 1], "" if place < len(among) else name
 
@@ -179,5 +212,27 @@ def without_repeats(intents: list[Intent]) -> list[Intent]:
     ]
 
 
+def parse_with_ordinals(text: str, parse: Callable[[str], ParsedText]) -> ParsedText:
+    """Returns the questions of a text, in which the network sees the third drawing in place of later ones."""
+    later = [word.lower() for word in LATER_ORDINAL.findall(text)]
+    if not later:
+        return parse(text)
+    parsed = parse(LATER_ORDINAL.sub("third", text))
+    intents = [
+        replace(intent, drawings=[name for word in intent.drawings for name in (later if word == "third" else [word])])
+        for intent in parsed.intents
+    ]
+    return ParsedText(intents, parsed.brief)
+
+
 def ordinal(i: int) -> str:
-    return ORDINALS[i] if i < len(ORDINALS) else f"{i + 1}th"
+    """Returns the word or the number for the i-th, from 0."""
+    if i < len(ORDINALS):
+        return ORDINALS[i]
+    ending = "th" if 10 <= i % 100 <= 12 else {0: "st", 1: "nd", 2: "rd"}.get(i % 10, "th")
+    return f"{i + 1}{ending}"
+
+
+def asks_for_list(text: str) -> bool:
+    """Reports whether a text about a page asks for all molecules on it or for their boxes, and for nothing else."""
+    return bool(LIST.search(text)) and not OTHER_QUESTION.search(text)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,10 +20,11 @@ from rdkit.Geometry import Point3D
 
 from .cropping import drawing_box, split_at_widest_gap
 from .detection import detect
-from .ink import MARGIN, Box, box_of, flatten, ink_of, remove_frame, scale_of, scaled
+from .ink import MARGIN, Box, Page, box_of, flatten, page_of, scale_of, scaled
 from .labels import UNKNOWN_CLASS
 from .molecule_builder import build
 from .networks import Networks, OnnxNetworks
+from .page_reader import find_drawings
 from .reading import Reading
 from .views import MAX_BOND, RETRY_SCALES, Calibration, Scales, View
 
@@ -61,34 +63,62 @@ class DrawingReader:
 
     def read(self, image: Image.Image) -> Reading:
         """Returns the reading of a picture with one drawing."""
-        size = image.size
+        return self.read_ink(page_of(flatten(image), MAX_SIDE), image.size)
+
+    def read_page(self, image: Image.Image) -> list[Reading]:
+        """Returns the readings of all drawings in a picture, in reading order; one if it has one drawing or none."""
         image = flatten(image)
-        while max(image.size) > MAX_SIDE:
-            image = image.reduce(2)
-        picture_scale = image.size[0] / size[0]
-        ink = remove_frame(ink_of(image))
+        page = page_of(image, MAX_SIDE)
+        box = drawing_box(page.ink)
+        first = self.take_view(page.ink, box, scale_of(box)) if box else None
+        drawings = find_drawings(self, image, page, first) if first and not self._is_one_drawing(first) else None
+        readings = drawings.readings() if drawings and len(drawings.structures) > 1 else []
+        sure = sum(reading.is_readable() and not reading.is_unsure() for reading in readings)
+        are_ions = all(reading.charge() for reading in readings)
+        if sure > 1 and not are_ions:
+            return readings
+        whole = self.read_ink(page, image.size, first)
+        if len(readings) > 1:
+            is_molecule = sure < 2 and whole.is_readable() and whole.is_connected()
+            is_salt = are_ions and whole.is_readable() and not whole.charge()
+            return [whole] if is_molecule or is_salt else readings
+        if drawings and not whole.is_drawing():  # Perhaps one drawing beside much text.
+            readings = readings or drawings.readings()
+            if any(reading.is_readable() and not reading.is_unsure() for reading in readings):
+                return readings
+        return [whole]
+
+    def read_ink(self, page: Page, size: tuple[int, int], first: View | None = None) -> Reading:
+        """Returns the reading of a page with one drawing. size: that of the picture. first: the first view, if it was
+        taken."""
+        ink = page.ink
         box = drawing_box(ink)
         if box is None:
             return Reading(None, None, 0.0, 0.0, size)
-        views = self.take_views(ink, box)
+        corner = np.array(page.corner)
+        views = self.take_views(ink, box, first=first)
         calibration = self.calibration
         best = max(views, key=lambda view: (calibration.combined_confidence(views, view), calibration.confidence(view)))
-        probability = calibration.drawing_probability(best)
         candidate = best.candidate
+        left, top, right, bottom = best.box_around(candidate, box) if candidate else box
+        ends = ((np.array([[left, top], [right, bottom]]) + corner) / page.scale).round().astype(int).ravel().tolist()
+        out = Reading(None, None, 0.0, calibration.drawing_probability(best), size, box=tuple(ends))
         if candidate is None:
-            return Reading(None, None, 0.0, probability, size)
+            return out
         if candidate.unknown_labels:
-            return Reading(None, None, 0.0, probability, size, has_unknown_label=True)
+            return replace(out, has_unknown_label=True)
         confidence = calibration.combined_confidence(views, best)
         if Chem.GetFormalCharge(candidate.molecule) and best.has_unread_ink(candidate, ink):
             confidence *= LONE_ION_FACTOR
-        molecule = with_positions(candidate.molecule, best.points(candidate) / picture_scale)
-        return Reading(candidate.smiles, molecule, confidence, probability, size)
+        molecule = with_positions(candidate.molecule, (best.points(candidate) + corner) / page.scale)
+        return replace(out, smiles=candidate.smiles, molecule=molecule, confidence=confidence)
 
-    def take_views(self, ink: np.ndarray, box: Box, retries: int = MAX_RETRIES) -> list[View]:
+    def take_views(
+        self, ink: np.ndarray, box: Box, retries: int = MAX_RETRIES, first: View | None = None
+    ) -> list[View]:
         """Returns views of the drawing, the last of which is sure if any is."""
         scale = scale_of(box)
-        first = self.take_view(ink, box, scale)
+        first = first or self.take_view(ink, box, scale)
         views = [first]
         if first.candidate and first.candidate.dropped_pieces:  # Perhaps captions: blank what is far from the molecule.
             ink = first.ink_near(first.candidate, ink)
@@ -113,6 +143,13 @@ class DrawingReader:
     def _is_sure(self, view: View) -> bool:
         return self.calibration.confidence(view) > SURE_VIEW
 
+    def _is_one_drawing(self, view: View) -> bool:
+        """Reports whether a view surely shows one molecule or one salt, without anything beside it."""
+        candidate = view.candidate
+        if candidate is None or not self._is_sure(view) or candidate.dropped_pieces:
+            return False
+        return candidate.pieces == 1 or candidate.faults == 0 and has_ions(candidate.molecule)
+
     def _belong_together(self, views: list[View]) -> bool:
         """Reports whether the surest view has several pieces that must not be cut apart: a salt, or a molecule and its
         solvent."""
@@ -120,8 +157,7 @@ class DrawingReader:
         candidate = surest.candidate
         if candidate is None or candidate.pieces == 1 or candidate.faults or candidate.dropped_pieces:
             return False
-        has_ions = any(Chem.GetFormalCharge(piece) for piece in Chem.GetMolFrags(candidate.molecule, asMols=True))
-        return has_ions or self.calibration.confidence(surest) > KEEP_PIECES_CONFIDENCE
+        return has_ions(candidate.molecule) or self.calibration.confidence(surest) > KEEP_PIECES_CONFIDENCE
 
     def _views_without_captions(self, ink: np.ndarray, box: Box, retries: int) -> list[View]:
         """Cuts captions off at blank bands and returns views of the larger part, at most `retries`."""
@@ -164,6 +200,11 @@ class DrawingReader:
         bond_length = float(np.median(distance.min(1))) if len(points) > 1 else 0.0
         exact_scale = (np.array(small.shape[::-1]) - 2 * MARGIN) / np.array([box[2] - box[0], box[3] - box[1]])
         return View(candidate, features, bond_length, np.array(box[:2]), exact_scale)
+
+
+def has_ions(molecule: Chem.Mol) -> bool:
+    """Reports whether a piece of a molecule is charged."""
+    return any(Chem.GetFormalCharge(piece) for piece in Chem.GetMolFrags(molecule, asMols=True))
 
 
 def with_positions(molecule: Chem.Mol, points: np.ndarray) -> Chem.Mol:

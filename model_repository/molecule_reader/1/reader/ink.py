@@ -6,6 +6,8 @@ right and bottom exclusive.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from PIL import Image, ImageFilter
 
@@ -27,6 +29,25 @@ MAX_FRAME_DEPTH = 12
 """The most pixels from the edge of the ink to the inner side of a frame."""
 MAX_FRAMED_SHARE = 0.5
 """The largest inked share of a box with a frame: in a photograph or noise, full rows are no lines."""
+
+
+@dataclass
+class Page:
+    """The ink of a picture, or of a part of it."""
+
+    ink: np.ndarray
+    scale: float
+    """Pixels of the ink per pixel of the picture."""
+    corner: tuple[int, int] = (0, 0)
+    """Left and top of a part, in pixels of the whole ink."""
+
+
+def page_of(image: Image.Image, max_side: int) -> Page:
+    """Returns the page of a picture, halved until no side is longer than max_side pixels, without its frame."""
+    width = image.width
+    while max(image.size) > max_side:
+        image = image.reduce(2)
+    return Page(remove_frame(ink_of(image)), image.width / width)
 
 
 def flatten(image: Image.Image) -> Image.Image:

@@ -109,18 +109,29 @@ class NoValue(Exception):
     """A field of a schema has no known value; the text is the path of the field."""
 
 
+def box_of(reading: Reading) -> dict[str, Any]:
+    """Returns the box of a drawing that is one of several in its picture."""
+    return {"box": list(reading.box)} if reading.drawings > 1 else {}
+
+
 def all_facts(reading: Reading) -> dict[str, Any]:
     """Returns all that is known of a molecule, for a request without a schema."""
+    if not reading.is_readable():
+        return {"smiles": None} | box_of(reading)
     facts = {}
     for name in ALL_FACTS:
         fact = json_fields.text_field(name) or json_fields.number_field(name)
         if fact is not None:
             facts[name] = fact(reading)
-    return facts | {
-        "name": common_name(reading.molecule)[0] or None,
-        "elements": dict(element_counts(reading.molecule)),
-        "functional_groups": dict(functional_groups.summary(reading.molecule)),
-    }
+    return (
+        facts
+        | box_of(reading)
+        | {
+            "name": common_name(reading.molecule)[0] or None,
+            "elements": dict(element_counts(reading.molecule)),
+            "functional_groups": dict(functional_groups.summary(reading.molecule)),
+        }
+    )
 
 
 def schema_in_prompt(texts: Sequence[str]) -> dict[str, Any] | None:
@@ -145,14 +156,21 @@ def answers_as_json(families: Sequence[str], readings: Sequence[Reading]) -> str
     """Returns the JSON text with the fields that answer questions of these families, or all fields without families."""
     wanted = [FIELDS_BY_FAMILY.get(family, ()) for family in families]
     names = {name for fields in wanted for name in fields} if all(wanted) else set()
-    values = [{name: v for name, v in all_facts(r).items() if not names or name in names} for r in readings]
-    return json.dumps(values[0] if len(values) == 1 else {"molecules": values}, ensure_ascii=False)
+    always = names | {"box"} if all(r.is_readable() for r in readings) else names | {"box", "smiles"}
+    values = [{name: v for name, v in all_facts(r).items() if not names or name in always} for r in readings]
+    return json.dumps(values[0] if len(values) == 1 else molecules(values, readings), ensure_ascii=False)
+
+
+def molecules(values: list[dict[str, Any]], readings: Sequence[Reading]) -> dict[str, Any]:
+    """Returns the object for several molecules."""
+    more = {"more_drawings": True} if any(r.more_drawings for r in readings) else {}
+    return {"molecules": values} | more
 
 
 def fill_form(form: dict[str, Any], readings: Sequence[Reading], prose: Callable[[], str]) -> str:
     """Returns the JSON text for structured_outputs as in vLLM: {"json": schema} or {"json_object": true}.
 
-    readings: one for each drawing, all with a molecule. prose: returns the answer in words.
+    readings: one for each drawing, at least one of them with a molecule. prose: returns the answer in words.
     """
     schema = parse_schema(form.get("json"))
     if schema is None and not form.get("json_object"):
@@ -161,10 +179,16 @@ def fill_form(form: dict[str, Any], readings: Sequence[Reading], prose: Callable
         raise InvalidRequest("A drawing of a molecule is needed to fill the schema: send one as a picture, please.")
     value: object
     if not schema:
-        value = all_facts(readings[0]) if len(readings) == 1 else {"molecules": [all_facts(r) for r in readings]}
+        facts = [all_facts(r) for r in readings]
+        value = facts[0] if len(facts) == 1 else molecules(facts, readings)
+    elif any(r.more_drawings for r in readings):
+        raise InvalidRequest(
+            f"The picture has more than {readings[0].drawings} drawings, the most for a schema: send a part of it."
+        )
     else:
+        first = next(r for r in readings if r.is_readable())
         try:
-            value = SchemaFiller(schema, readings, prose).fill(schema, "", readings[0], 0)
+            value = SchemaFiller(schema, readings, prose).fill(schema, "", first, 0)
         except NoValue as error:
             raise InvalidRequest(
                 f"The schema asks for {error}, which this model does not know of a molecule; "
@@ -193,7 +217,7 @@ class SchemaFiller:
         self.root = root
         self.readings = readings
         self.prose = prose
-        self.fields_left = MAX_FIELDS
+        self.fields_left = MAX_FIELDS * max(1, len(readings) // 4)
 
     def fill(self, schema: Any, name: str, reading: Reading, depth: int) -> object:
         """Returns the value of a field. Raises NoValue if it is unknown."""
@@ -247,6 +271,7 @@ class SchemaFiller:
             return self.fill_array(schema, name, reading, depth)
         if kind == "string":
             return self.fill_text(name, reading)
+        self.check_readable(name, reading)
         find = FIELDS_BY_TYPE.get(kind)
         fact = find(name) if find else None
         if fact is None:
@@ -254,18 +279,24 @@ class SchemaFiller:
         value = fact(reading)
         return int(round(value)) if kind == "integer" else value
 
+    def check_readable(self, name: str, reading: Reading) -> None:
+        """Raises NoValue for a fact about a molecule of a drawing that could not be read."""
+        if json_fields.needs_molecule(name) and not reading.is_readable():
+            raise NoValue(name or "a value")
+
     def fill_text(self, name: str, reading: Reading) -> str:
         if json_fields.snake_case(name) in PROSE_FIELDS:
             return self.prose()
+        self.check_readable(name, reading)
         text = json_fields.text_field(name)
         if text is not None:
             return text(reading)
         number = json_fields.number_field(name)
         if number is not None:
             return str(number(reading))
-        items = json_fields.list_field(name)
+        items = json_fields.list_field(name) or json_fields.number_list_field(name)
         if items is not None:
-            return ", ".join(items(reading))
+            return ", ".join(map(str, items(reading)))
         raise NoValue(name or "a text")
 
     def fill_object(self, schema: dict[str, Any], reading: Reading, depth: int) -> dict[str, Any]:
@@ -284,12 +315,25 @@ class SchemaFiller:
         return out
 
     def fill_array(self, schema: dict[str, Any], name: str, reading: Reading, depth: int) -> list[Any]:
-        """Returns the names of elements or groups for such a field, else an item for each drawing."""
-        fact = json_fields.list_field(name)
+        """Returns the names of elements or groups or the numbers of a box for such a field, else an item for each
+        drawing. An unreadable drawing is left out if its item cannot be filled."""
         items = schema.get("items") or {}
-        if fact is not None and (not isinstance(items, dict) or items.get("type", "string") == "string"):
-            return fact(reading)
-        return [self.fill(items, name.rstrip("s"), each, depth + 1) for each in self.readings]
+        kinds = items.get("type") if isinstance(items, dict) else None
+        for fact, fitting in (
+            (json_fields.list_field(name), (None, "string")),
+            (json_fields.number_list_field(name), (None, "integer", "number")),
+        ):
+            if fact is not None and kinds in fitting:
+                self.check_readable(name, reading)
+                return fact(reading)
+        out = []
+        for each in self.readings:
+            try:
+                out.append(self.fill(items, name.rstrip("s"), each, depth + 1))
+            except NoValue:
+                if each.is_readable():
+                    raise
+        return out
 
 
 def implied_type(schema: dict[str, Any]) -> str:

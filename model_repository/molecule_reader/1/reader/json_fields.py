@@ -48,6 +48,11 @@ LISTS: dict[str, Fact] = {
     "functionalgroups": lambda r: [name for name, _ in functional_groups.summary(r.molecule)],
 }
 
+NUMBER_LISTS: dict[str, Fact] = {"box": lambda r: list(r.box)}
+"""Left, top, right and bottom in pixels."""
+WITHOUT_MOLECULE = {"box", "confidence"}
+"""Facts of a drawing that could not be read."""
+
 
 def _count_fact(family: str) -> Fact:
     return lambda r: COUNTS[family].compute(r.molecule)
@@ -69,6 +74,7 @@ SPELLINGS = {
     "formula": "molecularformula chemicalformula sumformula molformula empiricalformula",
     "elements": "elementlist elementspresent chemicalelements",
     "functionalgroups": "groups functionalgroupnames",
+    "box": "boundingbox bbox",
     "count_heavy": "heavyatoms heavyatom nonhydrogenatoms atoms atom",
     "count_atoms": "allatoms atomswithhydrogens totalatoms",
     "count_bonds": "bonds bond",
@@ -100,7 +106,7 @@ FLAGS: dict[str, str] = {
 }
 """By boolean field: the number that is not 0 if the field is true."""
 
-KNOWN = {name.replace("_", ""): name for name in (*TEXTS, *LISTS, *NUMBERS)}
+KNOWN = {name.replace("_", ""): name for name in (*TEXTS, *LISTS, *NUMBER_LISTS, *NUMBERS)}
 KNOWN |= {spelling: name for name, spellings in SPELLINGS.items() for spelling in spellings.split()}
 """Names of facts by spelling."""
 
@@ -116,6 +122,14 @@ def text_field(name: str) -> Fact | None:
 
 def list_field(name: str) -> Fact | None:
     return LISTS.get(_known(name))
+
+
+def number_list_field(name: str) -> Fact | None:
+    return NUMBER_LISTS.get(_known(name))
+
+
+def needs_molecule(name: str) -> bool:
+    return _known(name) not in WITHOUT_MOLECULE
 
 
 def number_field(name: str) -> Fact | None:

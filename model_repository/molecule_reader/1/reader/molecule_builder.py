@@ -227,6 +227,11 @@ def _piece_faults(molecule: Chem.Mol) -> float:
     return UNBALANCED * (Chem.GetFormalCharge(molecule) != 0) + UNRELATED * min(unrelated, 4)
 
 
+def are_acid_and_base(a: Chem.Mol, b: Chem.Mol) -> bool:
+    """Reports whether one molecule is an acid and the other a base."""
+    return any(x.HasSubstructMatch(_ACID) and y.HasSubstructMatch(_BASE) for x, y in ((a, b), (b, a)))
+
+
 def connected_pieces(count: int, bonds: np.ndarray, dropped: set[int]) -> list[list[int]]:
     """Returns the connected sets of the atoms that are not dropped, the largest first."""
     parent = list(range(count))

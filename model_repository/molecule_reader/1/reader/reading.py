@@ -32,6 +32,12 @@ class Reading:
     """Width and height of the picture in pixels."""
     has_unknown_label: bool = False
     """Whether the drawing has letters that the reader does not know; smiles is then None."""
+    box: tuple[int, int, int, int] = (0, 0, 0, 0)
+    """Left, top, right and bottom of the drawing in pixels of the picture, right and bottom exclusive."""
+    drawings: int = 1
+    """The drawings of the picture that were read."""
+    more_drawings: bool = False
+    """Whether the picture has more."""
 
     def is_drawing(self) -> bool:
         return self.drawing_probability >= MIN_DRAWING_PROBABILITY
@@ -42,6 +48,17 @@ class Reading:
     def is_readable(self) -> bool:
         """Reports whether a molecule was read from a drawing."""
         return self.is_drawing() and self.has_molecule()
+
+    def charge(self) -> int:
+        """Returns the net charge of the molecule, 0 without one."""
+        return Chem.GetFormalCharge(self.molecule) if self.molecule and self.has_molecule() else 0
+
+    def is_connected(self) -> bool:
+        """Reports whether the molecule is in one piece."""
+        return self.smiles is not None and "." not in self.smiles
+
+    def heavy_atoms(self) -> int:
+        return self.molecule.GetNumHeavyAtoms() if self.molecule else 0
 
     def is_unsure(self) -> bool:
         return self.confidence < SURE_CONFIDENCE

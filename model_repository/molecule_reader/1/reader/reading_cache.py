@@ -1,4 +1,5 @@
-"""Caches the latest readings, so that many questions about a picture need one reading. A reading takes one thread."""
+"""Caches the readings of the latest pictures, so that many questions about a picture need one reading. A picture takes
+one thread."""
 
 from __future__ import annotations
 
@@ -24,23 +25,23 @@ MAX_PIXELS = 64_000_000
 
 
 class PictureReader(Protocol):
-    def read(self, image: Image.Image) -> Reading:
-        """Returns what the picture shows."""
+    def read_page(self, image: Image.Image) -> list[Reading]:
+        """Returns the readings of the drawings in the picture, or one reading that there is none."""
 
 
 class ReadingCache:
     """The latest readings by the picture's bytes, done or in progress."""
 
     def __init__(self, reader: PictureReader, workers: int, size: int = 512) -> None:
-        """Reads `workers` pictures at once and keeps `size` readings."""
+        """Reads `workers` pictures at once and keeps the readings of `size`."""
         self.reader = reader
         self.size = size
         self.pool: Executor = ThreadPoolExecutor(workers, "reading")
         self.lock = threading.Lock()
-        self.futures: OrderedDict[bytes, Future[Reading]] = OrderedDict()
+        self.futures: OrderedDict[bytes, Future[list[Reading]]] = OrderedDict()
 
-    def start(self, picture: bytes) -> Future[Reading]:
-        """Returns the reading of a picture, given as base64 of its file. result() raises InvalidRequest if the picture
+    def start(self, picture: bytes) -> Future[list[Reading]]:
+        """Returns the readings of a picture, given as base64 of its file. result() raises InvalidRequest if the picture
         cannot be decoded."""
         key = hashlib.blake2b(picture, digest_size=20).digest()
         with self.lock:
@@ -55,17 +56,19 @@ class ReadingCache:
         future.add_done_callback(lambda done: self._evict_failed(key, done))
         return future
 
-    def _evict_failed(self, key: bytes, future: Future[Reading]) -> None:
+    def _evict_failed(self, key: bytes, future: Future[list[Reading]]) -> None:
         """Evicts a failed reading, so that the next request tries again."""
         if future.cancelled() or future.exception() is not None:
             with self.lock:
                 if self.futures.get(key) is future:
                     del self.futures[key]
 
-    def _read(self, picture: bytes) -> Reading:
-        reading = self.reader.read(decode_picture(picture))
+    def _read(self, picture: bytes) -> list[Reading]:
         # Parsed again from SMILES, so that RDKit also marks stereocentres that were drawn without wedges.
-        return replace(reading, molecule=Chem.MolFromSmiles(reading.smiles) if reading.smiles else None)
+        return [
+            replace(reading, molecule=Chem.MolFromSmiles(reading.smiles) if reading.smiles else None)
+            for reading in self.reader.read_page(decode_picture(picture))
+        ]
 
     def close(self) -> None:
         self.pool.shutdown(wait=False, cancel_futures=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .cropping import keep_near
-from .ink import INKED, MARGIN
+from .ink import INKED, MARGIN, Box
 from .molecule_builder import Candidate
 
 Scales = tuple[float, ...]
@@ -61,6 +61,13 @@ class View:
         """Returns the atoms of the molecule in pixels of the picture, float [atoms, 2], y down."""
         positions = candidate.molecule.GetConformer().GetPositions()[:, :2]
         return (positions * [1, -1] - MARGIN) / self.scale + self.corner
+
+    def box_around(self, candidate: Candidate, box: Box) -> Box:
+        """Returns the box around the molecule and its labels, within a box; in pixels of the picture."""
+        points, reach = self.points(candidate), 0.5 * self.picture_bond_length()
+        left, top = np.maximum(points.min(0) - reach, box[:2]).astype(int).tolist()
+        right, bottom = np.minimum(points.max(0) + reach + 1, box[2:]).astype(int).tolist()
+        return left, top, right, bottom
 
     def ink_near(self, candidate: Candidate, ink: np.ndarray, reach: float = LABEL_REACH) -> np.ndarray:
         """Returns the picture's ink within `reach` bond lengths of the molecule; blank elsewhere."""
