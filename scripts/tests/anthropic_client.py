@@ -68,7 +68,7 @@ def ends() -> list:
     stopped = CLIENT.messages.create(
         model=CHAT,
         max_tokens=64,
-        stop_sequences=["single"],
+        stop_sequences=["molecules"],
         messages=[{"role": "user", "content": "What can you read?"}],
     )
     return [cut.stop_reason, cut.usage.output_tokens, stopped.stop_reason, stopped.stop_sequence, text_of(stopped)]

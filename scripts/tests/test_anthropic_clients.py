@@ -64,7 +64,7 @@ def test_models(results: dict) -> None:
 def test_messages(results: dict) -> None:
     text, *rest = results["create"]
     assert text.startswith(ABLE) and rest == ["end_turn", "assistant", "retort/molecule-reader-v4", True, True]
-    assert results["ends"] == ["max_tokens", 2, "stop_sequence", "single", "I read drawings of "]
+    assert results["ends"] == ["max_tokens", 2, "stop_sequence", "molecules", "I read printed drawings of "]
     assert results["images"] == [READ] * 2
     assert results["turns"].endswith(ITS_FORMULA)
 
