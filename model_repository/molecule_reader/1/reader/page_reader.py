@@ -146,16 +146,7 @@ def masked(
     left, top = np.maximum(box[:2] - 2, 0)
     window = labels[top : box[3] + 2, left : box[2] + 2]
     mine = np.isin(window, numbers)
-    near = mine.copy()  # One cell around the ink has its blurred edge.
-    for axis in (0, 1):
-        grown = near.copy()
-        ahead, behind = (slice(1, None), slice(None)), (slice(None, -1), slice(None))
-        if axis:
-            ahead, behind = ahead[::-1], behind[::-1]
-        grown[ahead] |= near[behind]
-        grown[behind] |= near[ahead]
-        near = grown
-    near &= mine | (window < 0)
+    near = dilated(mine, 1, 1) & (mine | (window < 0))  # One cell around the ink has its blurred edge.
     edges = [np.ceil(np.arange(start, start + n + 1) * side).astype(int) for start, n in zip((top, left), near.shape)]
     edges = [np.minimum(edge, size) for edge, size in zip(edges, ink.shape)]
     mask = np.repeat(np.repeat(near, np.diff(edges[0]), 0), np.diff(edges[1]), 1)
