@@ -7,6 +7,7 @@ import base64
 import dataclasses
 import io
 import json
+import re
 import subprocess
 from pathlib import Path
 from random import Random
@@ -27,6 +28,7 @@ from scripts.served_reader import (
     ink,
     labels,
     molecule_builder,
+    placeholders,
     sparse_cells,
     views,
 )
@@ -393,6 +395,47 @@ def test_unknown_labels_are_counted():
     assert "?" in drawn.atoms and molecule_builder.build(perfect_detections(drawn)).unknown_labels == 1
 
 
+def test_labels_are_regular():
+    names = labels.ATOM_LABELS
+    assert len(set(names)) == len(names) and max(map(len, names)) <= 10 and labels.DETECTED_LABELS[-1] == "?"
+    wanted = "R R39 R' R''' Rd Rx R1a R9C R3' A X1 Y' Z9 L1 Ar4 Hal (CH2)z * AP OR39 NHSO2Rd NR1R1 CONR7R8 SO2NRaRb"
+    assert {*wanted.split()} < {*names} and {*names}.isdisjoint(["B1", "D1", "R40", "R10a", "NR1R3"])
+
+
+@pytest.mark.parametrize("name", ["OR1", "NHR", *list(labels.GENERIC_GROUPS)[::17]])
+def test_groups_with_r_groups_are_expanded(name):
+    classes, points = np.array([labels.CLASSES["C"], labels.CLASSES[name]]), np.array([[0.0, 0], [20, 0]])
+    molecule, _ = molecule_builder.assemble(points, classes, np.array([[0, 1]]), np.array([labels.SINGLE]), set())
+    Chem.SanitizeMol(molecule)
+    group, *ends = re.split("(?=R)", name)
+    assert sorted(placeholders.placeholders(molecule).values()) == sorted(f"_{end}" for end in ends)
+    assert sum(atom.GetTotalNumHs() for atom in molecule.GetAtoms()) == 3 + group.count("H")
+    letters = "".join(atom.GetSymbol() for atom in molecule.GetAtoms() if atom.GetAtomicNum())
+    assert sorted(letters) == sorted(re.sub("[()H]", "", "C" + group).replace("O2", "OO"))
+    assert letters[1] == name[0]
+
+
+def test_molecules_with_placeholders_have_canonical_cxsmiles():
+    molecule = Chem.MolFromSmiles("*OCC(N)* |$_R1;;;;;X$|")
+    placeholders.mark(molecule)
+    orders = [Random(seed).sample(range(6), 6) for seed in range(20)]
+    texts = {placeholders.smiles_of(Chem.RenumberAtoms(molecule, order)) for order in orders}
+    assert texts == {"*C(N)CO* |$X;;;;;_R1$|"}
+    plain = Chem.MolFromSmiles("CCO")
+    placeholders.mark(plain)
+    assert placeholders.smiles_of(plain) == "CCO"
+
+
+def test_a_centre_with_two_placeholders_keeps_its_stereochemistry():
+    points = np.array([[0.0, 0], [20, 0], [30, 17], [30, -17]])
+    classes = np.array([labels.CLASSES[label] for label in ("R1", "C", "R2", "OH")])
+    pairs, kinds = np.array([[1, 0], [1, 2], [1, 3]]), np.array([labels.SINGLE, labels.WEDGE, labels.SINGLE])
+    atoms, bonds = np.eye(len(labels.ATOM_LABELS))[classes], np.eye(len(labels.REVERSED_KIND))[kinds]
+    built = molecule_builder.build(detection.Detections(points, np.ones(4), atoms, pairs, bonds))
+    assert built.smiles.count("@") and built.smiles.endswith("|$_R1;;_R2;$|"), built.smiles
+    assert not built.faults and not any(atom.GetIsotope() for atom in built.molecule.GetAtoms())
+
+
 def test_rings_with_circles_are_kekulised():
     _, drawn = drawing.picture("Cc1ccc2[nH]ccc2c1", Random(0), True)
     ring = Chem.MolFromSmiles("Cc1ccc2[nH]ccc2c1")
@@ -571,7 +614,7 @@ class CountingNetworks:
     def detect_atoms(self, cells):
         n = len(cells.levels[1])
         self.cells += n
-        logits = np.zeros((n, len(labels.ATOM_LABELS) + 3))
+        logits = np.zeros((n, len(labels.DETECTED_LABELS) + 3))
         logits[:, 0] = 20
         return np.zeros((n, 1)), logits, np.full(1, -5.0)
 

@@ -67,7 +67,7 @@ def test_the_shipped_weights_give_the_shipped_network_of_questions(rebuilt):
 
 def test_the_configuration_has_the_served_labels():
     config = json.loads((served.ENTRY / stored.CONFIG).read_text())
-    assert tuple(config["drawings"]["labels"]) == labels.ATOM_LABELS
+    assert tuple(config["drawings"]["labels"]) == labels.DETECTED_LABELS
     shown = json.loads((served.VERSION / "phrases.json").read_text())
     assert {head: shown[head] for head in intents.HEADS} == config["questions"]["labels"]
 
@@ -108,14 +108,14 @@ def test_a_loaded_network_equals_the_stored_one(tmp_path, blocks):
 
 def test_labels_are_matched_by_name(tmp_path):
     new = ["NH", "D", "CF3", "NTs"]
-    old = tuple(name for name in labels.ATOM_LABELS if name not in new)
+    old = tuple(name for name in labels.DETECTED_LABELS if name not in new)
     fewer = tiny_model(labels=old)
     fewer.atom_detector.atom[2].bias.data[:-2] -= 50  # The level of all logits is arbitrary.
     folder = tiny_entry(tmp_path / "entry", fewer)
     model = reader.load_drawings(folder, vision.Shape(**vision.SIZES["tiny"]))
     with torch.no_grad():
         atoms, wanted = model(tiny_batch())[0], fewer(tiny_batch())[0]
-    at = [1 + labels.ATOM_LABELS.index(name) for name in new]
+    at = [1 + labels.CLASSES[name] for name in new]
     same = [place for place in range(atoms.shape[1]) if place not in at]
     torch.testing.assert_close(atoms[:, same], wanted, atol=0.05, rtol=0.02)
     assert (atoms[:, at].amax(1) < wanted[:, :-2].amax(1)).all()

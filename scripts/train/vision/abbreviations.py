@@ -8,7 +8,7 @@ from random import Random
 
 from rdkit import Chem
 
-from scripts.served_reader.labels import ATOM_LABELS, GROUPS, LINKS, SPELLINGS, UNKNOWN_LABEL
+from scripts.served_reader.labels import DETECTED_LABELS, GROUPS, LINKS, SPELLINGS, UNKNOWN_LABEL
 
 LABEL = "_short"
 """Property of an atom that stands for a group: its abbreviation (labels.GROUPS, LINKS), or UNKNOWN_LABEL."""
@@ -63,7 +63,7 @@ CAPITALS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 SMALL = "abcdefghijklmnopqrstuvwxyz"
 KNOWN_SPELLINGS = frozenset(
     (
-        *ATOM_LABELS,
+        *DETECTED_LABELS,
         *(text for spellings in SPELLINGS.values() for text in spellings),
         *"CH CH2 CH3 CI NH2 H2N HO HN HS H3C H2C".split(),
     )

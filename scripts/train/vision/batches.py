@@ -21,7 +21,7 @@ from rdkit import Chem
 
 from scripts.served_reader.detection import line_between
 from scripts.served_reader.ink import MARGIN, Box, box_of, scale_of, scaled
-from scripts.served_reader.labels import ATOM_LABELS
+from scripts.served_reader.labels import CLASSES, UNKNOWN_CLASS
 from scripts.served_reader.sparse_cells import SparseCells, sparse_cells
 from scripts.train.vision import abbreviations, negatives, targets
 from scripts.train.vision.corpus import SMALLEST_SHARE, Corpus, smallest_molecule
@@ -40,7 +40,6 @@ SMALLEST_SCALES = 0.2, 0.55
 MIN_BOND, MAX_BOND = 11, 44
 """Range of bond lengths in pixels."""
 RDKIT = "rdkit"
-CLASSES = {label: number for number, label in enumerate(ATOM_LABELS)}
 
 
 def drawings_file(program: str) -> str:
@@ -167,7 +166,7 @@ def sample(drawing: Drawing, random: np.random.Generator) -> Sample:
     small = scaled(ink, box, x, y)
     size = np.array([small.shape[1], small.shape[0]]) - 2 * MARGIN
     points = (drawing.points - np.array(box[:2])) * (size / np.array([box[2] - box[0], box[3] - box[1]])) + MARGIN
-    classes = np.array([CLASSES[label] for label in drawing.atoms])
+    classes = np.array([min(CLASSES[label], UNKNOWN_CLASS) for label in drawing.atoms])
     return Sample(small, points.astype(np.float32), classes, drawing.bonds, True)
 
 

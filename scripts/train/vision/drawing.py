@@ -15,8 +15,8 @@ from rdkit.Chem.Draw import rdMolDraw2D
 from scripts.served_reader.ink import box_of, ink_of, remove_frame
 from scripts.served_reader.labels import (
     AROMATIC,
-    ATOM_LABELS,
     DASH,
+    DETECTED_LABELS,
     DOUBLE,
     SINGLE,
     TRIPLE,
@@ -30,7 +30,7 @@ RDLogger.DisableLog("rdApp.*")
 
 BLANK = 4
 """Blank pixels around a cropped drawing."""
-KNOWN = frozenset(ATOM_LABELS)
+KNOWN = frozenset(DETECTED_LABELS)
 
 
 @dataclass

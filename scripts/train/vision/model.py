@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from scripts.served_reader.detection import LINE_POINTS
-from scripts.served_reader.labels import ATOM_LABELS, REVERSED_KIND
+from scripts.served_reader.labels import DETECTED_LABELS, REVERSED_KIND
 
 KINDS = len(REVERSED_KIND)
 
@@ -28,7 +28,7 @@ class Shape:
     widths: tuple[int, int, int, int] = (32, 64, 128, 192)
     blocks: tuple[int, int] = (4, 4)
     features: int = 96
-    labels: tuple[str, ...] = ATOM_LABELS
+    labels: tuple[str, ...] = DETECTED_LABELS
     kinds: int = KINDS
     steps: int = LINE_POINTS
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .labels import ATOM_LABELS, NONE, REVERSED_KIND
+from .labels import ATOM_LABELS, CLASSES, DETECTED_LABELS, NONE, REVERSED_KIND
 from .networks import Networks
 from .sparse_cells import sparse_cells
 
@@ -28,7 +28,7 @@ BOND_WIDTH = 0.2
 """How far beside that line the ink may lie, as a share of the bond's length."""
 FAINT_INK = 30
 """Ink up to this value (0 to 255) counts as blank between two atoms."""
-CARBON = ATOM_LABELS.index("C")
+CARBON = CLASSES["C"]
 """The class that is drawn without letters, so that its bonds reach the atom."""
 
 
@@ -41,7 +41,7 @@ class Detections:
     scores: np.ndarray
     """float [atoms]: probability that there is an atom."""
     label_probabilities: np.ndarray
-    """float [atoms, labels]: probability of each atom label, if there is an atom."""
+    """float [atoms, labels]: probability of each of ATOM_LABELS, if there is an atom."""
     pairs: np.ndarray
     """int [pairs, 2]: two atoms that may be bonded, first < second."""
     kind_probabilities: np.ndarray
@@ -82,7 +82,7 @@ def detect(networks: Networks, ink: np.ndarray) -> tuple[Detections, float]:
 
 
 def _merge_votes(centres: np.ndarray, logits: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Returns points, scores and label probabilities of the atoms.
+    """Returns points, scores and label probabilities of the atoms; 0 for labels other than DETECTED_LABELS.
 
     Each cell votes for the position of its atom. From the surest vote on, votes close together are merged to one atom.
     """
@@ -104,7 +104,8 @@ def _merge_votes(centres: np.ndarray, logits: np.ndarray) -> tuple[np.ndarray, n
         return np.zeros((0, 2)), np.zeros(0), np.zeros((0, len(ATOM_LABELS)))
     share = np.stack(groups) * weights
     share = share / share.sum(1, keepdims=True)
-    labels = share @ (probabilities[voters, 1:] / present[voters, None])
+    labels = np.zeros((len(groups), len(ATOM_LABELS)))
+    labels[:, : len(DETECTED_LABELS)] = share @ (probabilities[voters, 1:] / present[voters, None])
     return share @ votes, np.array([weights[group].max() for group in groups]), labels
 
 

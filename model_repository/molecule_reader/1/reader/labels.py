@@ -1,6 +1,7 @@
-"""The classes of the two networks: the label at an atom, and the kind of the bond between two atoms.
+"""The classes of the networks: the label at an atom, and the kind of the bond between two atoms.
 
-An atom label is an element with its hydrogens and charge (NH2+), the abbreviation of a group (OMe), or UNKNOWN_LABEL.
+An atom label is an element with its hydrogens and charge (NH2+), the abbreviation of a group (OMe), a placeholder (R1),
+a group with R groups (OR1), or UNKNOWN_LABEL.
 """
 
 from __future__ import annotations
@@ -189,9 +190,57 @@ SPELLINGS = {
 """Spellings of a group in pairs: to the right of its bond, to the left of it. A group that is not here is spelled by
 its name. NMe, AcNH, NCF3 and N(OH)CH3 are spellings of RDKit."""
 UNKNOWN_LABEL = "?"
-"""The label for letters that no other class has: R, X, a metal, a name."""
-ATOM_LABELS = (*COMMON, *RARE, *UNBONDED, *GROUPS, *LINKS, UNKNOWN_LABEL)
-"""The labels in the order of the atom detector's classes. A class is an index into it."""
+"""The label for letters that no other class has: a metal, a name."""
+STAR = "*"
+"""The label of a star, which stands for any atom."""
+OPEN_END = "AP"
+"""The label of an attachment point: the end of a bond at a wavy line."""
+NUMBERED_R_GROUPS = [f"R{number}" for number in range(1, 40)]
+R_GROUPS = [
+    *("R", *NUMBERED_R_GROUPS, "R'", "R''", "R'''"),
+    *(f"R{letter}" for letter in "abcdefghxyz"),
+    *(f"R{number}{index}" for number in range(1, 10) for index in "abcABC'"),
+]
+LETTERS = [f"{letter}{index}" for letter in "AEGJLMQTUVWXYZ" for index in ("", "'", *range(1, 10))]
+"""Letters that are no label of an element, with a number, a prime or neither."""
+WORDS = ["Ar", *(f"Ar{number}" for number in range(1, 5)), *"Het Hal Alk alkyl aryl".split()]
+CHAINS = [f"(CH2){count}" for count in "nmpqrsxyz"]
+PLACEHOLDERS = [STAR, OPEN_END, *R_GROUPS, *LETTERS, *WORDS, *CHAINS]
+"""What stands for any of several groups or atoms, or a chain of any length. Its atom in the molecule is a dummy."""
+_ENDS = ["R", "R'", *NUMBERED_R_GROUPS, "Ra", "Rb", "Rc", "Rd"]
+_PAIRS = [*zip(_ENDS, _ENDS), *zip(NUMBERED_R_GROUPS, NUMBERED_R_GROUPS[1:]), ("R", "R'"), ("Ra", "Rb")]
+_WITH_ONE_R = {
+    "O{}": "O* |$;_{}$|",
+    "S{}": "S* |$;_{}$|",
+    "NH{}": "N* |$;_{}$|",
+    "CO{}": "C(*)=O |$;_{};$|",
+    "CO2{}": "C(=O)O* |$;;;_{}$|",
+    "SO2{}": "S(*)(=O)=O |$;_{};;$|",
+    "CONH{}": "C(=O)N* |$;;;_{}$|",
+    "OC(O){}": "OC(*)=O |$;;_{};$|",
+    "NHCO{}": "NC(*)=O |$;;_{};$|",
+    "NHSO2{}": "NS(*)(=O)=O |$;;_{};;$|",
+    "SO2NH{}": "S(=O)(=O)N* |$;;;;_{}$|",
+}
+_WITH_TWO_RS = {
+    "N{}{}": "N(*)* |$;_{};_{}$|",
+    "CON{}{}": "C(=O)N(*)* |$;;;_{};_{}$|",
+    "SO2N{}{}": "S(=O)(=O)N(*)* |$;;;;_{};_{}$|",
+}
+GENERIC_GROUPS = {
+    name.format(*ends): smiles.format(*ends)
+    for templates, choices in ((_WITH_ONE_R, [(end,) for end in _ENDS]), (_WITH_TWO_RS, _PAIRS))
+    for name, smiles in templates.items()
+    for ends in choices
+}
+"""Groups with one or two R groups, and their CXSMILES. As in GROUPS, the first atom has the bond."""
+ATOM_LABELS = (*COMMON, *RARE, *UNBONDED, *GROUPS, *LINKS, UNKNOWN_LABEL, *PLACEHOLDERS, *GENERIC_GROUPS)
+"""All labels. A class is an index into it."""
+CLASSES = {label: number for number, label in enumerate(ATOM_LABELS)}
+"""By label: the class."""
+UNKNOWN_CLASS = CLASSES[UNKNOWN_LABEL]
+DETECTED_LABELS = ATOM_LABELS[: UNKNOWN_CLASS + 1]
+"""The labels that the atom detector tells apart, in the order of its outputs."""
 
 
 class LabelledAtom(NamedTuple):
@@ -205,9 +254,11 @@ class LabelledAtom(NamedTuple):
 
 
 def _labelled_atom(label: str) -> LabelledAtom:
-    """Returns the atom of a label, a carbon for groups and UNKNOWN_LABEL."""
-    if label in GROUPS or label in LINKS or label == UNKNOWN_LABEL:
+    """Returns the atom of a label: a carbon for groups and UNKNOWN_LABEL, a dummy (0) for placeholders."""
+    if label in FRAGMENT_SMILES or label == UNKNOWN_LABEL:
         return LabelledAtom(6)
+    if CLASSES[label] > UNKNOWN_CLASS:
+        return LabelledAtom(0)
     if label == "D":
         return LabelledAtom(1, isotope=2)
     match = re.fullmatch(r"([A-Z][a-z]?)(H(\d?))?([+-]*)", label)
@@ -221,16 +272,14 @@ def _labelled_atom(label: str) -> LabelledAtom:
     return LabelledAtom(number, charge, hydrogens)
 
 
+FRAGMENT_SMILES = GROUPS | LINKS | GENERIC_GROUPS
 ATOMS = [_labelled_atom(label) for label in ATOM_LABELS]
 """By class: the atom."""
-FRAGMENTS = {ATOM_LABELS.index(name): Chem.MolFromSmiles(smiles) for name, smiles in (GROUPS | LINKS).items()}
+FRAGMENTS = {CLASSES[name]: Chem.MolFromSmiles(smiles) for name, smiles in FRAGMENT_SMILES.items()}
 """By class: the molecule of a group."""
-BOND_COUNTS = {
-    ATOM_LABELS.index(name): (1, 2) if name == "NMe" else (2,) if name in LINKS else (1,) for name in GROUPS | LINKS
-}
+BOND_COUNTS = {CLASSES[name]: (1, 2) if name == "NMe" else (2,) if name in LINKS else (1,) for name in FRAGMENT_SMILES}
 """By class: the numbers of bonds that a group may have. NMe is written at an end and in a chain."""
-UNKNOWN_CLASS = ATOM_LABELS.index(UNKNOWN_LABEL)
-UNBONDED_OK = frozenset(ATOM_LABELS.index(name) for name in (*UNBONDED, "O", "OH", "NH2", "SH"))
+UNBONDED_OK = frozenset(CLASSES[name] for name in (*UNBONDED, "O", "OH", "NH2", "SH"))
 """Classes that may have no bond. A carbon without a bond is a speck."""
 
 NONE, SINGLE, DOUBLE, TRIPLE, WEDGE, WEDGE_BACK, DASH, DASH_BACK, AROMATIC, WAVY = range(10)

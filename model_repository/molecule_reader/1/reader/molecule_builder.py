@@ -35,6 +35,7 @@ from .labels import (
     WEDGE,
     WEDGE_BACK,
 )
+from .placeholders import LABEL, label_of, mark, smiles_of, unmark
 
 RDLogger.DisableLog("rdApp.*")
 
@@ -182,10 +183,12 @@ def _build_with(detections: Detections, replacements: list[Replacement], cost: f
         faults += _piece_faults(molecule)
     unknown_labels = sum(classes[a] == UNKNOWN_CLASS for a in kept)
     try:
+        mark(molecule)
         molecule = perceive_stereo(molecule)
-        smiles = Chem.MolToSmiles(molecule)
+        smiles = smiles_of(molecule)
     except (ValueError, RuntimeError):
         return None
+    unmark(molecule)
     cost += FAULT_COST * faults
     return Candidate(molecule, smiles, cost, len(replacements), faults, len(captions), unknown_labels, piece_count)
 
@@ -287,6 +290,8 @@ def _atom(label_class: int) -> Chem.Atom:
     atom = Chem.Atom(labelled.number)
     atom.SetFormalCharge(labelled.charge)
     atom.SetIsotope(labelled.isotope)
+    if label := label_of(ATOM_LABELS[label_class]) if not labelled.number else "":
+        atom.SetProp(LABEL, label)
     if label_class in FRAGMENTS:
         first = FRAGMENTS[label_class].GetAtomWithIdx(0)
         atom.SetAtomicNum(first.GetAtomicNum())

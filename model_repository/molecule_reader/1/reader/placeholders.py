@@ -1,0 +1,73 @@
+"""Molecules with placeholders (labels.PLACEHOLDERS): dummy atoms with the property `atomLabel`, and their CXSMILES.
+
+https://docs.chemaxon.com/latest/formats_chemaxon-extended-smiles-and-smarts-cxsmiles-and-cxsmarts.html
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+
+from rdkit import Chem
+
+from .labels import OPEN_END, R_GROUPS, STAR
+
+LABEL = "atomLabel"
+"""RDKit's property of an atom that has a label in CXSMILES."""
+
+
+def label_of(name: str) -> str:
+    """Returns the label of a placeholder in CXSMILES: _R1, _AP1, X; "" for a star."""
+    if name == STAR:
+        return ""
+    if name == OPEN_END:
+        return "_AP1"
+    return f"_{name}" if name in R_GROUPS else name
+
+
+def placeholders(molecule: Chem.Mol) -> dict[int, str]:
+    """Returns the labels of the dummy atoms by atom."""
+    return {
+        atom.GetIdx(): atom.GetProp(LABEL) if atom.HasProp(LABEL) else ""
+        for atom in molecule.GetAtoms()
+        if not atom.GetAtomicNum()
+    }
+
+
+def names(molecule: Chem.Mol) -> list[str]:
+    """Returns the names of a molecule's placeholders as in a drawing, once each, in order."""
+    found = {text.removeprefix("_") or STAR for text in placeholders(molecule).values()}
+    return in_order("open bond" if name == "AP1" else name for name in found)
+
+
+def in_order(found: Iterable[str]) -> list[str]:
+    """Sorts names, R2 before R10."""
+    return sorted(found, key=lambda name: [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)])
+
+
+def mark(molecule: Chem.Mol) -> None:
+    """Gives dummies with different labels different isotopes, so that RDKit tells them apart."""
+    labels = placeholders(molecule)
+    ranks = {text: rank for rank, text in enumerate(sorted({"", *labels.values()}))}
+    for number, text in labels.items():
+        molecule.GetAtomWithIdx(number).SetIsotope(ranks[text])
+
+
+def unmark(molecule: Chem.Mol) -> None:
+    """Undoes mark."""
+    for number in placeholders(molecule):
+        molecule.GetAtomWithIdx(number).SetIsotope(0)
+
+
+def smiles_of(molecule: Chem.Mol) -> str:
+    """Returns canonical SMILES of a marked molecule; CXSMILES if a placeholder has a label."""
+    smiles = Chem.MolToSmiles(molecule)
+    labels = placeholders(molecule)
+    if not labels:
+        return smiles
+    smiles = re.sub(r"\[\d+\*\]", "*", smiles)
+    if not any(labels.values()):
+        return smiles
+    order = json.loads(molecule.GetProp("_smilesAtomOutputOrder").replace(",]", "]"))
+    return f"{smiles} |${';'.join(labels.get(number, '') for number in order)}$|"
