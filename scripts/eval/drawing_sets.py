@@ -23,7 +23,7 @@ from rdkit.Chem.Draw import rdMolDraw2D
 from scripts.eval.chat_pictures import MEASURED
 from scripts.served_reader.labels import GROUPS, LINKS
 from scripts.train.molecules import read_molecules
-from scripts.train.vision import abbreviations, augmentation, uneven_layout
+from scripts.train.vision import abbreviations, augmentation, marks, uneven_layout
 from scripts.train.vision.drawing import has_defined_double_bonds
 
 PROGRAMS = ("indigo", "openbabel", "cdk", "chython", "openchemlib", "smilesdrawer", "pikachu")
@@ -347,7 +347,7 @@ def _each(
             for _ in range(DRAWINGS_PER_SPELLING):
                 one, at = places[len(out) % len(places)]
                 molecule = Chem.RWMol(Chem.MolFromSmiles(one))
-                abbreviations.put_label(molecule, at, name, right, left)
+                marks.put_label(molecule, at, name, right, left)
                 out.append(
                     (spelled_at(molecule, at, text), file(draw(molecule, Random(f"{seed} {name} {right} {one}"))))
                 )
@@ -360,7 +360,7 @@ def _end(smiles: str) -> int | None:
         (
             a.GetIdx()
             for a in Chem.MolFromSmiles(smiles).GetAtoms()
-            if abbreviations.is_end(a) and not a.GetFormalCharge() and a.GetNeighbors()[0].GetSymbol() == "C"
+            if marks.is_end(a) and not a.GetFormalCharge() and a.GetNeighbors()[0].GetSymbol() == "C"
         ),
         None,
     )

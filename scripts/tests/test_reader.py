@@ -33,7 +33,7 @@ from scripts.served_reader import (
     views,
 )
 from scripts.tests.reader_detections import MOLECULES, perfect_detections
-from scripts.train.vision import abbreviations, augmentation, drawing
+from scripts.train.vision import augmentation, drawing, marks
 
 TRITON_PYTHON = ROOT / ".venv-triton/bin/python3"
 UNUSED_NETWORKS: Any = object()
@@ -338,7 +338,7 @@ def test_groups_with_two_bonds_are_expanded(name):
     for ring in ("C1CCCC*1", "c1ccccc1*C1CC1"):
         molecule = Chem.RWMol(Chem.MolFromSmiles(ring))
         at = next(a.GetIdx() for a in molecule.GetAtoms() if not a.GetAtomicNum())
-        abbreviations.put_label(molecule, at, name, name, name)
+        marks.put_label(molecule, at, name, name, name)
         _, drawn = drawing.picture(Chem.MolToSmiles(molecule), Random(1), True, lambda *_, drawn=molecule: drawn)
         built = molecule_builder.build(perfect_detections(drawn))
         truth = drawing_sets.spelled_at(Chem.MolFromSmiles(ring), at, (labels.GROUPS | labels.LINKS)[name])
@@ -347,7 +347,7 @@ def test_groups_with_two_bonds_are_expanded(name):
 
 def test_two_bonds_at_a_group_with_one_are_a_fault():
     molecule = Chem.RWMol(Chem.MolFromSmiles("C1CCCCC1"))
-    abbreviations.put_label(molecule, 0, "CHO", "CHO", "OHC")
+    marks.put_label(molecule, 0, "CHO", "CHO", "OHC")
     _, drawn = drawing.picture("C1CCCCC1", Random(1), True, lambda *_: molecule)
     built = molecule_builder.build(perfect_detections(drawn))
     assert built.faults > 0 or built.replacements > 0

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from random import Random
 
 import numpy as np
@@ -12,6 +13,7 @@ from rdkit.Chem.Draw import rdMolDraw2D
 
 from scripts.eval import drawing_sets
 from scripts.served_reader import ink, labels, molecule_builder
+from scripts.served_reader import placeholders as reader_placeholders
 from scripts.tests.reader_detections import MOLECULES, perfect_detections
 from scripts.train.vision import (
     abbreviations,
@@ -20,8 +22,10 @@ from scripts.train.vision import (
     corpus,
     drawing,
     evaluation,
+    marks,
     negatives,
     other_programs,
+    placeholders,
     styles,
     uneven_layout,
 )
@@ -122,7 +126,8 @@ def test_small_molecules_have_unknown_labels_too():
         abbreviations.add_unknown(Chem.MolFromSmiles("O=C(COc1ccccc1)N1CCN(Cc2ccc(Br)cc2)CC1"), random)
         for _ in range(300)
     ]
-    unknown = [[a for a in m.GetAtoms() if drawing.atom_label(a) == "?"] for m in altered]
+    strange = {labels.UNKNOWN_LABEL, *labels.PLACEHOLDERS}  # Among them W, for tungsten too.
+    unknown = [[a for a in m.GetAtoms() if drawing.atom_label(a) in strange] for m in altered]
     assert sum(map(bool, unknown)) > 270 and any(len(some) == 2 for some in unknown)
     assert sum(m.GetNumAtoms() < 12 for m in altered) > 60
     metals = [a for some in unknown for a in some if a.GetSymbol() in abbreviations.METALS]
@@ -384,3 +389,104 @@ def test_an_interrupted_file_is_continued(monkeypatch, tmp_path):
 )
 def test_wrong_abbreviations_are_not_measured(smiles, readable):
     assert (drawing_sets.abbreviated(smiles, Random(0)) is not None) == readable
+
+
+def test_placeholders_are_drawn_and_read_back():
+    seen: set[str] = set()
+    for seed in range(80):
+        smiles = MOLECULES[seed % len(MOLECULES)]
+        _, drawn = drawing.picture(
+            smiles, Random(seed), seed % 4 == 0, placeholders.add_placeholders, patents=seed % 3 / 2
+        )
+        generic = [name for name in drawn.atoms if labels.CLASSES[name] > labels.UNKNOWN_CLASS]
+        built = molecule_builder.build(perfect_detections(drawn))
+        assert built.faults == built.unknown_labels == 0 and built.smiles == evaluation.molecule_of(drawn)
+        ends = [re.split("(?=R)", name)[1:] if name in labels.GENERIC_GROUPS else [name] for name in generic]
+        shown = {labels.OPEN_END: "open bond"}
+        assert set(reader_placeholders.names(built.molecule)) == {shown.get(end, end) for some in ends for end in some}
+        assert len(reader_placeholders.placeholders(built.molecule)) == sum(map(len, ends))
+        seen |= {*generic}
+    assert len(seen) > 60 and {"R", "R1", labels.OPEN_END, "X"} <= seen and seen & {*labels.GENERIC_GROUPS}
+
+
+def test_letters_that_are_placeholders_are_labelled_so():
+    random, seen = Random(2), set()
+    for _ in range(400):
+        molecule = abbreviations.add_unknown(Chem.MolFromSmiles("CCOC(=O)c1ccc(N)cc1"), random)
+        for atom in molecule.GetAtoms():
+            if atom.HasProp("_displayLabel"):
+                text, label = atom.GetProp("_displayLabel"), drawing.atom_label(atom)
+                assert label == (text if text in labels.PLACEHOLDERS and text != "Rh" else labels.UNKNOWN_LABEL)
+                seen.add(label)
+    assert {"R", "*", "?"} < seen
+
+
+def test_a_share_of_the_training_drawings_has_placeholders():
+    def count(**shares):
+        drawings = [drawing.draw(MOLECULES[seed % 8], Random(seed), seed % 2 == 0, **shares) for seed in range(60)]
+        return sum(any(name in labels.GENERIC_GROUPS or name == labels.OPEN_END for name in d.atoms) for d in drawings)
+
+    assert count() == 0 and count(placeholders=1.0, patents=0.5, scans=0.5) > 15
+
+
+def test_a_wavy_end_has_ink_at_its_atom():
+    molecule = Chem.RWMol(Chem.MolFromSmiles("CCc1ccccc1"))
+    end = Chem.Atom(0)
+    end.SetProp(marks.LABEL, labels.OPEN_END)
+    molecule.ReplaceAtom(0, end)
+    png, drawn = drawing.picture("CCc1ccccc1", Random(0), True, lambda *_: molecule.GetMol())
+    assert drawn.atoms[0] == labels.OPEN_END
+    page = ink.ink_of(Image.open(io.BytesIO(png)).convert("RGB"))
+    x, y = drawn.points[0].round().astype(int)
+    x1, y1 = drawn.points[1]
+    across = np.array([-(y1 - y), x1 - x]) / np.hypot(x1 - x, y1 - y)  # The wavy line is perpendicular to the bond.
+    for side in (-8, 8):
+        column, row = (np.array([x, y]) + side * across).round().astype(int)
+        assert page[row - 3 : row + 4, column - 3 : column + 4].max() > 60
+
+
+@pytest.mark.parametrize(
+    ("name", "style", "expected"),
+    [
+        ("R12", "sup", [("R<sup>12</sup>", "R<sup>12</sup>")]),
+        ("R1a", "sup", [("R<sup>1a</sup>", "R<sup>1a</sup>")]),
+        ("R'", "sub", [("R'", "R'")]),
+        ("Rh", "", [("R<sup>h</sup>", "R<sup>h</sup>")]),
+        ("Ar1", "sub", [("Ar<sub>1</sub>", "Ar<sub>1</sub>")]),
+        ("alkyl", "sub", [("alkyl", "alkyl")]),
+        ("OR1", "", [("OR1", "R1O")]),
+        ("NHR2", "sup", [("NHR<sup>2</sup>", "R<sup>2</sup>HN"), ("NHR<sup>2</sup>", "R<sup>2</sup>NH")]),
+        ("NR1R2", "", [("NR1R2", "R1R2N"), ("NR1R2", "R2R1N")]),
+        ("NRR", "", [("NRR", "RRN"), ("NR<sub>2</sub>", "R<sub>2</sub>N")]),
+    ],
+)
+def test_spellings_of_placeholders(name, style, expected):
+    assert placeholders.spellings(name, style) == expected
+
+
+def test_spellings_have_the_letters_of_the_name():
+    for name in (*labels.PLACEHOLDERS[2:], *labels.GENERIC_GROUPS):
+        ends = re.split("(?=R)", name)[1:] if name in labels.GENERIC_GROUPS else [name[0]]
+        for right, left in [pair for style in ("sup", "sub", "") for pair in placeholders.spellings(name, style)]:
+            assert right[0] != "<" and left[0] != "<"  # RDKit crashes at a leading <sub>.
+            texts = [re.sub("<.*?>", "", text) for text in (right, left)]
+            assert all(end in text for end in ends for text in texts)
+            counts = [{c: text.replace("O2", "OO").count(c) for c in "CNOSH"} for text in texts]
+            assert counts[0] == counts[1], texts
+
+
+def test_scans_are_black_and_white_with_their_points_on_ink():
+    png, drawn = drawing.picture("CC(=O)Nc1ccc(OCC)cc1", Random(0), True)
+    for seed in range(10):
+        image, points = augmentation.scan(Image.open(io.BytesIO(png)).convert("RGB"), drawn.points, Random(seed))
+        page = np.asarray(image.convert("L"))
+        assert set(np.unique(page)) == {0, 255}
+        for x, y in points:
+            assert page[max(0, int(y) - 10) : int(y) + 11, max(0, int(x) - 10) : int(x) + 11].min() == 0
+
+
+def test_drawings_with_placeholders_to_measure_on():
+    drawn = evaluation.with_placeholders(MOLECULES, 5, 1, 0.5)
+    assert len(drawn) == 5 and drawn == evaluation.with_placeholders(MOLECULES, 5, 1, 0.5)
+    molecules = [Chem.MolFromSmiles(smiles) for smiles, _ in drawn]
+    assert all(any(not atom.GetAtomicNum() for atom in molecule.GetAtoms()) for molecule in molecules)

@@ -9,9 +9,9 @@ from random import Random
 from rdkit import Chem
 
 from scripts.served_reader.labels import DETECTED_LABELS, GROUPS, LINKS, SPELLINGS, UNKNOWN_LABEL
+from scripts.train.vision.marks import LABEL, is_end, put_label
+from scripts.train.vision.placeholders import add_placeholders, is_known
 
-LABEL = "_short"
-"""Property of an atom that stands for a group: its abbreviation (labels.GROUPS, LINKS), or UNKNOWN_LABEL."""
 CUT = "_cut"
 """Property of an atom that has lost a bond."""
 
@@ -53,12 +53,12 @@ SPELLED_SHARE = 0.12
 HYDROGENS_SHARE = 0.06
 """Share of the training drawings with bonds to hydrogens at one to three atoms."""
 
-RARE_LABELS = """
+RARE_LETTERS = """
     R1 R2 R3 R' X Y Ar Z A Q L M Fmoc Pol Nu Pd Pt Fe Hg Cu Ru Ir Pb Co Ni Mn Cr Ti Au Rh Sb Bi HgCl 13C 13CH3 15N 18F
     Alk Het Gal Ala Gly DNA
 """.split()
-UNKNOWN_LABELS = [*6 * ["*"], *4 * ["R"], *RARE_LABELS]
-"""Labels that the reader does not know."""
+STRANGE_LETTERS = [*6 * ["*"], *4 * ["R"], *RARE_LETTERS]
+"""Letters that the atom detector does not know: placeholders, metals, names."""
 CAPITALS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 SMALL = "abcdefghijklmnopqrstuvwxyz"
 KNOWN_SPELLINGS = frozenset(
@@ -68,7 +68,7 @@ KNOWN_SPELLINGS = frozenset(
         *"CH CH2 CH3 CI NH2 H2N HO HN HS H3C H2C".split(),
     )
 )
-"""Letters that never count as unknown."""
+"""Letters that are never strange."""
 METALS = """
     Li Na K Mg Ca Ba Al Ga In Tl Pb Sb Bi Ti Zr V Cr Mo W Mn Re Fe Ru Os Co Rh Ir Ni Pd Pt Cu Ag Au Zn Cd Hg La Ce Sm
     Gd U Xe At Po
@@ -122,8 +122,17 @@ def abbreviate_sometimes(molecule: Chem.Mol, random: Random) -> Chem.Mol:
     return abbreviate(molecule, random) if random.random() < ABBREVIATED_SHARE else molecule
 
 
-def alter_for_training(molecule: Chem.Mol, random: Random) -> Chem.Mol:
-    """Changes a molecule in all the ways of this module: often to another one, with groups that it does not have."""
+def alter_for_training(
+    molecule: Chem.Mol, random: Random, with_placeholders: float = 0.0, wavy: bool = True
+) -> Chem.Mol:
+    """Changes a molecule in all the ways of this module: often to another one, with groups that it does not have.
+
+    with_placeholders: share of the molecules that get placeholders (add_placeholders) instead.
+    """
+    if with_placeholders and random.random() < with_placeholders:
+        if random.random() < ABBREVIATED_SHARE:
+            molecule = abbreviate(molecule, random)
+        return add_placeholders(molecule, random, wavy)
     if random.random() < HYDROGENS_SHARE:
         molecule = show_hydrogens(molecule, random)
     if random.random() < SPELLED_SHARE:
@@ -201,11 +210,6 @@ def _insert_link(molecule: Chem.RWMol, random: Random) -> None:
         put_label(molecule, random.choice(links), name, *random.choice(link_spellings(name)))
 
 
-def is_end(atom: Chem.Atom) -> bool:
-    """Reports whether an atom has one bond, a single one."""
-    return atom.GetDegree() == 1 and atom.GetBonds()[0].GetBondType() == Chem.BondType.SINGLE
-
-
 def is_link(atom: Chem.Atom) -> bool:
     """Reports whether an atom has two bonds, both single."""
     return atom.GetDegree() == 2 and all(b.GetBondType() == Chem.BondType.SINGLE for b in atom.GetBonds())
@@ -233,7 +237,8 @@ def markup(text: str) -> str:
 
 
 def add_unknown(molecule: Chem.Mol, random: Random) -> Chem.Mol:
-    """Puts an isotope, a metal or unknown letters into the molecule, or into a fragment of it."""
+    """Puts what the atom detector does not know into the molecule, or into a fragment of it: an isotope, a metal or
+    letters."""
     chance = random.random()
     if chance < COMPLEX_SHARE:
         return _metal_complex(molecule, random)
@@ -289,7 +294,7 @@ def _clear_stereo(atom: Chem.Atom) -> None:
 
 
 def _add_letters(molecule: Chem.Mol, random: Random) -> Chem.Mol:
-    """Replaces one or two ends or atoms of chains by unknown letters."""
+    """Replaces one or two ends or atoms of chains by letters that the atom detector does not know."""
     places = [
         a.GetIdx()
         for a in molecule.GetAtoms()
@@ -297,8 +302,8 @@ def _add_letters(molecule: Chem.Mol, random: Random) -> Chem.Mol:
     ]
     out = Chem.RWMol(molecule)
     for at in random.sample(places, min(1 + (random.random() < TWO_UNKNOWN_SHARE), len(places))):
-        text = random.choice(UNKNOWN_LABELS) if random.random() < 0.5 else _random_letters(random)
-        put_label(out, at, UNKNOWN_LABEL, text, text)
+        text = random.choice(STRANGE_LETTERS) if random.random() < 0.5 else _random_letters(random)
+        put_label(out, at, text if is_known(text) else UNKNOWN_LABEL, text, text)
     return out.GetMol()
 
 
@@ -357,16 +362,6 @@ def _metal(degree: int, random: Random) -> Chem.Atom:
     atom = Chem.Atom(random.choice(allowed))
     atom.SetNoImplicit(True)
     return atom
-
-
-def put_label(molecule: Chem.RWMol, at: int, name: str, right: str, left: str) -> None:
-    """Replaces an atom by one that is drawn as a label, spelled to the right and to the left of its bond."""
-    atom = Chem.Atom(0)
-    atom.SetNoImplicit(True)
-    atom.SetProp(LABEL, name)
-    atom.SetProp("_displayLabel", right)
-    atom.SetProp("_displayLabelW", left)
-    molecule.ReplaceAtom(at, atom, preserveProps=False)
 
 
 def _random_letters(random: Random) -> str:

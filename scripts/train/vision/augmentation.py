@@ -1,4 +1,4 @@
-"""Augments pictures of drawings: frames, grey levels, rotations, photographs.
+"""Augments pictures of drawings: frames, grey levels, rotations, scans, photographs.
 
 Points are float32 [n, 2]: x, y in pixels of the picture.
 """
@@ -15,8 +15,11 @@ GREY, FRAMED, TURNED, TILTED, PHOTOGRAPHED = 0.15, 0.05, 0.2, 0.12, 0.07
 """Shares of the pictures."""
 
 
-def augment(image: Image.Image, points: np.ndarray, random: Random) -> tuple[Image.Image, np.ndarray]:
-    """Returns the picture with random changes, or none, and its points."""
+def augment(
+    image: Image.Image, points: np.ndarray, random: Random, scans: float = 0.0
+) -> tuple[Image.Image, np.ndarray]:
+    """Returns the picture with random changes, or none, and its points. scans: share of the pictures that are scanned,
+    of those that are not photographed."""
     if random.random() < GREY:
         image = image.convert("L").convert("RGB")
     if random.random() < FRAMED:
@@ -25,6 +28,8 @@ def augment(image: Image.Image, points: np.ndarray, random: Random) -> tuple[Ima
         image, points = rotate_quarters(image, points, random.randrange(1, 4))
     if random.random() < PHOTOGRAPHED:
         return photograph(image, points, random)
+    if scans and random.random() < scans:
+        image, points = scan(image, points, random)
     if random.random() < TILTED:
         return tilt(image, points, random)
     return image, points
@@ -91,6 +96,21 @@ def tilt(
     corners = corners - corners.min(0)
     size = np.ceil(corners.max(0)).astype(int)
     return warp(image, points, corners, (int(size[0]), int(size[1])))
+
+
+def scan(image: Image.Image, points: np.ndarray, random: Random) -> tuple[Image.Image, np.ndarray]:
+    """Imitates a scan in black and white: at another resolution, thicker or broken lines, ragged edges, specks."""
+    generator = np.random.default_rng(random.getrandbits(32))
+    factor = random.uniform(1.0, 2.0)
+    size = (max(8, round(image.width * factor)), max(8, round(image.height * factor)))
+    grey = image.convert("L").resize(size, Image.Resampling.BILINEAR)
+    if random.random() < 0.3:
+        grey = grey.filter(ImageFilter.MinFilter(3))
+    noise = generator.normal(0, random.uniform(3, 30), (size[1], size[0])).astype(np.float32)
+    ink = np.asarray(grey) + noise < random.uniform(90, 170)
+    specks = generator.random(ink.shape) < random.choice([0, 0, 1e-4, 3e-4])
+    out = Image.fromarray(np.where(ink | specks, 0, 255).astype(np.uint8)).convert("RGB")
+    return out, (points * np.array([size[0] / image.width, size[1] / image.height])).astype(np.float32)
 
 
 def photograph(image: Image.Image, points: np.ndarray, random: Random) -> tuple[Image.Image, np.ndarray]:

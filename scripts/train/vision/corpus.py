@@ -10,7 +10,7 @@ from rdkit import Chem
 from rdkit.Chem import rdMolDescriptors
 
 from scripts.train.latent.corpus import read_file
-from scripts.train.vision.abbreviations import is_end
+from scripts.train.vision.marks import is_end
 
 FILES = {
     "zinc250k_train.smi.gz": 0.17,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,19 +19,20 @@ from scripts.served_reader.labels import (
     DASH,
     DETECTED_LABELS,
     DOUBLE,
+    LETTERS,
     SINGLE,
     TRIPLE,
     UNKNOWN_LABEL,
     WAVY,
     WEDGE,
 )
-from scripts.train.vision import abbreviations, augmentation, styles, uneven_layout
+from scripts.train.vision import abbreviations, augmentation, marks, styles, uneven_layout
 
 RDLogger.DisableLog("rdApp.*")
 
 BLANK = 4
 """Blank pixels around a cropped drawing."""
-KNOWN = frozenset(DETECTED_LABELS)
+KNOWN = frozenset((*DETECTED_LABELS, *LETTERS))
 
 
 @dataclass
@@ -49,9 +51,9 @@ class Drawing:
 
 def atom_label(atom: Chem.Atom) -> str:
     """Returns the label of an atom: C for every neutral carbon, else element, hydrogens and charge, the abbreviation of
-    a group, or UNKNOWN_LABEL."""
-    if atom.HasProp(abbreviations.LABEL):
-        return atom.GetProp(abbreviations.LABEL)
+    a group, a placeholder, or UNKNOWN_LABEL. Tungsten is W, which stands for any group in patents."""
+    if atom.HasProp(marks.LABEL):
+        return atom.GetProp(marks.LABEL)
     charge, hydrogens = atom.GetFormalCharge(), atom.GetTotalNumHs()
     if atom.GetIsotope():
         return "D" if (atom.GetSymbol(), atom.GetIsotope(), charge) == ("H", 2, 0) else UNKNOWN_LABEL
@@ -95,12 +97,17 @@ Alter = Callable[[Chem.Mol, Random], Chem.Mol]
 
 
 def picture(
-    smiles: str, random: Random, default: bool, alter: Alter | None = None, uneven: float = 0.0
+    smiles: str,
+    random: Random,
+    default: bool,
+    alter: Alter | None = None,
+    uneven: float = 0.0,
+    patents: float = 0.0,
 ) -> tuple[bytes, Drawing]:
     """Returns a PNG file of the molecule in RDKit's default style or a random one, and its labels with empty ink.
 
     Without `alter`, a molecule in a random style sometimes has abbreviations. uneven: share of the random styles with
-    coordinates as people draw them.
+    coordinates as people draw them. patents: share of them that imitate patents.
     """
     molecule = Chem.MolFromSmiles(smiles)
     if molecule is None:
@@ -112,7 +119,7 @@ def picture(
         if random.random() < uneven:
             uneven_layout.distort(molecule, random)
     molecule = rdMolDraw2D.PrepareMolForDrawing(molecule)
-    drawer, legend = (styles.default(random), "") if default else styles.varied(molecule, random)
+    drawer, legend = (styles.default(random), "") if default else styles.varied(molecule, random, patents)
     rdBase.SeedRandomNumberGenerator(random.randrange(1 << 30))  # RDKit's comic mode draws wavering lines.
     drawer.DrawMolecule(molecule, legend=legend)
     points = [drawer.GetDrawCoords(atom) for atom in range(molecule.GetNumAtoms())]
@@ -126,17 +133,32 @@ def picture(
     return drawer.GetDrawingText(), labels
 
 
-def draw(smiles: str, random: Random, default: bool) -> Drawing:
-    """Draws a molecule for training, in RDKit's default style or a random one."""
-    png, labels = picture(smiles, random, default, abbreviations.alter_for_training, uneven_layout.SHARE)
-    return crop(Image.open(io.BytesIO(png)).convert("RGB"), labels, random, augment=not default)
+def draw(
+    smiles: str,
+    random: Random,
+    default: bool,
+    placeholders: float = 0.0,
+    patents: float = 0.0,
+    scans: float = 0.0,
+) -> Drawing:
+    """Draws a molecule for training, in RDKit's default style or a random one.
+
+    placeholders: share of the drawings with placeholders. Of those in a random style, `patents` is the share in the
+    style of patents, and `scans` that of scanned ones.
+    """
+    alter = functools.partial(abbreviations.alter_for_training, with_placeholders=placeholders)
+    png, labels = picture(smiles, random, default, alter, uneven_layout.SHARE, patents)
+    return crop(Image.open(io.BytesIO(png)).convert("RGB"), labels, random, not default, scans)
 
 
-def crop(image: Image.Image, labels: Drawing, random: Random, augment: bool) -> Drawing:
-    """Returns the drawing on a picture, cropped to its ink with BLANK pixels around it, after augmentation."""
+def crop(image: Image.Image, labels: Drawing, random: Random, augment: bool, scans: float = 0.0) -> Drawing:
+    """Returns the drawing on a picture, cropped to its ink with BLANK pixels around it, after augmentation.
+
+    scans: share of the augmented pictures that are scanned.
+    """
     points = labels.points
     if augment:
-        image, points = augmentation.augment(image, points, random)
+        image, points = augmentation.augment(image, points, random, scans)
     ink = remove_frame(ink_of(image))
     left, top, right, bottom = box_of(ink) or (0, 0, ink.shape[1], ink.shape[0])
     left, top = max(0, left - BLANK), max(0, top - BLANK)

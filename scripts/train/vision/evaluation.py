@@ -11,16 +11,18 @@ import torch
 from PIL import Image
 from rdkit import Chem
 
+from scripts.served_reader import molecule_builder, placeholders
 from scripts.served_reader.drawing_reader import DrawingReader
-from scripts.served_reader.labels import UNKNOWN_LABEL
+from scripts.served_reader.labels import CLASSES, UNKNOWN_CLASS, UNKNOWN_LABEL
 from scripts.served_reader.sparse_cells import SparseCells
 from scripts.served_reader.views import UNFITTED
 from scripts.train.batches import send
 from scripts.train.latent.corpus import read_file
 from scripts.train.vision import abbreviations
 from scripts.train.vision.batches import cell_tensors
-from scripts.train.vision.drawing import Alter, has_defined_double_bonds, picture
+from scripts.train.vision.drawing import Alter, Drawing, has_defined_double_bonds, picture
 from scripts.train.vision.model import Model
+from scripts.train.vision.placeholders import add_placeholders
 
 VALID = ["zinc250k_valid.smi.gz", "chembl_valid.smi.gz"]
 """Files of held-out molecules."""
@@ -83,6 +85,32 @@ def pictures(
         if (alter is abbreviations.add_unknown) == (UNKNOWN_LABEL in labels.atoms):
             out.append((Chem.CanonSmiles(smiles), png))
     return out
+
+
+def with_placeholders(molecules: list[str], count: int, seed: int, patents: float = 0.0) -> list[tuple[str, bytes]]:
+    """Returns canonical CXSMILES and PNG files of the first `count` molecules of a seeded shuffle that can be drawn,
+    with placeholders, in RDKit's random styles. patents: share of the styles that imitate patents."""
+    out: list[tuple[str, bytes]] = []
+    for number, smiles in enumerate(Random(seed).sample(molecules, len(molecules))):
+        if len(out) == count:
+            break
+        try:
+            png, labels = picture(smiles, Random(f"{seed}/{number}"), False, add_placeholders, patents=patents)
+            molecule = molecule_of(labels)
+        except (ValueError, RuntimeError):  # A placeholder in an aromatic ring that has no Kekulé structure.
+            continue
+        if max(CLASSES[label] for label in labels.atoms) > UNKNOWN_CLASS:
+            out.append((molecule, png))
+    return out
+
+
+def molecule_of(drawing: Drawing) -> str:
+    """Returns the canonical SMILES or CXSMILES of a drawing's labels. ValueError: it shows no molecule."""
+    classes = np.array([CLASSES[label] for label in drawing.atoms])
+    molecule, _ = molecule_builder.assemble(drawing.points, classes, drawing.bonds[:, :2], drawing.bonds[:, 2], set())
+    Chem.SanitizeMol(molecule)
+    placeholders.mark(molecule)
+    return placeholders.smiles_of(molecule_builder.perceive_stereo(molecule))
 
 
 def without_stereo(smiles: str) -> str:

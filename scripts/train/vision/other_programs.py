@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import base64
+import functools
 import io
 import json
 import os
@@ -35,7 +36,7 @@ from scripts.served_reader.ink import ink_of
 from scripts.served_reader.labels import AROMATIC, DASH, DOUBLE, SINGLE, TRIPLE, WAVY, WEDGE
 from scripts.train.latent.corpus import parse_shares
 from scripts.train.molecules import read_molecules
-from scripts.train.vision import abbreviations, alignment, corpus, drawing, programs, styles, uneven_layout
+from scripts.train.vision import abbreviations, alignment, corpus, drawing, marks, programs, styles, uneven_layout
 
 POINT_DECIMALS = 1
 """Decimals of the stored points."""
@@ -49,7 +50,7 @@ def change_layout(molecule: Chem.Mol, layout: programs.Layout) -> None:
     """Gives a molecule with coordinates those of another program. OtherMolecule if they show another arrangement."""
     plain = Chem.RWMol(molecule)
     for atom in plain.GetAtoms():
-        if not atom.GetAtomicNum() or atom.HasProp(abbreviations.LABEL):
+        if not atom.GetAtomicNum() or atom.HasProp(marks.LABEL):
             atom.SetAtomicNum(6)
             atom.SetIsotope(0)
             atom.SetNoImplicit(True)  # A carbon with any number of bonds.
@@ -84,7 +85,7 @@ def mol_file(
     labels = [drawing.atom_label(a) for a in molecule.GetAtoms()]
     Chem.Kekulize(molecule, clearAromaticFlags=True)
     for atom in molecule.GetAtoms():
-        if atom.HasProp(abbreviations.LABEL):
+        if atom.HasProp(marks.LABEL):
             atom.SetProp("molFileAlias", re.sub("</?su[bp]>", "", atom.GetProp("_displayLabel")))
             atom.SetAtomicNum(6)
             atom.SetNoImplicit(False)  # Open Babel draws a dot at a carbon that lacks hydrogens.
@@ -180,12 +181,18 @@ RecordMaker = Callable[[Random], dict | None]
 """Makes a record; None if the attempt failed."""
 
 
-def styled_records(name: str, molecules: Molecules, layouts: list[programs.Layout], labelled: bool) -> RecordMaker:
-    """Returns a maker of drawings by a program in random styles: labelled for training, else for measuring."""
+def styled_records(
+    name: str, molecules: Molecules, layouts: list[programs.Layout], labelled: bool, placeholders: float = 0.0
+) -> RecordMaker:
+    """Returns a maker of drawings by a program in random styles: labelled for training, else for measuring.
+
+    placeholders: share of the labelled drawings with placeholders, by programs that write aliases.
+    """
     draw = programs.PROGRAMS[name]()
     alter: drawing.Alter | None = None
     if labelled:
-        alter = abbreviations.alter_for_training if name in programs.ALIASES else abbreviations.add_unknown_atom
+        altered = functools.partial(abbreviations.alter_for_training, with_placeholders=placeholders, wavy=False)
+        alter = altered if name in programs.ALIASES else abbreviations.add_unknown_atom
 
     def record(random: Random) -> dict | None:
         layout = random.choice(layouts) if layouts else None
@@ -310,11 +317,21 @@ def main() -> None:
         default="",
         help="take the coordinates from one of these at random, instead of RDKit: " + ", ".join(programs.LAYOUTS),
     )
+    parser.add_argument(
+        "--placeholders",
+        type=float,
+        default=0.0,
+        help="share of the drawings with R groups and the like, of "
+        + ", ".join(sorted(programs.ALIASES))
+        + " (default: 0)",
+    )
     parser.add_argument("--plain", action="store_true", help="draw SMILES with each program's default settings")
     parser.add_argument("--to", type=Path, help="output folder (default: DATA/drawings)")
     given = parser.parse_args()
     if not (given.to if given.measure else given.data):
         parser.error("--data is required, or --to with --measure")
+    if not 0 <= given.placeholders <= 1:
+        parser.error(f"--placeholders must be 0 to 1, got {given.placeholders}")
     folder = given.to or Path(given.data) / "drawings"
     folder.mkdir(parents=True, exist_ok=True)
     molecules: Molecules = (
@@ -336,7 +353,7 @@ def main() -> None:
         elif name in programs.SELF_LABELLED:
             record = self_labelled_records(name, chosen)
         else:
-            record = styled_records(name, chosen, layouts, labelled)
+            record = styled_records(name, chosen, layouts, labelled, given.placeholders)
         extend_file(path, given.count, record, f"{given.seed}/{name}")
 
 

@@ -13,6 +13,8 @@ from rdkit.Chem.Draw import rdMolDraw2D
 
 SIZES = (200, 225, 250, 250, 300, 300, 300, 300, 350, 400, 450, 600)
 """Sides of pictures in pixels."""
+PRINTED = ("LiberationSerif-Regular", "LiberationSans-Regular", "LiberationSansNarrow-Regular", "FreeSerif.ttf")
+"""Fonts of patents: those of Debian's fonts-liberation and fonts-freefont-ttf, as wide as Times and Helvetica."""
 
 
 def default(random: Random) -> rdMolDraw2D.MolDraw2DCairo:
@@ -23,15 +25,19 @@ def default(random: Random) -> rdMolDraw2D.MolDraw2DCairo:
 
 def options(drawer: rdMolDraw2D.MolDraw2DCairo) -> tuple[rdMolDraw2D.MolDraw2DCairo, rdMolDraw2D.MolDrawOptions]:
     """Returns the drawer and its options. Molecules are prepared by the caller; the file has no structure in its
-    metadata."""
+    metadata; dummies without a label are wavy ends."""
     chosen = drawer.drawOptions()
+    chosen.dummiesAreAttachments = True
     chosen.prepareMolsBeforeDrawing = False
     chosen.includeMetadata = False
     return drawer, chosen
 
 
-def varied(molecule: Chem.Mol, random: Random) -> tuple[rdMolDraw2D.MolDraw2DCairo, str]:
-    """Returns a drawer with random size, colours, widths, letters, notes and angle, and a legend."""
+def varied(molecule: Chem.Mol, random: Random, patents: float = 0.0) -> tuple[rdMolDraw2D.MolDraw2DCairo, str]:
+    """Returns a drawer with random size, colours, widths, letters, notes and angle, and a legend.
+
+    patents: share of the styles that imitate patents.
+    """
     width = random.choice(SIZES)
     height = width if random.random() < 0.5 else min(600, max(180, int(width * random.uniform(0.6, 1.4))))
     drawer, chosen = options(rdMolDraw2D.MolDraw2DCairo(width, height))
@@ -41,6 +47,8 @@ def varied(molecule: Chem.Mol, random: Random) -> tuple[rdMolDraw2D.MolDraw2DCai
             chosen.fixedBondLength = random.uniform(14, 36)
     else:
         _set_lines_and_colours(chosen, random)
+        if patents and random.random() < patents:
+            _imitate_patent(chosen, random)
     annotate(chosen, molecule, random)
     return drawer, _legend(random)
 
@@ -75,6 +83,21 @@ def _set_lines_and_colours(chosen: rdMolDraw2D.MolDrawOptions, random: Random) -
         font = random.choice(fonts())
         if font:
             chosen.fontFile = font
+
+
+def _imitate_patent(chosen: rdMolDraw2D.MolDrawOptions, random: Random) -> None:
+    """Sets large black letters with serifs more often than not, thin or thick lines, written methyl groups."""
+    chosen.useBWAtomPalette()
+    chosen.baseFontSize = random.uniform(0.6, 0.95)
+    chosen.bondLineWidth = random.choice([1, 1, 1.5, 2, 2, 3, 4])
+    chosen.scaleBondWidth = False
+    chosen.comicMode = False
+    chosen.rotate = random.choice([0, 0, 90, 180, 270, random.uniform(0, 360)])
+    chosen.explicitMethyl = random.random() < 0.4
+    chosen.setBackgroundColour((1.0, 1.0, 1.0))
+    printed = [path for path in fonts() if any(name in path for name in PRINTED)]
+    if printed and random.random() < 0.8:
+        chosen.fontFile = random.choice(printed)
 
 
 @functools.lru_cache
