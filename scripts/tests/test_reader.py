@@ -29,6 +29,7 @@ from scripts.served_reader import (
     labels,
     molecule_builder,
     placeholders,
+    properties,
     sparse_cells,
     views,
 )
@@ -424,6 +425,16 @@ def test_molecules_with_placeholders_have_canonical_cxsmiles():
     plain = Chem.MolFromSmiles("CCO")
     placeholders.mark(plain)
     assert placeholders.smiles_of(plain) == "CCO"
+
+
+def test_cxsmiles_of_every_placeholder_is_read_back():
+    for name in labels.PLACEHOLDERS:
+        molecule = Chem.MolFromSmiles("*OCC(N)*")
+        if label := placeholders.label_of(name):
+            molecule.GetAtomWithIdx(0).SetProp(placeholders.LABEL, label)
+        text = properties.canonical_smiles(molecule)
+        again = Chem.MolFromSmiles(text)
+        assert placeholders.names(again) == placeholders.names(molecule) and properties.canonical_smiles(again) == text
 
 
 def test_a_centre_with_two_placeholders_keeps_its_stereochemistry():

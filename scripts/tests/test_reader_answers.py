@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 from concurrent.futures import Executor, Future
 from types import SimpleNamespace
 
 import pytest
 from rdkit import Chem
+from rdkit.Chem import rdDepictor
 
-from scripts.served_reader import answers, functional_groups, reading_cache
+from scripts.served_reader import answers, functional_groups, picture, reading_cache
 from scripts.served_reader.conversation import Question, TurnPlan
-from scripts.served_reader.intents import Intent
+from scripts.served_reader.intents import Intent, NamedMolecule
 from scripts.served_reader.reading import Reading
 from scripts.served_reader.request import InvalidRequest
 
@@ -100,3 +102,93 @@ def test_a_failed_reading_is_evicted():
 def test_functional_groups(smiles, counts):
     molecule = Chem.MolFromSmiles(smiles)
     assert {name: functional_groups.count(molecule, name) for name in counts} == counts
+
+
+def with_r_groups(smiles: str) -> Reading:
+    molecule = Chem.MolFromSmiles(smiles)
+    rdDepictor.Compute2DCoords(molecule)
+    return Reading(smiles, molecule, 0.99, 1.0, (3, 4))
+
+
+def ask(family: str, *readings: Reading, brief: bool = False, modes: tuple[str, ...] = ()) -> str:
+    drawings = list(range(len(readings)))
+    intent = Intent(family, 1.0, modes=list(modes))
+    names = dict(zip(drawings, ("the first", "the second")))
+    plan = TurnPlan([Question(intent, drawings)], brief, len(readings), names)
+    return "".join(answers.AnswerWriter(plan, readings.__getitem__, lambda texts: texts[0]).parts())
+
+
+PHENYL = "*c1ccc(*)cc1 |$_R10;;;;;_R2;;$|"
+
+
+@pytest.mark.parametrize(
+    ("family", "brief", "says"),
+    [
+        ("smiles", False, f"The SMILES is {PHENYL}. R2 and R10 stand for any group."),
+        ("smiles", True, PHENYL),
+        ("count_rings", False, "It has 1 ring."),
+        ("is_aromatic", True, "Yes"),
+        ("sure", True, "99%"),
+        *(
+            (family, brief, "I cannot tell: that depends on what R2 and R10 stand for in the drawing.")
+            for family in (
+                "name",
+                "inchi",
+                "formula",
+                "mass",
+                "charge",
+                "elements",
+                "groups",
+                "count_heavy",
+                "is_chiral",
+            )
+            for brief in (False, True)
+        ),
+        (
+            "describe",
+            False,
+            f"It is {PHENYL}. It has 1 ring, of which 1 is aromatic. R2 and R10 stand for any group.",
+        ),
+    ],
+)
+def test_what_depends_on_r_groups_is_not_answered(family, brief, says):
+    assert ask(family, with_r_groups(PHENYL), brief=brief) == says
+
+
+def test_drawings_that_differ_in_r_groups_are_different():
+    first, second = with_r_groups(PHENYL), with_r_groups("*c1ccc(*)cc1 |$_R1;;;;;_R2;;$|")
+    assert ask("same", first, first, brief=True) == "Yes"
+    assert ask("same", first, second, brief=True) == "No"
+    assert ask("same", first, with_r_groups("*c1ccccc1 |$_R1;;;;;;$|")).startswith("No, they are different")
+    for family, modes in (("difference", ()), ("mass", ("more",)), ("formula", ("equal",))):
+        says = "I cannot tell: that depends on what R1, R2 and R10 stand for in the drawing."
+        assert ask(family, first, second, modes=modes) == says
+    caffeine = NamedMolecule("caffeine", Chem.MolFromSmiles("Cn1c(=O)c2c(ncn2C)n(C)c1=O"))
+    intent = Intent("count_rings", 1.0, modes=["more"], molecules=[caffeine])
+    plan = TurnPlan([Question(intent, [0])], False, 1, {0: "the picture"})
+    (answer,) = answers.AnswerWriter(plan, lambda _: first, lambda texts: texts[0]).parts()
+    assert answer.startswith("I cannot tell")
+
+
+def test_an_open_bond_is_named_in_words():
+    assert ask("smiles", with_r_groups("*CCO |$_AP1;;;$|")).endswith("The open bond stands for any group.")
+    assert ask("mass", with_r_groups("*CC* |$_AP1;;;X$|")).endswith(
+        "what X and the open bond stand for in the drawing."
+    )
+
+
+def test_one_of_two_drawings_on_a_page_has_r_groups():
+    first, second = (
+        dataclasses.replace(reading, drawings=2, box=(0, 0, 90, 80)) for reading in map(with_r_groups, (PHENYL, "CCO"))
+    )
+    assert ask("formula", first, second) == (
+        "The first (at 0, 0 to 90, 80): I cannot tell: that depends on what R2 and R10 stand for in the drawing. "
+        "The second (at 0, 0 to 90, 80): its molecular formula is C2H6O."
+    )
+
+
+def test_a_drawing_of_what_was_read_has_the_labels():
+    star, end = with_r_groups("*CCO"), with_r_groups("*CCO |$_AP1;;;$|")
+    assert picture.picture_of(star.molecule) != picture.picture_of(end.molecule)
+    other = with_r_groups(PHENYL.replace("R10", "R1"))
+    assert picture.picture_of(with_r_groups(PHENYL).molecule) != picture.picture_of(other.molecule)

@@ -181,6 +181,39 @@ def test_any_json() -> None:
     assert [m["smiles"] for m in fill({"json_object": True}, ASPIRIN, CAFFEINE)["molecules"]] == [ASPIRIN, CAFFEINE]
 
 
+def test_what_depends_on_r_groups_is_null() -> None:
+    drawn = "*c1ccccc1* |$_R1;;;;;;;X$|"
+    facts = fill({"json_object": True}, drawn)
+    known = {name: fact for name, fact in facts.items() if fact is not None}
+    assert known == {
+        "smiles": drawn,
+        "rings": 1,
+        "aromatic_rings": 1,
+        "confidence": 0.98,
+        "placeholders": ["R1", "X"],
+    }
+    assert {"formula", "inchi", "logp", "molecular_weight", "elements", "functional_groups", "name"} <= set(facts)
+    groups = {"type": "array", "items": TEXT}
+    wanted = {"rGroups": groups, "carbons": {"anyOf": [WHOLE, NULL]}, "is_chiral": FLAG, "has_ring": FLAG}
+    assert fill(form(wanted, ["rGroups", "carbons"]), drawn) == {
+        "rGroups": ["R1", "X"],
+        "carbons": None,
+        "has_ring": True,
+    }
+    assert "asks for mw, which this model does not know of a drawing with" in fill(form({"mw": NUMBER}), drawn)
+    assert fill(form({"placeholders": groups}), ASPIRIN) == {"placeholders": []}
+
+
+def test_a_drawing_with_r_groups_on_a_page() -> None:
+    readings = page_of(ASPIRIN, "*CCO |$_R1;;;$|", "")
+    mass = {"type": "object", "properties": {"mass": {"type": ["number", "null"]}}, "required": ["mass"]}
+    assert [each["mass"] for each in fill_page({"type": "array", "items": mass}, readings)] == [180.1590, None, None]
+    assert [each.get("placeholders") for each in fill_page(None, readings)["molecules"]] == [[], ["R1"], None]
+    mass["properties"] = {"mass": NUMBER}
+    with pytest.raises(InvalidRequest, match="asks for mass, which this model does not know of a drawing with placeh"):
+        fill_page({"type": "array", "items": mass}, readings)
+
+
 def test_a_schema_in_a_prompt() -> None:
     schema = json.dumps(form({"smiles": TEXT, "name": {"anyOf": [TEXT, NULL]}})["json"])
     found = json_answers.schema_in_prompt([f"Use {{braces}}. JSON schema: {schema} You must answer so."])

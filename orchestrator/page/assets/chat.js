@@ -12,17 +12,11 @@ const maxPictures = 8; // in a message
 const readerEntry = "molecule_reader"; // in the model repository: reads molecules, and knows how sure it is
 const sure = 0.8; // from this confidence on, its answers have no warning
 
-// readingForm requests what the reader read from each picture.
-const readingForm = {
+// readingForm requests facts about what the reader read from each picture.
+const readingForm = (properties) => ({
   type: "json_schema",
-  json_schema: {
-    name: "readings",
-    schema: {
-      type: "array",
-      items: { type: "object", properties: { smiles: { type: "string" }, confidence: { type: "number" } } },
-    },
-  },
-};
+  json_schema: { name: "readings", schema: { type: "array", items: { type: "object", properties } } },
+});
 
 export function chat(view) {
   const form = view.querySelector("form");
@@ -125,18 +119,26 @@ export function chat(view) {
   async function showReadings(box, model, conversation, signal) {
     const { models } = (await overview()).apis.find((api) => api.name === "chat");
     if (models.find((each) => each.id === model)?.entry !== readerEntry) return;
-    const body = { model, messages: conversation, response_format: readingForm };
-    const answer = await post("/v1/chat/completions", body, signal);
-    const readings = JSON.parse(answer.choices[0].message.content);
+    const read = async (properties) => {
+      const body = { model, messages: conversation, response_format: readingForm(properties) };
+      const answer = await post("/v1/chat/completions", body, signal);
+      return JSON.parse(answer.choices[0].message.content);
+    };
+    const readings = await read({ smiles: { type: "string" }, confidence: { type: "number" } });
     const size = { width: 220, height: 160, dark: false };
     const rows = await describe(readings.map((reading) => reading.smiles), {}, size, signal);
+    // CXSMILES, with labels such as R1, is drawn only by the reader.
+    const drawn = rows.some((row) => row.error) ? await read({ drawing: { type: "string" } }) : [];
     const figures = rows.map((row, i) => {
+      const shown = row.error
+        ? element("img", { src: drawn[i].drawing, alt: readings[i].smiles, className: "drawing", draggable: false })
+        : drawing(row, readings[i].smiles);
       const percent = Math.floor(100 * readings[i].confidence);
       const words = percent < 100 * sure ? `Not sure (${percent} %): is this your drawing?` : `Read as this (${percent} %)`;
       return element(
         "figure",
         { className: percent < 100 * sure ? "reading unsure" : "reading" },
-        drawing(row, readings[i].smiles),
+        shown,
         element("figcaption", { textContent: words }),
       );
     });

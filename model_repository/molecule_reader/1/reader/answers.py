@@ -15,7 +15,8 @@ from .conversation import Question, TurnPlan
 from .functional_groups import display_name
 from .intents import COMPARING, PAIR, Intent, NamedMolecule
 from .named_molecules import common_name
-from .properties import COUNTS, ELEMENTS, MEASURES, element_counts, format_measure
+from .placeholders import OPEN_BOND, in_order
+from .properties import COUNTS, ELEMENTS, MEASURES, WHOLE, element_counts, format_measure
 from .reading import Reading
 from .wording import Parts, Smiles, counted, join_and, lower_first, plural, upper_first
 
@@ -34,7 +35,7 @@ SEND_PICTURE = "Send me a drawing of a molecule as a picture, please."
 NO_MOLECULE = "This picture does not look like a drawing of a molecule, so I cannot answer that."
 NOT_READ = "I see a drawing of a molecule, but I could not read it."
 UNKNOWN_LETTERS = (
-    "I see a drawing of a molecule with letters that I do not know, such as R, a metal or an abbreviation, "
+    "I see a drawing of a molecule with letters that I do not know, such as a metal or an abbreviation, "
     "so I could not read it."
 )
 NOT_UNDERSTOOD = "I did not understand the question. " + ABILITIES
@@ -176,6 +177,8 @@ class AnswerWriter:
     def answer_from(self, intent: Intent, reading: Reading) -> Parts:
         """Answers from the molecule that was read."""
         family = intent.family
+        if family in WHOLE and reading.placeholders():
+            return [depends_on_placeholders([reading])]
         if family in COUNTS:
             compute, one, many = COUNTS[family]
             return [self.answer_count(intent, compute(reading.molecule), one, many)]
@@ -256,7 +259,8 @@ class AnswerWriter:
         text = Smiles(reading.smiles)
         if self.plan.brief:
             return [text]
-        return [self.choose(["The SMILES is ", "I read it as ", "This is "]), text, "."]
+        start = self.choose(["The SMILES is ", "I read it as ", "This is "])
+        return [start, text, ".", *sentence_of_placeholders(reading)]
 
     def name(self, reading: Reading) -> Parts:
         name, exact = common_name(reading.molecule)
@@ -294,7 +298,7 @@ class AnswerWriter:
         return [sentence_of_groups(groups)]
 
     def describe(self, reading: Reading) -> Parts:
-        molecule = reading.molecule
+        molecule, generic = reading.molecule, bool(reading.placeholders())
         rings = COUNTS["count_rings"].compute(molecule)
         aromatic = COUNTS["count_aromatic"].compute(molecule)
         sentence = f"It has {counted(rings, 'ring', 'rings')}"
@@ -304,9 +308,13 @@ class AnswerWriter:
         return [
             "It is ",
             Smiles(reading.smiles),
-            f", {properties.formula(molecule)}, {mass:.2f} g/mol. ",
-            sentence + ". ",
-            sentence_of_groups(functional_groups.summary(molecule)),
+            ". " if generic else f", {properties.formula(molecule)}, {mass:.2f} g/mol. ",
+            sentence + ".",
+            *(
+                sentence_of_placeholders(reading)
+                if generic
+                else [" ", sentence_of_groups(functional_groups.summary(molecule))]
+            ),
         ]
 
     def confidence(self, reading: Reading) -> Parts:
@@ -322,6 +330,8 @@ class AnswerWriter:
         if not reading.is_readable():
             return [cannot_compare(name, reading)]
         self.used[drawing] = reading
+        if intent.family != "same" and reading.placeholders():
+            return [depends_on_placeholders([reading])]
         names, molecules = (name, named.name), (reading.molecule, named.molecule)
         if intent.family == "same":
             stereo = not named.any_stereo
@@ -344,6 +354,8 @@ class AnswerWriter:
         unsure = [name for name, reading in zip(names, readings) if reading.is_unsure()]
         warning = [f"I am not sure that I read {join_and(unsure)} right. "] if unsure and not self.plan.brief else []
         molecules = [reading.molecule for reading in readings]
+        if question.intent.family != "same" and any(reading.placeholders() for reading in readings):
+            return [depends_on_placeholders(readings)]
         return warning + comparison.compare(question.intent, names, molecules, self.plan.brief)
 
 
@@ -356,6 +368,24 @@ def sentence_of_groups(groups: Sequence[tuple[str, int]]) -> str:
     if not groups:
         return "I find none of the functional groups that I know."
     return f"It has {join_and([counted(n, display_name(name), plural(display_name(name))) for name, n in groups])}."
+
+
+def sentence_of_placeholders(reading: Reading) -> Parts:
+    """Returns a sentence on the placeholders of a molecule, none without them."""
+    names = reading.placeholders()
+    return [f" {upper_first(stand(names))} for any group."] if names else []
+
+
+def depends_on_placeholders(readings: Sequence[Reading]) -> str:
+    """Returns the answer to a question that needs a molecule without placeholders."""
+    names = in_order({name for reading in readings for name in reading.placeholders()})
+    return f"I cannot tell: that depends on what {stand(names)} for in the drawing."
+
+
+def stand(names: list[str]) -> str:
+    """Returns "R1 stands" or "R1 and X stand" for the names of placeholders."""
+    listed = join_and([f"the {name}" if name == OPEN_BOND else name for name in names])
+    return f"{listed} {'stands' if len(names) == 1 else 'stand'}"
 
 
 def cannot_compare(name: str, reading: Reading) -> str:

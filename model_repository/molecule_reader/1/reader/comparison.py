@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from rdkit import Chem
 
-from . import functional_groups
+from . import functional_groups, placeholders
 from .functional_groups import display_name
 from .intents import Intent
 from .properties import (
@@ -124,7 +124,7 @@ def similarities(a: Chem.Mol, b: Chem.Mol) -> Parts:
     """Returns a sentence on what two different molecules have in common, none if it is neither skeleton nor formula."""
     if canonical_smiles(a, stereo=False) == canonical_smiles(b, stereo=False):
         return [" They differ only in their stereochemistry."]
-    if formula(a) == formula(b):
+    if not placeholders.names(a) and formula(a) == formula(b):
         return [f" They are isomers, both {formula(a)}."]
     return []
 

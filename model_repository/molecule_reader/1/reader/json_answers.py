@@ -57,7 +57,8 @@ ALL_FACTS = (
     "rotatable_bonds",
     "confidence",
 )
-"""Fields of an answer without a schema, beside name, elements and functional_groups."""
+"""Fields of an answer without a schema, beside name, elements, functional_groups and placeholders. What depends on
+placeholders is null."""
 ASKS_FOR_JSON = re.compile(
     r"(?:\b(?:as|in|into|with|using|via|return|give me|output|respond|reply|answer)\s+)?"
     r"(?:\b(?:in|as|with|an?|valid|pure|plain|one|single|only|just)\s+)*\bjson\b"
@@ -118,18 +119,23 @@ def all_facts(reading: Reading) -> dict[str, Any]:
     """Returns all that is known of a molecule, for a request without a schema."""
     if not reading.is_readable():
         return {"smiles": None} | box_of(reading)
-    facts = {}
+    facts: dict[str, Any] = {}
     for name in ALL_FACTS:
         fact = json_fields.text_field(name) or json_fields.number_field(name)
         if fact is not None:
-            facts[name] = fact(reading)
+            try:
+                facts[name] = fact(reading)
+            except json_fields.DependsOnPlaceholders:
+                facts[name] = None
+    generic = reading.placeholders()
     return (
         facts
         | box_of(reading)
         | {
             "name": common_name(reading.molecule)[0] or None,
-            "elements": dict(element_counts(reading.molecule)),
-            "functional_groups": dict(functional_groups.summary(reading.molecule)),
+            "elements": None if generic else dict(element_counts(reading.molecule)),
+            "functional_groups": None if generic else dict(functional_groups.summary(reading.molecule)),
+            "placeholders": generic,
         }
     )
 
@@ -190,8 +196,9 @@ def fill_form(form: dict[str, Any], readings: Sequence[Reading], prose: Callable
         try:
             value = SchemaFiller(schema, readings, prose).fill(schema, "", first, 0)
         except NoValue as error:
+            what = "a drawing with placeholders" if any(map(Reading.placeholders, readings)) else "a molecule"
             raise InvalidRequest(
-                f"The schema asks for {error}, which this model does not know of a molecule; "
+                f"The schema asks for {error}, which this model does not know of {what}; "
                 "make it nullable or leave it out."
             ) from error
         except (AttributeError, TypeError, ValueError) as error:  # Such as properties that are not an object.
@@ -276,7 +283,7 @@ class SchemaFiller:
         fact = find(name) if find else None
         if fact is None:
             raise NoValue(name or "a value")
-        value = fact(reading)
+        value = value_of(fact, name, reading)
         return int(round(value)) if kind == "integer" else value
 
     def check_readable(self, name: str, reading: Reading) -> None:
@@ -290,13 +297,13 @@ class SchemaFiller:
         self.check_readable(name, reading)
         text = json_fields.text_field(name)
         if text is not None:
-            return text(reading)
+            return value_of(text, name, reading)
         number = json_fields.number_field(name)
         if number is not None:
-            return str(number(reading))
+            return str(value_of(number, name, reading))
         items = json_fields.list_field(name) or json_fields.number_list_field(name)
         if items is not None:
-            return ", ".join(map(str, items(reading)))
+            return ", ".join(map(str, value_of(items, name, reading)))
         raise NoValue(name or "a text")
 
     def fill_object(self, schema: dict[str, Any], reading: Reading, depth: int) -> dict[str, Any]:
@@ -325,7 +332,7 @@ class SchemaFiller:
         ):
             if fact is not None and kinds in fitting:
                 self.check_readable(name, reading)
-                return fact(reading)
+                return value_of(fact, name, reading)
         out = []
         for each in self.readings:
             try:
@@ -334,6 +341,14 @@ class SchemaFiller:
                 if each.is_readable():
                     raise
         return out
+
+
+def value_of(fact: json_fields.Fact, name: str, reading: Reading) -> Any:
+    """Returns a fact for a field. Raises NoValue if it depends on placeholders."""
+    try:
+        return fact(reading)
+    except json_fields.DependsOnPlaceholders as error:
+        raise NoValue(name) from error
 
 
 def implied_type(schema: dict[str, Any]) -> str:

@@ -8,16 +8,33 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from . import functional_groups
 from .picture import picture_of
-from .properties import COUNTS, ELEMENTS, MEASURES, element_counts, formula, inchi
+from .properties import COUNTS, ELEMENTS, MEASURES, WHOLE, element_counts, formula, inchi
 from .reading import Reading
 from .wording import plural
 
 Fact = Callable[[Reading], Any]
-"""Returns the fact of a reading with a molecule."""
+"""Returns the fact of a reading with a molecule. Raises DependsOnPlaceholders."""
+
+
+class DependsOnPlaceholders(Exception):
+    """A fact has no value, since the molecule has placeholders."""
+
+
+def _of_whole(fact: Fact) -> Fact:
+    """Returns a fact that has a value only without placeholders."""
+
+    def checked(reading: Reading) -> Any:
+        if reading.placeholders():
+            raise DependsOnPlaceholders
+        return fact(reading)
+
+    return checked
+
 
 COUNT_WORDS = re.compile(r"^(?:num(?:ber)?|n|no|total|count)_|_(?:count|number|total|num)$")
 QUESTION_WORDS = re.compile(r"^(?:has|have|is|contains|with)_(?:an?_)?")
@@ -37,15 +54,16 @@ def without_counting_words(name: str) -> str:
 
 TEXTS: dict[str, Fact] = {
     "smiles": lambda r: r.smiles,
-    "inchi": lambda r: inchi(r.molecule)[0],
-    "inchikey": lambda r: inchi(r.molecule)[1],
-    "formula": lambda r: formula(r.molecule),
+    "inchi": _of_whole(lambda r: inchi(r.molecule)[0]),
+    "inchikey": _of_whole(lambda r: inchi(r.molecule)[1]),
+    "formula": _of_whole(lambda r: formula(r.molecule)),
     "drawing": lambda r: picture_of(r.molecule),
 }
 
 LISTS: dict[str, Fact] = {
-    "elements": lambda r: list(element_counts(r.molecule)),
-    "functionalgroups": lambda r: [name for name, _ in functional_groups.summary(r.molecule)],
+    "elements": _of_whole(lambda r: list(element_counts(r.molecule))),
+    "functionalgroups": _of_whole(lambda r: [name for name, _ in functional_groups.summary(r.molecule)]),
+    "placeholders": Reading.placeholders,
 }
 
 NUMBER_LISTS: dict[str, Fact] = {"box": lambda r: list(r.box)}
@@ -55,11 +73,14 @@ WITHOUT_MOLECULE = {"box", "confidence"}
 
 
 def _count_fact(family: str) -> Fact:
-    return lambda r: COUNTS[family].compute(r.molecule)
+    def count(reading: Reading) -> int:
+        return COUNTS[family].compute(reading.molecule)
+
+    return _of_whole(count) if family in WHOLE else count
 
 
 def _measure_fact(family: str) -> Fact:
-    return lambda r: round(MEASURES[family].compute(r.molecule), 4)
+    return _of_whole(lambda r: round(MEASURES[family].compute(r.molecule), 4))
 
 
 NUMBERS: dict[str, Fact] = {
@@ -75,6 +96,7 @@ SPELLINGS = {
     "elements": "elementlist elementspresent chemicalelements",
     "functionalgroups": "groups functionalgroupnames",
     "box": "boundingbox bbox",
+    "placeholders": "rgroups rgroup rgrouplabels",
     "count_heavy": "heavyatoms heavyatom nonhydrogenatoms atoms atom",
     "count_atoms": "allatoms atomswithhydrogens totalatoms",
     "count_bonds": "bonds bond",
@@ -151,9 +173,17 @@ def _count_of(name: str) -> Fact | None:
     name = re.sub(r"(?:atoms?|groups?)$", "", name)
     for symbol, element in ELEMENTS.items():
         if name in (element, element + "s"):
-            return lambda r: element_counts(r.molecule)[symbol]
+            return _of_whole(partial(_element_count, symbol))
     for group in functional_groups.NAMES:
         one = re.sub(r"[^a-z0-9]", "", group)
         if name in (one, re.sub(r"[^a-z0-9]", "", plural(group)), one + "s"):
-            return lambda r: functional_groups.count(r.molecule, group)
+            return _of_whole(partial(_group_count, group))
     return None
+
+
+def _element_count(symbol: str, reading: Reading) -> int:
+    return element_counts(reading.molecule)[symbol]
+
+
+def _group_count(group: str, reading: Reading) -> int:
+    return functional_groups.count(reading.molecule, group)

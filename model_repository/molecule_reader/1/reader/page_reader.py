@@ -15,6 +15,7 @@ from PIL import Image
 
 from .ink import Page, box_of, page_of, scale_of
 from .molecule_builder import are_acid_and_base
+from .placeholders import heavy_atoms
 from .reading import MIN_DRAWING_PROBABILITY, Reading
 from .structures import Bodies, bodies_of, cells_of, connected, dilated, gaps_around, reading_order
 from .views import MAX_BOND, MIN_BOND, View
@@ -257,7 +258,7 @@ class PageReader:
         for scale in scales:
             view = self.reader.take_view(part, whole, scale)
             if view.candidate is not None and is_drawing(self.reader, view):
-                heavy = view.candidate.molecule.GetNumHeavyAtoms()
+                heavy = heavy_atoms(view.candidate.molecule)
                 probability = self.reader.calibration.drawing_probability(view)
                 return Structure([number], box, view.picture_bond_length() / self.cell, heavy, probability)
         return None

@@ -8,6 +8,9 @@ import io
 from PIL import Image
 from rdkit import Chem
 
+from .labels import OPEN_END, STAR
+from .placeholders import LABEL, label_of, placeholders
+
 SIZE = (300, 220)
 """Width and height in pixels."""
 GREY_LEVELS = 4
@@ -20,7 +23,16 @@ def picture_of(molecule: Chem.Mol) -> str | None:
         from rdkit.Chem.Draw import rdMolDraw2D
     except ImportError:  # It links to libXrender and libXext, which the wheel does not bring.
         return None
+    molecule = Chem.Mol(molecule)
+    for number, text in placeholders(molecule).items():
+        atom = molecule.GetAtomWithIdx(number)
+        if text == label_of(OPEN_END):
+            atom.ClearProp(LABEL)  # Drawn as a wavy end.
+        else:
+            atom.SetProp("_displayLabel", text.removeprefix("_") or STAR)
+            atom.SetProp(LABEL, text or STAR)
     drawer = rdMolDraw2D.MolDraw2DCairo(*SIZE)
+    drawer.drawOptions().dummiesAreAttachments = True
     drawer.drawOptions().includeMetadata = False
     drawer.drawOptions().useBWAtomPalette()
     rdMolDraw2D.PrepareAndDrawMolecule(drawer, molecule)

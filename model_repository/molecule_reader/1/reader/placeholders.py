@@ -15,6 +15,8 @@ from .labels import OPEN_END, R_GROUPS, STAR
 
 LABEL = "atomLabel"
 """RDKit's property of an atom that has a label in CXSMILES."""
+OPEN_BOND = "open bond"
+"""The name of an attachment point."""
 
 
 def label_of(name: str) -> str:
@@ -38,12 +40,17 @@ def placeholders(molecule: Chem.Mol) -> dict[int, str]:
 def names(molecule: Chem.Mol) -> list[str]:
     """Returns the names of a molecule's placeholders as in a drawing, once each, in order."""
     found = {text.removeprefix("_") or STAR for text in placeholders(molecule).values()}
-    return in_order("open bond" if name == "AP1" else name for name in found)
+    return in_order(OPEN_BOND if name == "AP1" else name for name in found)
 
 
 def in_order(found: Iterable[str]) -> list[str]:
     """Sorts names, R2 before R10."""
     return sorted(found, key=lambda name: [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)])
+
+
+def heavy_atoms(molecule: Chem.Mol) -> int:
+    """Returns the number of atoms other than hydrogen, placeholders included."""
+    return sum(atom.GetAtomicNum() != 1 for atom in molecule.GetAtoms())
 
 
 def mark(molecule: Chem.Mol) -> None:

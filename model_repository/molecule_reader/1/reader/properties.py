@@ -1,5 +1,8 @@
 """Properties of a molecule: counts and measures by the family of the question, formula, elements, identity,
-similarity."""
+similarity.
+
+What WHOLE names depends on what the placeholders of a molecule stand for, so it has no value while there are some.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,8 @@ from typing import NamedTuple
 
 from rdkit import Chem, DataStructs
 from rdkit.Chem import Crippen, Descriptors, rdFingerprintGenerator, rdMolDescriptors
+
+from . import placeholders
 
 ELEMENTS = {
     "H": "hydrogen",
@@ -87,6 +92,14 @@ MEASURES = {
 """By family."""
 
 
+WHOLE = frozenset(
+    {"name", "inchi", "formula", "elements", "count_element", "has_element", "groups", "count_group", "has_group"}
+    | {"is_charged", "count_heavy", "count_atoms", "count_bonds", "count_stereo", "is_chiral", "count_donors"}
+    | {"count_acceptors", "count_rotatable", *MEASURES}
+)
+"""Families of questions that need a molecule without placeholders."""
+
+
 def format_measure(family: str, value: float) -> str:
     """Returns a value of MEASURES as text, 0 without a sign."""
     if family == "charge" and not value:
@@ -110,7 +123,14 @@ def similarity(a: Chem.Mol, b: Chem.Mol) -> float:
 
 
 def canonical_smiles(molecule: Chem.Mol, stereo: bool = True) -> str:
-    return Chem.MolToSmiles(molecule, isomericSmiles=stereo)
+    """Returns SMILES, or CXSMILES with placeholders."""
+    if not placeholders.placeholders(molecule):
+        return Chem.MolToSmiles(molecule, isomericSmiles=stereo)
+    marked = Chem.Mol(molecule)
+    placeholders.mark(marked)
+    if not stereo:
+        Chem.RemoveStereochemistry(marked)
+    return placeholders.smiles_of(marked)
 
 
 def inchi(molecule: Chem.Mol) -> tuple[str, str]:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from rdkit import Chem
 
+from . import placeholders
+
 SURE_CONFIDENCE = 0.8
 """Below this confidence an answer says that it is unsure."""
 MIN_CONFIDENCE = 0.05
@@ -21,7 +23,7 @@ class Reading:
     """What a picture shows."""
 
     smiles: str | None
-    """Canonical isomeric SMILES, None if no molecule could be built."""
+    """Canonical isomeric SMILES, CXSMILES with placeholders; None if no molecule could be built."""
     molecule: Chem.Mol | None
     """The molecule with the conformer of the drawing (x to the right, y up, in pixels of the picture)."""
     confidence: float
@@ -38,6 +40,10 @@ class Reading:
     """The drawings of the picture that were read."""
     more_drawings: bool = False
     """Whether the picture has more."""
+
+    def placeholders(self) -> list[str]:
+        """Returns the names of the placeholders of the molecule."""
+        return placeholders.names(self.molecule) if self.molecule is not None else []
 
     def is_drawing(self) -> bool:
         return self.drawing_probability >= MIN_DRAWING_PROBABILITY
@@ -58,7 +64,7 @@ class Reading:
         return self.smiles is not None and "." not in self.smiles
 
     def heavy_atoms(self) -> int:
-        return self.molecule.GetNumHeavyAtoms() if self.molecule else 0
+        return placeholders.heavy_atoms(self.molecule) if self.molecule else 0
 
     def is_unsure(self) -> bool:
         return self.confidence < SURE_CONFIDENCE
