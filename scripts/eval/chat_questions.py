@@ -16,6 +16,8 @@ from pathlib import Path
 from rdkit import Chem
 from rdkit.Chem import rdMolDescriptors
 
+from scripts.served_reader.properties import canonical_smiles
+
 Truth = Callable[[Chem.Mol], object]
 
 
@@ -182,7 +184,10 @@ SMILES = (
 
 
 def smiles(answer: str) -> str:
-    """Returns the canonical SMILES in an answer, or ""."""
+    """Returns the canonical SMILES or CXSMILES in an answer, or ""."""
+    extended = re.search(r"\S+ \|\$[^|]*\$\|", answer)
+    if extended and (molecule := Chem.MolFromSmiles(extended[0])):
+        return canonical_smiles(molecule)
     for word in reversed(answer.removesuffix(".").split()):
         if len(word) > 2 and re.search(r"[A-Za-z]", word) and (molecule := Chem.MolFromSmiles(word)):
             return Chem.MolToSmiles(molecule)

@@ -8,8 +8,10 @@ double bonds.
 from __future__ import annotations
 
 import base64
+import functools
 import io
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -21,9 +23,12 @@ from rdkit.Chem import rdAbbreviations, rdDepictor
 from rdkit.Chem.Draw import rdMolDraw2D
 
 from scripts.eval.chat_pictures import MEASURED
-from scripts.served_reader.labels import GROUPS, LINKS
+from scripts.served_reader import placeholders
+from scripts.served_reader.labels import ATOM_LABELS, ATOMS, CLASSES, FRAGMENTS, GENERIC_GROUPS, GROUPS, LINKS
+from scripts.served_reader.properties import canonical_smiles
 from scripts.train.molecules import read_molecules
 from scripts.train.vision import abbreviations, augmentation, marks, uneven_layout
+from scripts.train.vision import placeholders as drawn_placeholders
 from scripts.train.vision.drawing import has_defined_double_bonds
 
 PROGRAMS = ("indigo", "openbabel", "cdk", "chython", "openchemlib", "smilesdrawer", "pikachu")
@@ -31,6 +36,8 @@ PLAIN = ", default settings"
 """Suffix of a program's name for drawings from SMILES with its default settings."""
 Pictures = list[tuple[str, bytes]]
 DRAWINGS_PER_SPELLING = 2
+ELEMENTS = {Chem.GetPeriodicTable().GetElementSymbol(number) for number in range(1, 119)} - {"V", "W", "Y", "U"} | {"D"}
+"""Symbols of atoms in mol files. In patents, V, W, Y and U are placeholders."""
 
 HARD = {
     "morphine": "CN1CC[C@]23c4c5ccc(O)c4O[C@H]2[C@@H](O)C=C[C@H]3[C@H]1C5",
@@ -162,18 +169,14 @@ SALTS = {
 }
 """Salts and solvates, mostly drugs, chosen before the reader compared pieces (molecule_builder.UNBALANCED)."""
 UNKNOWN = [
-    "*c1ccccc1",
     "[Pt](Cl)(Cl)(N)N",
     "[Fe]c1ccccc1",
     "C[Hg]C",
-    "*CC(=O)O",
-    "*N1CCOCC1",
     "[Cu]Oc1ccccc1",
     "C[Pb](C)(C)C",
     "[13CH3]C(=O)O",
-    "*OC(=O)c1ccccc1",
 ]
-"""Labels that the reader does not know: R, metals, isotopes. A wrong reading must at least have a warning. They were
+"""Labels that the reader does not know: metals, isotopes. A wrong reading must at least have a warning. They were
 chosen before the training with random letters, metals and isotopes, which was tuned on them."""
 UNKNOWN_HELD_OUT = [
     "C[Hg]Cl",
@@ -214,20 +217,27 @@ UNKNOWN_HELD_OUT = [
     "*OC(=O)CCN |$Alloc;;;;;;$|",
     "*N1CCCC1C(=O)O |$Fmoc;;;;;;;;$|",
     "*SC1CCCCC1 |$Trt;;;;;;;$|",
-    "*c1ncccc1* |$Ra;;;;;;;Rb$|",
-    "*C(=O)Nc1ccccc1 |$Q;;;;;;;;;$|",
     "*CC(N)C(=O)O |$Dye;;;;;;$|",
     "*OCC1CO1 |$Si*;;;;;$|",
     "*Cc1ccccc1 |$PEG;;;;;;;$|",
     "*Nc1ccncn1 |$Gly;;;;;;;$|",
-    "*c1cccs1 |$E;;;;;$|",
     "*OC1CCCCO1 |$MEM;;;;;;;$|",
-    "*C#Cc1ccccc1 |$J;;;;;;;;$|",
     "*CCO |$Biotin;;;$|",
+]
+"""Other compounds and letters, chosen before that training and not used to tune it. Of the letters, only Fmoc and Gly
+are in the training data."""
+PLACEHOLDERS = [
+    "*c1ccccc1",
+    "*CC(=O)O",
+    "*N1CCOCC1",
+    "*OC(=O)c1ccccc1",
+    "*c1ncccc1* |$Ra;;;;;;;Rb$|",
+    "*C(=O)Nc1ccccc1 |$Q;;;;;;;;;$|",
+    "*c1cccs1 |$E;;;;;$|",
+    "*C#Cc1ccccc1 |$J;;;;;;;;$|",
     "*c1cc(*)ccn1 |$R4;;;;R5;;;$|",
 ]
-"""Other compounds and letters, chosen before that training and not used to tune it. Of the letters, only Fmoc, Q and
-Gly are in the training data."""
+"""Stars, R groups and letters, chosen before the reader knew any."""
 
 
 def _drawable(smiles: str) -> bool:
@@ -273,6 +283,15 @@ def with_labels(smiles: str, random: Random) -> Image.Image:
         if atom.HasProp("atomLabel"):
             atom.SetProp("_displayLabel", atom.GetProp("atomLabel"))
     return draw(molecule, random)
+
+
+def labelled(smiles: str) -> str:
+    """Returns the canonical SMILES or CXSMILES of CXSMILES whose labels are as drawn."""
+    molecule = Chem.MolFromSmiles(smiles)
+    for atom in molecule.GetAtoms():
+        if atom.HasProp(placeholders.LABEL):
+            atom.SetProp(placeholders.LABEL, placeholders.label_of(atom.GetProp(placeholders.LABEL)))
+    return canonical_smiles(molecule)
 
 
 def framed(smiles: str, random: Random) -> Image.Image:
@@ -451,6 +470,69 @@ def file(image: Image.Image, kind: str = "PNG") -> bytes:
     return buffer.getvalue()
 
 
+def read_mol_file(path: Path) -> str | None:
+    """Returns the canonical SMILES or CXSMILES of a V2000 file, None if RDKit does not read it.
+
+    An atom with an alias, or whose symbol is no element, has a label: that of a placeholder, or of a group or an atom,
+    such as NHR7, MeO or OH.
+    """
+    lines = path.read_text(errors="replace").splitlines()
+    try:
+        end = 4 + int(lines[3][:3])
+        texts = {number: line[31:34].strip() for number, line in enumerate(lines[4:end])}
+        texts = {number: text for number, text in texts.items() if text not in ELEMENTS}
+        texts |= {int(line[3:6]) - 1: text.strip() for line, text in zip(lines, lines[1:]) if line.startswith("A  ")}
+        for number in texts:
+            lines[4 + number] = f"{lines[4 + number][:31]}*  {lines[4 + number][34:]}"
+        drawn = Chem.MolFromMolBlock("\n".join(lines), sanitize=False, removeHs=False)
+        return None if drawn is None else _with_texts(Chem.RWMol(drawn), texts)
+    except (IndexError, ValueError):  # No mol file, or impossible valences.
+        return None
+
+
+def _with_texts(molecule: Chem.RWMol, texts: dict[int, str]) -> str:
+    """Returns the canonical SMILES or CXSMILES of a molecule with labels in place of dummies; texts: by atom.
+    ValueError: it has impossible valences."""
+    for number, text in texts.items():
+        name = _names_by_spelling().get(text, text)
+        if name in FRAGMENTS_BY_NAME:
+            _expand(molecule, number, FRAGMENTS_BY_NAME[name])
+        elif name in CLASSES and ATOMS[CLASSES[name]].number:
+            atom = Chem.Atom(ATOMS[CLASSES[name]].number)
+            atom.SetFormalCharge(ATOMS[CLASSES[name]].charge)
+            molecule.ReplaceAtom(number, atom)
+        elif label := placeholders.label_of(name):
+            molecule.GetAtomWithIdx(number).SetProp(placeholders.LABEL, label)
+    placeholders.mark(molecule)
+    Chem.SanitizeMol(molecule)
+    Chem.DetectBondStereochemistry(molecule)
+    Chem.AssignStereochemistry(molecule, cleanIt=True, force=True)
+    return placeholders.smiles_of(Chem.RemoveHs(molecule))
+
+
+def _expand(molecule: Chem.RWMol, number: int, group: Chem.Mol) -> None:
+    """Replaces an atom by a group, whose first atom has the bond."""
+    places = [number] + [molecule.AddAtom(other) for other in list(group.GetAtoms())[1:]]
+    molecule.ReplaceAtom(number, group.GetAtomWithIdx(0))
+    for bond in group.GetBonds():
+        molecule.AddBond(places[bond.GetBeginAtomIdx()], places[bond.GetEndAtomIdx()], bond.GetBondType())
+
+
+FRAGMENTS_BY_NAME = {ATOM_LABELS[number]: fragment for number, fragment in FRAGMENTS.items()}
+
+
+@functools.cache
+def _names_by_spelling() -> dict[str, str]:
+    """Returns the labels by their letters, to either side of the bond: OR1 for R1O."""
+    spellings = [(name, pair) for name in GROUPS | LINKS for pair in abbreviations.spellings(name)]
+    spellings += [(name, pair) for name in GENERIC_GROUPS for pair in drawn_placeholders.spellings(name, "")]
+    out = {name: name for name in ATOM_LABELS} | {"HO": "OH", "H2N": "NH2", "HN": "NH", "HS": "SH"}
+    for name, pair in spellings:
+        for markup in pair:
+            out.setdefault(re.sub("<.*?>", "", markup), name)
+    return out
+
+
 def drawn_by(path: Path, count: int) -> tuple[list[dict], Pictures]:
     """Reads the drawings of another program. Returns their records, and the drawings."""
     records = [json.loads(line) for line in path.open()][:count]
@@ -484,6 +566,7 @@ def sets(data: Path, count: int, seed: int, folder: Path | None) -> dict[str, Pi
     out["unknown labels, second set"] = [
         (Chem.CanonSmiles(s.split()[0]), file(with_labels(s, Random(f"{seed} strange {s}")))) for s in UNKNOWN_HELD_OUT
     ]
+    out["placeholders"] = [(labelled(s), file(with_labels(s, Random(f"{seed} strange {s}")))) for s in PLACEHOLDERS]
     for path in sorted(folder.glob("*.jsonl")) if folder else []:
         kind = path.stem.replace("-plain", PLAIN)
         records, out[kind] = drawn_by(path, count)

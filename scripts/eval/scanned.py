@@ -9,8 +9,10 @@ and MolVec are those that the review published, in the folder final_results of F
 whose mol file RDKit does not read are left out.
 
 A reading is exact if its canonical SMILES, with stereochemistry, equals that of the mol file. Placeholders (R groups,
-X) count as `*`, whatever their label. It has the same InChI if the standard InChIs are equal. Molecules with
-placeholders have none; the review counts two such molecules as equal, in the column "InChI, as the review counts".
+X) count as `*`, whatever their label; groups such as MeO and OR1 that the mol file gives as a label are spelled out.
+With labels, a reading is exact if its CXSMILES is; Retort alone gives labels. It has the same InChI if the standard
+InChIs are equal. Molecules with placeholders have none; the review counts two such molecules as equal, in the column
+"InChI, as the review counts".
 
 The readings of OSRA and MolVec, with their times, are kept in --results by version, so an interrupted run is continued,
 on the same machine. --write writes
@@ -43,6 +45,7 @@ from rdkit import Chem, RDLogger
 from rdkit.Chem.Draw import MolToImage, rdMolDraw2D
 
 from scripts import sections
+from scripts.eval import drawing_sets
 from scripts.eval.chat import API, MODEL
 from scripts.eval.chat_questions import smiles
 from scripts.eval.drawings import ASK, UNREADABLE
@@ -78,6 +81,8 @@ class Drawing:
     is_tuned_on: bool
     is_reserved: bool
     """Belongs to the third of its set, chosen by the hash of its name, in which nobody looked at single drawings."""
+    labelled: str = ""
+    """Canonical CXSMILES with the labels of the placeholders; the SMILES without placeholders."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +93,8 @@ class Reading:
     """As in Drawing, or "" without a reading."""
     inchi: str = ""
     has_warning: bool = False
+    labelled: str = ""
+    """As in Drawing, or "" of a program that gives no labels."""
 
 
 @dataclass(frozen=True)
@@ -120,9 +127,13 @@ def read_set(folder: Path, name: str) -> tuple[list[Drawing], int]:
         molecule = Chem.MolFromMolFile(str(truths[path.stem]))
         if molecule is None:
             continue
+        text, inchi = identity(molecule)
+        labelled = drawing_sets.read_mol_file(truths[path.stem]) or ""
+        if generic := Chem.MolFromSmiles(labelled) if labelled else None:
+            text, _ = identity(generic)
         is_tuned_on = number < TUNED_ON
         third = int(hashlib.sha256(path.stem.encode()).hexdigest(), 16) % 3
-        drawings.append(Drawing(name, path, *identity(molecule), is_tuned_on, third == 0 and not is_tuned_on))
+        drawings.append(Drawing(name, path, text, inchi, is_tuned_on, third == 0 and not is_tuned_on, labelled or text))
     return drawings, len(images) - len(drawings)
 
 
@@ -226,7 +237,7 @@ def retort(binary: Path) -> Iterator[Program]:
             found = "" if any(text in answer for text in UNREADABLE) else smiles(answer)
             if not found:
                 return Reading(seconds)
-            return Reading(seconds, *identity(Chem.MolFromSmiles(found)), "not sure" in answer)
+            return Reading(seconds, *identity(Chem.MolFromSmiles(found)), "not sure" in answer, found)
 
         yield Program("Retort", MODEL, read)
     finally:
@@ -274,22 +285,24 @@ def is_wrong_without_warning(drawing: Drawing, found: Reading) -> bool:
 
 def cells(pairs: list[tuple[Drawing, Reading]]) -> str:
     """Returns the shares of a row."""
+    labelled = [r.labelled == d.labelled for d, r in pairs] if any(r.labelled for _, r in pairs) else []
     shares = (
         [r.smiles == d.smiles for d, r in pairs],
+        labelled,
         [bool(r.inchi) and r.inchi == d.inchi for d, r in pairs],
         [bool(r.smiles) and r.inchi == d.inchi for d, r in pairs],
         [not r.smiles for _, r in pairs],
         [r.has_warning and r.smiles != d.smiles for d, r in pairs],
         [is_wrong_without_warning(d, r) for d, r in pairs],
     )
-    return " | ".join(f"{statistics.mean(share):.1%}" for share in shares)
+    return " | ".join(f"{statistics.mean(share):.1%}" if share else "–" for share in shares)
 
 
 def table(drawings: list[Drawing], readings: dict[str, dict[Path, Reading]]) -> str:
     lines = [
-        "| drawings | number | program | exact SMILES | same InChI | InChI, as the review counts | no reading "
-        "| wrong with a warning | wrong without a warning |",
-        "| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: |",
+        "| drawings | number | program | exact SMILES | exact with labels | same InChI "
+        "| InChI, as the review counts | no reading | wrong with a warning | wrong without a warning |",
+        "| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
     for name, members in groups(drawings).items():
         for program, found in readings.items():

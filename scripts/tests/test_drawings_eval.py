@@ -15,7 +15,7 @@ from PIL import Image
 from rdkit import Chem
 from waiting import wait_for
 
-from scripts.eval import drawings, page_sets, pages, scanned
+from scripts.eval import drawing_sets, drawings, page_sets, pages, scanned
 from scripts.eval.drawings import Graded
 
 
@@ -117,11 +117,28 @@ def test_the_rows_count_exact_readings_and_inchis() -> None:
     text = scanned.table(drawings, {"a program": {d.path: r for d, r in zip(drawings, readings)}})
     assert text.splitlines()[2:] == [
         # The tautomer has the same InChI; the review counts any two molecules with placeholders as equal.
-        "| SET, whole set | 4 | a program | 0.0% | 25.0% | 50.0% | 25.0% | 25.0% | 50.0% |",
-        "| SET, without placeholders | 3 | a program | 0.0% | 33.3% | 33.3% | 33.3% | 33.3% | 33.3% |",
-        "| SET, with placeholders | 1 | a program | 0.0% | 0.0% | 100.0% | 0.0% | 0.0% | 100.0% |",
-        "| SET, reserved | 2 | a program | 0.0% | 0.0% | 0.0% | 50.0% | 50.0% | 0.0% |",
+        "| SET, whole set | 4 | a program | 0.0% | – | 25.0% | 50.0% | 25.0% | 25.0% | 50.0% |",
+        "| SET, without placeholders | 3 | a program | 0.0% | – | 33.3% | 33.3% | 33.3% | 33.3% | 33.3% |",
+        "| SET, with placeholders | 1 | a program | 0.0% | – | 0.0% | 100.0% | 0.0% | 0.0% | 100.0% |",
+        "| SET, reserved | 2 | a program | 0.0% | – | 0.0% | 0.0% | 50.0% | 50.0% | 0.0% |",
     ]
+
+
+def test_labels_count_in_one_column_only() -> None:
+    truth = "*c1ccccc1 |$_R1;;;;;;$|"
+    drawing = scanned.Drawing("SET", Path("1"), "*c1ccccc1", "", False, False, truth)
+    for label, row in (("R1", "100.0% | 100.0%"), ("R2", "100.0% | 0.0%")):
+        found = scanned.Reading(1, "*c1ccccc1", labelled=truth.replace("R1", label))
+        assert scanned.cells([(drawing, found)]).startswith(row)
+
+
+def test_the_truth_of_a_set_has_labels_and_groups(tmp_path: Path) -> None:
+    put_drawing(tmp_path, "drawn", MOL_FILE)
+    put_drawing(tmp_path, "plain", MOL_FILE.replace("NHR7", "MeO").replace(" R12", " L  "))
+    drawings, unread = scanned.read_set(tmp_path, "SET")
+    found = {d.path.stem: (d.smiles, d.labelled) for d in drawings}
+    assert unread == 0 and found["drawn"] == ("*NC(*)(*)*C(*)=O", LABELLED)
+    assert found["plain"][0] == "*C(=O)*C(*)(*)OC" and ";L;" in found["plain"][1]
 
 
 def test_a_run_is_continued(tmp_path: Path) -> None:
@@ -162,3 +179,79 @@ def test_clock_counts_the_work_of_child_processes() -> None:
         assert len(scanned.family(shell.pid)) == 2
     finally:
         shell.communicate(b"\n")
+
+
+MOL_FILE = """
+
+  V2000
+  8  7  0  0  0  0  0  0  0  0999 V2000
+    0.0000    0.0000    0.0000 C   0  0
+    1.2000    0.7000    0.0000 R12 0  0
+    0.0000   -1.4000    0.0000 C   0  0
+   -1.2000    0.7000    0.0000 C   0  0
+   -2.4000    0.0000    0.0000 C   0  0
+    0.0000    1.4000    0.0000 V   0  0
+   -3.6000    0.7000    0.0000 O   0  0
+   -2.4000   -1.4000    0.0000 *   0  0
+  1  2  1  0
+  1  3  1  1
+  1  4  1  0
+  4  5  1  0
+  1  6  1  0
+  5  7  2  0
+  5  8  1  0
+A    3
+NHR7
+A    4
+X
+M  END
+"""
+
+
+LABELLED = "*C(=O)*[C@](*)(*)N* |$;;;X;;V;_R12;;_R7$|"
+
+
+def test_placeholders_of_a_mol_file_are_in_the_truth(tmp_path) -> None:
+    (tmp_path / "drawn.mol").write_text(MOL_FILE)
+    truth = drawing_sets.read_mol_file(tmp_path / "drawn.mol")
+    assert truth == LABELLED
+    (tmp_path / "drawn.mol").write_text(MOL_FILE.replace(" O   0", " F   0"))
+    assert drawing_sets.read_mol_file(tmp_path / "drawn.mol") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "smiles"),
+    [
+        ("MeO", "C=CCOC"),
+        ("OH", "C=CCO"),
+        ("H2N", "C=CCN"),
+        ("NO2", "C=CC[N+](=O)[O-]"),
+        ("R1O", "*OCC=C |$_R1;;;;$|"),
+        ("OR11", "*OCC=C |$_R11;;;;$|"),
+        ("(CH2)n", "*CC=C |$(CH2)n;;;$|"),
+        ("Nr", "*CC=C |$Nr;;;$|"),
+    ],
+)
+def test_labels_of_a_mol_file_can_be_groups(tmp_path: Path, text: str, smiles: str) -> None:
+    block = Chem.MolToMolBlock(Chem.MolFromSmiles("CCC=C"))
+    (tmp_path / "drawn.mol").write_text(block.replace("M  END", f"A    1\n{text}\nM  END"))
+    assert drawing_sets.read_mol_file(tmp_path / "drawn.mol") == smiles
+
+
+@pytest.mark.parametrize(
+    ("answer", "grade"),
+    [
+        ("The SMILES is *c1ccccc1 |$_R1;;;;;;$|. R1 stands for any group.", "exact"),
+        ("The SMILES is c1ccc(*)cc1 |$;;;;_R1;;$|. R1 stands for any group.", "exact"),
+        ("The SMILES is *c1ccccc1 |$_R2;;;;;;$|. R2 stands for any group.", "wrong"),
+        ("The SMILES is *c1ccccc1. * stands for any group.", "wrong"),
+        (f"{drawings.UNREADABLE[-1]}.", "unreadable"),
+    ],
+)
+def test_labels_count_in_the_grade(answer: str, grade: str) -> None:
+    assert drawings.grade(answer, "*c1ccccc1 |$_R1;;;;;;$|") == grade
+
+
+def test_labels_of_the_fixed_set_are_canonical() -> None:
+    truths = [drawing_sets.labelled(smiles) for smiles in drawing_sets.PLACEHOLDERS]
+    assert truths[0] == "*c1ccccc1" and truths[-1] == "*c1cc(*)ccn1 |$_R4;;;;_R5;;;$|"

@@ -114,7 +114,7 @@ def ask(family: str, *readings: Reading, brief: bool = False, modes: tuple[str, 
     drawings = list(range(len(readings)))
     intent = Intent(family, 1.0, modes=list(modes))
     names = dict(zip(drawings, ("the first", "the second")))
-    plan = TurnPlan([Question(intent, drawings)], brief, len(readings), names)
+    plan = TurnPlan([Question(intent, drawings)], brief, {n: n for n in drawings}, names)
     return "".join(answers.AnswerWriter(plan, readings.__getitem__, lambda texts: texts[0]).parts())
 
 
@@ -165,7 +165,7 @@ def test_drawings_that_differ_in_r_groups_are_different():
         assert ask(family, first, second, modes=modes) == says
     caffeine = NamedMolecule("caffeine", Chem.MolFromSmiles("Cn1c(=O)c2c(ncn2C)n(C)c1=O"))
     intent = Intent("count_rings", 1.0, modes=["more"], molecules=[caffeine])
-    plan = TurnPlan([Question(intent, [0])], False, 1, {0: "the picture"})
+    plan = TurnPlan([Question(intent, [0])], False, {0: 0}, {0: "the picture"})
     (answer,) = answers.AnswerWriter(plan, lambda _: first, lambda texts: texts[0]).parts()
     assert answer.startswith("I cannot tell")
 
