@@ -1,8 +1,9 @@
 """Replaces reader/drawing_reader.py of molecule_reader in tests of conversations: the PNG file contains the reading.
 
 Its text chunks are `smiles`, `confidence`, `drawing` (a probability) and `unknown`; a picture without them is no
-drawing. Several SMILES with | between them are a page of drawings beside each other, `-` an unreadable one; `more` says
-that the page has more. `slow` is a pause in ms. The SMILES of each reading is a line of readings.log beside this file.
+drawing. In the SMILES, [1*] is R1. Several SMILES with | between them are a page of drawings beside each other, `-` an
+unreadable one; `more` says that the page has more. `slow` is a pause in ms. The SMILES of each reading is a line of
+readings.log beside this file.
 """
 
 import time
@@ -11,6 +12,7 @@ from pathlib import Path
 
 from rdkit import Chem
 
+from .properties import canonical_smiles
 from .reading import Reading
 
 
@@ -37,7 +39,11 @@ class DrawingReader:
     def reading(self, image, text, is_drawing):
         chunks = image.info
         molecule = Chem.MolFromSmiles(text) if text else None
-        smiles = Chem.MolToSmiles(molecule) if molecule else None
+        for atom in molecule.GetAtoms() if molecule else ():
+            if not atom.GetAtomicNum():
+                atom.SetProp("atomLabel", f"_R{atom.GetIsotope()}")
+                atom.SetIsotope(0)
+        smiles = canonical_smiles(molecule) if molecule else None
         with Path(__file__).with_name("readings.log").open("a") as log:
             log.write(f"{smiles}\n")
         return Reading(
