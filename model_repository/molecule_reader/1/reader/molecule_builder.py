@@ -133,13 +133,14 @@ def _replacements(detections: Detections) -> tuple[float, list[Replacement]]:
         ("pair", detections.kind_probabilities),
     )
     for target, probabilities in choices:
-        costs = -np.log(np.clip(probabilities, 1e-6, 1))
+        likely = np.flatnonzero(probabilities.max(0, initial=0) > 1e-6)  # Most labels are in no drawing.
+        costs = -np.log(np.clip(probabilities[:, likely], 1e-6, 1))
         for row, ranked in enumerate(np.argsort(costs, 1)[:, :3]):
             base += float(costs[row, ranked[0]])
             for other in ranked[1:]:
                 extra = float(costs[row, other] - costs[row, ranked[0]])
                 if extra < MAX_EXTRA_COST:
-                    out.append(Replacement(extra, target, row, int(other)))
+                    out.append(Replacement(extra, target, row, int(likely[other])))
     for row, score in enumerate(detections.scores):
         if score < MIN_DROP_SCORE:
             extra = max(0.0, math.log(max(score, 1e-6) / max(1 - score, 1e-6)))
