@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 import requests
 from pictures import struck_through
+from PIL import Image
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 from rdkit import Chem
 from servers import APIS, Gateway
@@ -252,6 +253,31 @@ def test_a_conversation_about_a_drawing(page: Page):
     expect(readings).to_have_count(2)
     expect(readings.locator("figcaption")).to_have_text([re.compile(r"^Read as this \(9\d %\)$")] * 2)
     assert all(readings.locator("img").evaluate_all("all => all.map(i => i.complete && i.naturalWidth > 0)"))
+
+
+def test_molecules_of_a_page_have_numbers_in_the_picture(page: Page):
+    started(page, "chat")
+    expect(page.locator("#chat select option").first).to_be_attached()
+    drawings = [Image.open(DRAWINGS / "caffeine.png").convert("RGB")] * 2
+    whole = Image.new("RGB", (sum(d.width for d in drawings) + 60, max(d.height for d in drawings) + 40), "white")
+    whole.paste(drawings[0], (20, 20))
+    whole.paste(drawings[1], (drawings[0].width + 40, 20))
+    png = io.BytesIO()
+    whole.save(png, "PNG")
+    page.locator("#chat input[type=file]").set_input_files(
+        {"name": "page.png", "mimeType": "image/png", "buffer": png.getvalue()}
+    )
+    page.locator("#c-text").fill("Which molecules are on this page?")
+    page.get_by_role("button", name="Send").click()
+    done(page, "chat")
+    captions = page.locator("#chat .message.assistant .readings figcaption")
+    expect(captions).to_have_text([re.compile(rf"^{number}\. Read as this \(9\d %\)$") for number in (1, 2)])
+    boxes = page.locator("#chat .message.user .box")
+    expect(boxes).to_have_text(["1", "2"])
+    picture = page.locator("#chat .message.user img").bounding_box()
+    first, second = (boxes.nth(number).bounding_box() for number in (0, 1))
+    assert picture["x"] <= first["x"] < second["x"] < picture["x"] + picture["width"]
+    assert second["x"] > picture["x"] + 0.45 * picture["width"] and first["height"] < picture["height"]
 
 
 def test_an_unsure_reading_is_shown_beside_the_picture(page: Page):

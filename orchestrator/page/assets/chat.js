@@ -115,8 +115,9 @@ export function chat(view) {
   }
 
   // showReadings shows drawings of the molecules that the reader read from the pictures of a conversation, with its
-  // confidence, to be compared with the pictures. A picture without a molecule has none.
-  async function showReadings(box, model, conversation, signal) {
+  // confidence, to be compared with the pictures. A picture without a molecule has none. Several molecules of the only
+  // picture have numbers, which are also shown in it.
+  async function showReadings(answerBubble, questionBubble, model, conversation, signal) {
     const { models } = (await overview()).apis.find((api) => api.name === "chat");
     if (models.find((each) => each.id === model)?.entry !== readerEntry) return;
     const read = async (properties) => {
@@ -124,26 +125,36 @@ export function chat(view) {
       const answer = await post("/v1/chat/completions", body, signal);
       return JSON.parse(answer.choices[0].message.content);
     };
-    const readings = await read({ smiles: { type: "string" }, confidence: { type: "number" } });
+    const readings = await read({
+      smiles: { type: "string" },
+      confidence: { type: "number" },
+      box: { type: "array", items: { type: "integer" } },
+    });
+    const sent = conversation.flatMap(({ content }) => content).filter((part) => part.type === "image_url");
+    const isPage = sent.length === 1 && readings.length > 1;
+    if (isPage) showBoxes(questionBubble.querySelector("img"), readings);
     const size = { width: 220, height: 160, dark: false };
     const rows = await describe(readings.map((reading) => reading.smiles), {}, size, signal);
     // CXSMILES, with labels such as R1, is drawn only by the reader.
     const drawn = rows.some((row) => row.error) ? await read({ drawing: { type: "string" } }) : [];
     const figures = rows.map((row, i) => {
-      const shown = row.error
-        ? element("img", { src: drawn[i].drawing, alt: readings[i].smiles, className: "drawing", draggable: false })
-        : drawing(row, readings[i].smiles);
+      const { smiles } = readings[i];
+      const src = drawn[i]?.drawing; // null if the server cannot draw
+      const ofReader = src
+        ? element("img", { src, alt: smiles, className: "drawing", draggable: false })
+        : element("code", { textContent: smiles });
+      const shown = row.error ? ofReader : drawing(row, smiles);
       const percent = Math.floor(100 * readings[i].confidence);
       const words = percent < 100 * sure ? `Not sure (${percent} %): is this your drawing?` : `Read as this (${percent} %)`;
       return element(
         "figure",
         { className: percent < 100 * sure ? "reading unsure" : "reading" },
         shown,
-        element("figcaption", { textContent: words }),
+        element("figcaption", { textContent: isPage ? `${i + 1}. ${words}` : words }),
       );
     });
-    box.append(element("div", { className: "readings" }, ...figures));
-    box.scrollIntoView({ block: "nearest" });
+    answerBubble.append(element("div", { className: "readings" }, ...figures));
+    answerBubble.scrollIntoView({ block: "nearest" });
   }
 
   async function work(signal, say) {
@@ -174,7 +185,8 @@ export function chat(view) {
         answer.scrollIntoView({ block: "nearest" });
       });
       if (sentPictures.length > 0) {
-        await showReadings(answer.parentElement, body.model, conversation, signal).catch(() => {}); // nothing was read
+        const bubbles = [answer.parentElement, userBubble];
+        await showReadings(...bubbles, body.model, conversation, signal).catch(() => {}); // nothing was read
       }
       say("Done.");
     } catch (problem) {
@@ -194,6 +206,22 @@ export function chat(view) {
 
   const run = new Run(form, work, { names: { text: "messages" }, link: () => state.link() });
   return { state };
+}
+
+// showBoxes numbers the drawings in a picture.
+function showBoxes(image, readings) {
+  const share = (pixels, whole) => `${(100 * pixels) / whole}%`;
+  const boxes = readings.map(({ box: [left, top, right, bottom] }, i) => {
+    const box = element("span", { className: "box", textContent: i + 1 });
+    box.style.left = share(left, image.naturalWidth);
+    box.style.top = share(top, image.naturalHeight);
+    box.style.width = share(right - left, image.naturalWidth);
+    box.style.height = share(bottom - top, image.naturalHeight);
+    return box;
+  });
+  const frame = element("div", { className: "boxed" });
+  image.replaceWith(frame);
+  frame.append(image, ...boxes);
 }
 
 function readAsDataURL(file) {
