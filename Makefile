@@ -208,8 +208,8 @@ train-embedding train-ranking: train-%: .venv-train/stamp train-variables ## tra
 	@$(TRAIN).$*.report --run runs/$(RUN) --data $(DATA)
 	@$(TRAIN).$*.export --run runs/$(RUN) --id $(ID) --entry $(ENTRY_NAME)
 
-.PHONY: train-reader train-phrases
-train-reader train-phrases: train-%: .venv-train/stamp train-variables ## train the networks of the reader of drawings, and of its questions: make train-reader DATA=FOLDER ID=own/reader-v1
+.PHONY: train-reader train-labels train-phrases
+train-reader train-labels train-phrases: train-%: .venv-train/stamp train-variables ## train a network of the molecule reader: drawings, labels or questions: make train-reader DATA=FOLDER ID=own/reader-v1
 	@$(TRAIN).$(subst reader,vision,$*) --config $(or $(CONFIG),cpu) --name $(RUN) --data $(DATA) $(ARGS)
 	@$(TRAIN).$(subst reader,vision,$*).export --run runs/$(RUN) --id $(ID) --entry $(ENTRY_NAME)
 

@@ -24,7 +24,16 @@ from rdkit.Chem.Draw import rdMolDraw2D
 
 from scripts.eval.chat_pictures import MEASURED
 from scripts.served_reader import placeholders
-from scripts.served_reader.labels import ATOM_LABELS, ATOMS, CLASSES, FRAGMENTS, GENERIC_GROUPS, GROUPS, LINKS
+from scripts.served_reader.labels import (
+    ATOM_LABELS,
+    ATOMS,
+    CLASSES,
+    FRAGMENTS,
+    GENERIC_GROUPS,
+    GROUPS,
+    LINKS,
+    UNKNOWN_LABEL,
+)
 from scripts.served_reader.properties import canonical_smiles
 from scripts.train.molecules import read_molecules
 from scripts.train.vision import abbreviations, augmentation, marks, uneven_layout
@@ -497,13 +506,14 @@ def _with_texts(molecule: Chem.RWMol, texts: dict[int, str]) -> str:
         name = _names_by_spelling().get(text, text)
         if name in FRAGMENTS_BY_NAME:
             _expand(molecule, number, FRAGMENTS_BY_NAME[name])
-        elif name in CLASSES and ATOMS[CLASSES[name]].number:
+        elif name in CLASSES and name != UNKNOWN_LABEL and ATOMS[CLASSES[name]].number:
             atom = Chem.Atom(ATOMS[CLASSES[name]].number)
             atom.SetFormalCharge(ATOMS[CLASSES[name]].charge)
+            atom.SetIsotope(ATOMS[CLASSES[name]].isotope)
             molecule.ReplaceAtom(number, atom)
         elif label := placeholders.label_of(name):
             molecule.GetAtomWithIdx(number).SetProp(placeholders.LABEL, label)
-    placeholders.mark(molecule)
+    placeholders.set_isotopes(molecule)
     Chem.SanitizeMol(molecule)
     Chem.DetectBondStereochemistry(molecule)
     Chem.AssignStereochemistry(molecule, cleanIt=True, force=True)

@@ -127,10 +127,9 @@ def read_set(folder: Path, name: str) -> tuple[list[Drawing], int]:
         molecule = Chem.MolFromMolFile(str(truths[path.stem]))
         if molecule is None:
             continue
-        text, inchi = identity(molecule)
         labelled = drawing_sets.read_mol_file(truths[path.stem]) or ""
-        if generic := Chem.MolFromSmiles(labelled) if labelled else None:
-            text, _ = identity(generic)
+        expanded = Chem.MolFromSmiles(labelled) if labelled else None
+        text, inchi = identity(expanded or molecule)
         is_tuned_on = number < TUNED_ON
         third = int(hashlib.sha256(path.stem.encode()).hexdigest(), 16) % 3
         drawings.append(Drawing(name, path, text, inchi, is_tuned_on, third == 0 and not is_tuned_on, labelled or text))

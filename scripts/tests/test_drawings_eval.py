@@ -141,6 +141,13 @@ def test_the_truth_of_a_set_has_labels_and_groups(tmp_path: Path) -> None:
     assert found["plain"][0] == "*C(=O)*C(*)(*)OC" and ";L;" in found["plain"][1]
 
 
+def test_the_inchi_of_a_set_is_that_of_the_expanded_molecule(tmp_path: Path) -> None:
+    block = Chem.MolToMolBlock(Chem.MolFromSmiles("*CC=C")).replace("M  END", "A    1\nMeO\nM  END")
+    put_drawing(tmp_path, "drawn", block)
+    ((drawing,), _) = scanned.read_set(tmp_path, "SET")
+    assert (drawing.smiles, drawing.inchi) == scanned.identity(Chem.MolFromSmiles("C=CCOC")) and drawing.inchi
+
+
 def test_a_run_is_continued(tmp_path: Path) -> None:
     drawings = [scanned.Drawing("SET", Path(name), "C", "", False, False) for name in ("1.png", "2.png")]
     asked: list[Path] = []
@@ -230,6 +237,8 @@ def test_placeholders_of_a_mol_file_are_in_the_truth(tmp_path) -> None:
         ("OR11", "*OCC=C |$_R11;;;;$|"),
         ("(CH2)n", "*CC=C |$(CH2)n;;;$|"),
         ("Nr", "*CC=C |$Nr;;;$|"),
+        ("?", "*CC=C |$?;;;$|"),
+        ("D", "[2H]CC=C"),
     ],
 )
 def test_labels_of_a_mol_file_can_be_groups(tmp_path: Path, text: str, smiles: str) -> None:
@@ -241,10 +250,10 @@ def test_labels_of_a_mol_file_can_be_groups(tmp_path: Path, text: str, smiles: s
 @pytest.mark.parametrize(
     ("answer", "grade"),
     [
-        ("The SMILES is *c1ccccc1 |$_R1;;;;;;$|. R1 stands for any group.", "exact"),
-        ("The SMILES is c1ccc(*)cc1 |$;;;;_R1;;$|. R1 stands for any group.", "exact"),
-        ("The SMILES is *c1ccccc1 |$_R2;;;;;;$|. R2 stands for any group.", "wrong"),
-        ("The SMILES is *c1ccccc1. * stands for any group.", "wrong"),
+        ("The SMILES is *c1ccccc1 |$_R1;;;;;;$|. The drawing does not say what R1 stands for.", "exact"),
+        ("The SMILES is c1ccc(*)cc1 |$;;;;_R1;;$|. The drawing does not say what R1 stands for.", "exact"),
+        ("The SMILES is *c1ccccc1 |$_R2;;;;;;$|. The drawing does not say what R2 stands for.", "wrong"),
+        ("The SMILES is *c1ccccc1. The drawing does not say what * stands for.", "wrong"),
         (f"{drawings.UNREADABLE[-1]}.", "unreadable"),
     ],
 )

@@ -206,6 +206,21 @@ def test_cells_of_two_levels_refer_to_each_other():
     assert (found.levels[0].at(found.levels[0].centres()) == np.arange(len(found.levels[0]))).all()
 
 
+@pytest.mark.parametrize(
+    ("drawn", "smiles"),
+    [
+        ("*c1ccccc1 |$R1;;;;;;$|", "*c1ccccc1 |$_R1;;;;;;$|"),
+        ("*c1cc(*)ccn1 |$R4;;;;R5;;;$|", "*c1ccnc(*)c1 |$_R5;;;;;_R4;;$|"),
+        ("*C(=O)Nc1ccccc1 |$X;;;;;;;;;$|", "*C(=O)Nc1ccccc1 |$X;;;;;;;;;$|"),
+        ("*C1CCN(C(=O)c2ccc(*)cc2)CC1 |$Ar;;;;;;;;;;;R2;;;;$|", "*c1ccc(C(=O)N2CCC(*)CC2)cc1 |$_R2;;;;;;;;;;Ar;;;;$|"),
+        ("*C1CCC(CC1)C(N)=O |$OR1;;;;;;;;;$|", "*OC1CCC(C(N)=O)CC1 |$_R1;;;;;;;;;;$|"),
+    ],
+    ids=["R1", "R4 and R5", "X", "Ar and R2", "OR1"],
+)
+def test_placeholders_are_read(read, drawn, smiles):
+    assert read(drawing_sets.with_labels(drawn, Random(1)))["smiles"] == smiles
+
+
 @pytest.mark.parametrize("picture", ["blank", "one pixel", "black", "noise", "clear", "large"])
 def test_pictures_without_a_drawing(read, picture):
     random = np.random.default_rng(0)
@@ -418,12 +433,12 @@ def test_groups_with_r_groups_are_expanded(name):
 
 def test_molecules_with_placeholders_have_canonical_cxsmiles():
     molecule = Chem.MolFromSmiles("*OCC(N)* |$_R1;;;;;X$|")
-    placeholders.mark(molecule)
+    placeholders.set_isotopes(molecule)
     orders = [Random(seed).sample(range(6), 6) for seed in range(20)]
     texts = {placeholders.smiles_of(Chem.RenumberAtoms(molecule, order)) for order in orders}
     assert texts == {"*C(N)CO* |$X;;;;;_R1$|"}
     plain = Chem.MolFromSmiles("CCO")
-    placeholders.mark(plain)
+    placeholders.set_isotopes(plain)
     assert placeholders.smiles_of(plain) == "CCO"
 
 

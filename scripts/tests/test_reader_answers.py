@@ -10,7 +10,7 @@ import pytest
 from rdkit import Chem
 from rdkit.Chem import rdDepictor
 
-from scripts.served_reader import answers, functional_groups, picture, reading_cache
+from scripts.served_reader import answers, functional_groups, named_molecules, picture, properties, reading_cache
 from scripts.served_reader.conversation import Question, TurnPlan
 from scripts.served_reader.intents import Intent, NamedMolecule
 from scripts.served_reader.reading import Reading
@@ -124,13 +124,13 @@ PHENYL = "*c1ccc(*)cc1 |$_R10;;;;;_R2;;$|"
 @pytest.mark.parametrize(
     ("family", "brief", "says"),
     [
-        ("smiles", False, f"The SMILES is {PHENYL}. R2 and R10 stand for any group."),
+        ("smiles", False, f"The SMILES is {PHENYL}. The drawing does not say what R2 and R10 stand for."),
         ("smiles", True, PHENYL),
         ("count_rings", False, "It has 1 ring."),
         ("is_aromatic", True, "Yes"),
         ("sure", True, "99%"),
         *(
-            (family, brief, "I cannot tell: that depends on what R2 and R10 stand for in the drawing.")
+            (family, brief, "I cannot tell: that depends on what R2 and R10 stand for.")
             for family in (
                 "name",
                 "inchi",
@@ -147,7 +147,8 @@ PHENYL = "*c1ccc(*)cc1 |$_R10;;;;;_R2;;$|"
         (
             "describe",
             False,
-            f"It is {PHENYL}. It has 1 ring, of which 1 is aromatic. R2 and R10 stand for any group.",
+            f"It is {PHENYL}. It has 1 ring, of which 1 is aromatic. "
+            "The drawing does not say what R2 and R10 stand for.",
         ),
     ],
 )
@@ -161,20 +162,49 @@ def test_drawings_that_differ_in_r_groups_are_different():
     assert ask("same", first, second, brief=True) == "No"
     assert ask("same", first, with_r_groups("*c1ccccc1 |$_R1;;;;;;$|")).startswith("No, they are different")
     for family, modes in (("difference", ()), ("mass", ("more",)), ("formula", ("equal",))):
-        says = "I cannot tell: that depends on what R1, R2 and R10 stand for in the drawing."
+        says = "I cannot tell: that depends on what R1, R2 and R10 stand for."
         assert ask(family, first, second, modes=modes) == says
-    caffeine = NamedMolecule("caffeine", Chem.MolFromSmiles("Cn1c(=O)c2c(ncn2C)n(C)c1=O"))
-    intent = Intent("count_rings", 1.0, modes=["more"], molecules=[caffeine])
+    assert ask("count_rings", first, second, modes=("equal",)) == "Yes, both have 1 ring."
+    unsure = dataclasses.replace(second, confidence=0.4)
+    says = ask("mass", first, unsure, modes=("more",))
+    assert says.startswith("I am not sure that I read the second right. I cannot tell: that depends on")
+
+
+CAFFEINE = "Cn1c(=O)c2c(ncn2C)n(C)c1=O"
+
+
+@pytest.mark.parametrize(
+    ("family", "drawn", "named", "says"),
+    [
+        ("count_rings", PHENYL, CAFFEINE, "The molecule that you gave: 2 rings against 1 ring."),
+        ("mass", PHENYL, CAFFEINE, "I cannot tell: that depends on what R2 and R10 stand for."),
+        ("mass", CAFFEINE, "*c1ccccc1", "I cannot tell: that depends on what * stands for."),
+        ("mass", PHENYL, "*C |$_R1;$|", "I cannot tell: that depends on what R1, R2 and R10 stand for."),
+    ],
+)
+def test_comparisons_with_a_named_molecule_if_one_has_r_groups(family, drawn, named, says):
+    molecule = NamedMolecule("the molecule that you gave", Chem.MolFromSmiles(named))
+    intent = Intent(family, 1.0, modes=["more"], molecules=[molecule])
     plan = TurnPlan([Question(intent, [0])], False, {0: 0}, {0: "the picture"})
-    (answer,) = answers.AnswerWriter(plan, lambda _: first, lambda texts: texts[0]).parts()
-    assert answer.startswith("I cannot tell")
+    parts = answers.AnswerWriter(plan, lambda _: with_r_groups(drawn), lambda texts: texts[0]).parts()
+    assert "".join(parts) == says
+
+
+def test_cxsmiles_in_a_question_keep_their_labels():
+    (hidden, (found,)) = named_molecules.hide_molecules("Is that *c1ccccc1 |$_R1;;;;;;$|?")
+    assert hidden == "Is that the other drawing?"
+    assert properties.canonical_smiles(found.molecule) == "*c1ccccc1 |$_R1;;;;;;$|"
+    (_, (found,)) = named_molecules.hide_molecules("Is it `*CO |$(CH2)n;;$|`?")
+    assert properties.canonical_smiles(found.molecule) == "*CO |$(CH2)n;;$|"
+    (hidden, (found,)) = named_molecules.hide_molecules("Is that *c1ccccc1 |$_R1 ?")
+    assert hidden == "Is that the other drawing |$_R1 ?"
+    assert properties.canonical_smiles(found.molecule) == "*c1ccccc1"
 
 
 def test_an_open_bond_is_named_in_words():
-    assert ask("smiles", with_r_groups("*CCO |$_AP1;;;$|")).endswith("The open bond stands for any group.")
-    assert ask("mass", with_r_groups("*CC* |$_AP1;;;X$|")).endswith(
-        "what X and the open bond stand for in the drawing."
-    )
+    says = "The drawing does not say what the open bond stands for."
+    assert ask("smiles", with_r_groups("*CCO |$_AP1;;;$|")).endswith(says)
+    assert ask("mass", with_r_groups("*CC* |$_AP1;;;X$|")).endswith("what X and the open bond stand for.")
 
 
 def test_one_of_two_drawings_on_a_page_has_r_groups():
@@ -182,7 +212,7 @@ def test_one_of_two_drawings_on_a_page_has_r_groups():
         dataclasses.replace(reading, drawings=2, box=(0, 0, 90, 80)) for reading in map(with_r_groups, (PHENYL, "CCO"))
     )
     assert ask("formula", first, second) == (
-        "The first (at 0, 0 to 90, 80): I cannot tell: that depends on what R2 and R10 stand for in the drawing. "
+        "The first (at 0, 0 to 90, 80): I cannot tell: that depends on what R2 and R10 stand for. "
         "The second (at 0, 0 to 90, 80): its molecular formula is C2H6O."
     )
 

@@ -201,6 +201,7 @@ def test_what_depends_on_r_groups_is_null() -> None:
         "has_ring": True,
     }
     assert "asks for mw, which this model does not know of a drawing with" in fill(form({"mw": NUMBER}), drawn)
+    assert "asks for toxicity, which this model does not know of a molecule;" in fill(form({"toxicity": NUMBER}), drawn)
     assert fill(form({"placeholders": groups}), ASPIRIN) == {"placeholders": []}
 
 

@@ -1,12 +1,12 @@
-"""The entry of the molecule reader. It has two models: of drawings (scripts.train.vision), and of questions
-(scripts.train.phrases).
+"""The entry of the molecule reader. It has three models: of drawings (scripts.train.vision), of labels (the label
+reader, scripts.train.labels), and of questions (scripts.train.phrases).
 
 model.safetensors   atom_detector.* and bond_classifier.* of vision.model.Model, with folded norms (vision.norms);
-                    phrases.* of phrases.model.Model
-config.json         `drawings` and `questions`: the Shape of each, with its labels
+                    label_reader.* of labels.model.Model, with folded norms; phrases.* of phrases.model.Model
+config.json         `drawings`, `labels` and `questions`: the Shape of each, with its classes
 
-write_graphs makes the three ONNX files of these two files. An export replaces one model in a new entry, or in an
-existing one, and keeps the other model and the code.
+write_graphs makes the four ONNX files of these two files. An export replaces one model in a new entry, or in an
+existing one, and keeps the other models and the code.
 """
 
 from __future__ import annotations
@@ -27,24 +27,34 @@ from scripts import sections
 from scripts.lint import cards, manifest
 from scripts.served_reader.labels import ATOM_LABELS
 from scripts.train import card, checkpoint, entry, provenance, served, stored
+from scripts.train.labels import model as labels
 from scripts.train.phrases import model as phrases
 from scripts.train.vision import graphs, norms
 from scripts.train.vision import model as vision
 
-DRAWINGS, QUESTIONS = "drawings", "questions"
-PREFIX = "phrases."
-"""Start of the names of the weights of the model of questions."""
+DRAWINGS, LABELS, QUESTIONS = "drawings", "labels", "questions"
+PREFIXES = {LABELS: "label_reader.", QUESTIONS: "phrases."}
+"""Start of the names of a model's weights. The model of drawings has none."""
 UNCOUNTED = "num_batches_tracked"
 """Suffix of a counter of batch norms, which has no effect."""
 
 
 def stored_drawings(model: vision.Model) -> dict[str, torch.Tensor]:
     """Folds the norms of a model, and returns the tensors to store."""
-    norms.fold(model)
+    return _halved(norms.fold(model))
+
+
+def stored_labels(model: labels.Model) -> dict[str, torch.Tensor]:
+    """Folds the norms of a model, and returns the tensors to store."""
+    return {PREFIXES[LABELS] + name: value for name, value in _halved(labels.fold(model)).items()}
+
+
+def _halved(model: nn.Module) -> dict[str, torch.Tensor]:
+    """Returns the weights of a model in fp16, but for those of norms."""
     in_norms = {
         f"{name}.{key}"
         for name, module in model.named_modules()
-        if isinstance(module, nn.BatchNorm1d)
+        if isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d))
         for key in module.state_dict()
     }
     return {
@@ -57,8 +67,9 @@ def stored_drawings(model: vision.Model) -> dict[str, torch.Tensor]:
 def stored_questions(model: phrases.Model) -> dict[str, torch.Tensor]:
     """Returns the tensors of a model to store."""
     codes, step = phrases.quantised(model.embedding.weight)
-    tensors = {PREFIX + name: value.half() for name, value in model.state_dict().items()}
-    table = PREFIX + "embedding.weight"
+    prefix = PREFIXES[QUESTIONS]
+    tensors = {prefix + name: value.half() for name, value in model.state_dict().items()}
+    table = prefix + "embedding.weight"
     return tensors | {table: torch.from_numpy(codes), table + stored.STEP: torch.from_numpy(step)}
 
 
@@ -73,7 +84,7 @@ def load_drawings(folder: Path, shape: vision.Shape | None = None) -> vision.Mod
     weights, old = stored.read(folder)[0], read_shape(folder)
     shape = shape or old
     rows = ["no atom", *old.labels], ["no atom", *shape.labels]
-    weights = {name: value for name, value in weights.items() if not name.startswith(PREFIX)}
+    weights = of_part(weights, DRAWINGS)
     match_labels(weights, "atom_detector.atom.2", *rows, ["offset x", "offset y"])
     model = stored.load_network(
         folder / stored.WEIGHTS,
@@ -104,6 +115,35 @@ def is_added(name: str, old: vision.Shape) -> bool:
     return match is not None and int(match[2]) >= old.blocks[("8", "16").index(match[1])]
 
 
+def load_labels(folder: Path) -> labels.Model:
+    """Returns the model of labels of an entry, in eval mode.
+
+    ValueError, which names the file: it is missing, damaged, or does not fit the configuration.
+    """
+    weights, config = stored.read(folder)
+    file = folder / stored.CONFIG
+    shape = stored.outline(file, lambda: labels.Model(labels.shape_of(config[LABELS])), LABELS).shape
+    return stored.load_network(
+        folder / stored.WEIGHTS,
+        file,
+        lambda: labels.Model(shape),
+        of_part(weights, LABELS),
+        lambda name: name.endswith(UNCOUNTED),
+    )
+
+
+def part_of(name: str) -> str:
+    """Returns the model that a stored weight belongs to."""
+    return next((part for part, prefix in PREFIXES.items() if name.startswith(prefix)), DRAWINGS)
+
+
+def of_part(weights: dict[str, torch.Tensor], part: str) -> dict[str, torch.Tensor]:
+    """Returns the weights of a model under their names in it."""
+    return {
+        name.removeprefix(PREFIXES.get(part, "")): value for name, value in weights.items() if part_of(name) == part
+    }
+
+
 def load_questions(folder: Path, shape: phrases.Shape | None = None) -> phrases.Model:
     """Returns the model of questions of an entry, in eval mode. A shape can have other labels.
 
@@ -113,9 +153,9 @@ def load_questions(folder: Path, shape: phrases.Shape | None = None) -> phrases.
     file = folder / stored.CONFIG
     old = stored.outline(file, lambda: phrases.Model(phrases.shape_of(config[QUESTIONS])), QUESTIONS).shape
     shape = shape or old
-    weights = {name.removeprefix(PREFIX): value for name, value in weights.items() if name.startswith(PREFIX)}
-    for head, labels in shape.labels.items():
-        match_labels(weights, f"heads.{head}", old.labels.get(head, []), labels)
+    weights = of_part(weights, QUESTIONS)
+    for head, classes in shape.labels.items():
+        match_labels(weights, f"heads.{head}", old.labels.get(head, []), classes)
     return stored.load_network(folder / stored.WEIGHTS, folder / stored.CONFIG, lambda: phrases.Model(shape), weights)
 
 
@@ -143,9 +183,7 @@ def replace(folder: Path, part: str, tensors: dict[str, torch.Tensor], shape: An
     ValueError, which names the file: the entry's weights or configuration are missing or damaged.
     """
     config = stored.config(folder)
-    kept = {
-        name: value for name, value in stored.tensors(folder).items() if name.startswith(PREFIX) != (part == QUESTIONS)
-    }
+    kept = {name: value for name, value in stored.tensors(folder).items() if part_of(name) != part}
     stored.write(folder, dict(sorted((kept | tensors).items())), config | {part: dataclasses.asdict(shape)})
 
 
@@ -153,6 +191,7 @@ def write_graphs(folder: Path) -> None:
     """Writes the ONNX files of an entry's weights."""
     version = folder / served.VERSION.name
     graphs.save(load_drawings(folder), version)
+    labels.graph(load_labels(folder)).save(version / "label_reader.onnx", "label_reader")
     phrases.graph(load_questions(folder)).save(version / "phrases.onnx", "phrases")
 
 
@@ -189,13 +228,14 @@ def name_entry(folder: Path, model_id: str, run: Path) -> None:
 
 def create_card(page: Path) -> None:
     """Writes a new card, whose sections name the shipped reader. Exits if there is a card without the sections."""
-    names = [f"{name}-{part}" for part in (DRAWINGS, QUESTIONS) for name in card.SECTIONS]
+    parts = (DRAWINGS, LABELS, QUESTIONS)
+    names = [f"{name}-{part}" for part in parts for name in card.SECTIONS]
     if page.exists():
         try:
             return sections.check(page, *names, cards.SECTION)
         except LookupError as error:
             raise SystemExit(f"export: {error}") from error
-    places = {name: [f"{name}-{part}" for part in (DRAWINGS, QUESTIONS)] for name in card.SECTIONS}
+    places = {name: [f"{name}-{part}" for part in parts] for name in card.SECTIONS}
     card.create(page, "image-text-to-text", places)
     for name in names:
         sections.write(page, name, f"The model of {name.rpartition('-')[2]} is that of {link(served.ENTRY)}.")

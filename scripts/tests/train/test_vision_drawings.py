@@ -402,11 +402,11 @@ def test_placeholders_are_drawn_and_read_back():
         built = molecule_builder.build(perfect_detections(drawn))
         assert built.faults == built.unknown_labels == 0 and built.smiles == evaluation.molecule_of(drawn)
         ends = [re.split("(?=R)", name)[1:] if name in labels.GENERIC_GROUPS else [name] for name in generic]
-        shown = {labels.OPEN_END: "open bond"}
+        shown = {labels.ATTACHMENT_POINT: "open bond"}
         assert set(reader_placeholders.names(built.molecule)) == {shown.get(end, end) for some in ends for end in some}
         assert len(reader_placeholders.placeholders(built.molecule)) == sum(map(len, ends))
         seen |= {*generic}
-    assert len(seen) > 60 and {"R", "R1", labels.OPEN_END, "X"} <= seen and seen & {*labels.GENERIC_GROUPS}
+    assert len(seen) > 60 and {"R", "R1", labels.ATTACHMENT_POINT, "X"} <= seen and seen & {*labels.GENERIC_GROUPS}
 
 
 def test_letters_that_are_placeholders_are_labelled_so():
@@ -424,7 +424,9 @@ def test_letters_that_are_placeholders_are_labelled_so():
 def test_a_share_of_the_training_drawings_has_placeholders():
     def count(**shares):
         drawings = [drawing.draw(MOLECULES[seed % 8], Random(seed), seed % 2 == 0, **shares) for seed in range(60)]
-        return sum(any(name in labels.GENERIC_GROUPS or name == labels.OPEN_END for name in d.atoms) for d in drawings)
+        return sum(
+            any(name in labels.GENERIC_GROUPS or name == labels.ATTACHMENT_POINT for name in d.atoms) for d in drawings
+        )
 
     assert count() == 0 and count(placeholders=1.0, patents=0.5, scans=0.5) > 15
 
@@ -432,10 +434,10 @@ def test_a_share_of_the_training_drawings_has_placeholders():
 def test_a_wavy_end_has_ink_at_its_atom():
     molecule = Chem.RWMol(Chem.MolFromSmiles("CCc1ccccc1"))
     end = Chem.Atom(0)
-    end.SetProp(marks.LABEL, labels.OPEN_END)
+    end.SetProp(marks.DRAWN_LABEL, labels.ATTACHMENT_POINT)
     molecule.ReplaceAtom(0, end)
     png, drawn = drawing.picture("CCc1ccccc1", Random(0), True, lambda *_: molecule.GetMol())
-    assert drawn.atoms[0] == labels.OPEN_END
+    assert drawn.atoms[0] == labels.ATTACHMENT_POINT
     page = ink.ink_of(Image.open(io.BytesIO(png)).convert("RGB"))
     x, y = drawn.points[0].round().astype(int)
     x1, y1 = drawn.points[1]

@@ -19,10 +19,9 @@ from pathlib import Path
 
 import torch
 
-from scripts.train import provenance, reader, training
-from scripts.train.latent.corpus import parse_shares
-from scripts.train.vision import corpus, evaluation
-from scripts.train.vision.batches import RDKIT, Batches, Programs, drawings_file
+from scripts.train import reader, training
+from scripts.train.vision import evaluation, sources
+from scripts.train.vision.batches import Batches
 from scripts.train.vision.model import SIZES, Model, Shape, describe, loss
 
 
@@ -32,24 +31,7 @@ def arguments() -> argparse.ArgumentParser:
     )
     training.add_arguments(parser, name="vision", batch=48, lr=2e-3, optimiser="muon", warmup=6_000, ema=0.998)
     parser.add_argument("--size", choices=SIZES, help="model size (default: that of --start, or small)")
-    parser.add_argument(
-        "--molecules",
-        nargs="+",
-        metavar="FILE=SHARE",
-        help="files of the data folder, and their shares of the molecules (default: those of corpus.py)",
-    )
-    parser.add_argument(
-        "--valid", nargs="+", metavar="FILE", default=evaluation.VALID, help="files of held-out molecules"
-    )
-    parser.add_argument(
-        "--programs",
-        nargs="+",
-        metavar="NAME=SHARE",
-        default=[RDKIT],
-        help="programs that draw, and their shares of the drawings; rdkit, or the name of a file of DATA/drawings "
-        "without .jsonl (default: rdkit)",
-    )
-    parser.add_argument("--uses", type=int, default=4, help="times that a drawing is used (default: 4)")
+    sources.add_arguments(parser, uses=4)
     parser.add_argument(
         "--start",
         type=Path,
@@ -84,22 +66,14 @@ def start(given: argparse.Namespace) -> Model:
 def main() -> None:
     given, options = training.parse(arguments())
     retain_memory()
-    data = Path(options.data)
-    shares = parse_shares(given.molecules, corpus.FILES)
-    programs = parse_shares(given.programs, {}, "--programs")
-    files = [*shares, *given.valid, *(drawings_file(name) for name in programs if name != RDKIT)]
-    if repeated := {*shares} & {*given.valid}:
-        raise SystemExit(f"training: {', '.join(repeated)}: a file of --molecules cannot be one of --valid")
-    drawn = Programs(programs, data)
-    provenance.record(options, files)
-    _, tuning = evaluation.held_out(data, given.valid)
+    molecules, programs, tuning = sources.load(given, options)
     torch.manual_seed(options.seed)
     model = start(given)
-    batches = Batches(corpus.load(data, shares), drawn, options.batch, options.seed, given.uses)
+    batches = Batches(molecules, programs, options.batch, options.seed, given.uses)
     options.folder.mkdir(parents=True, exist_ok=True)  # The first process may not have made it yet.
     (options.folder / "shape.json").write_text(json.dumps(describe(model.shape), indent=1) + "\n")
     parameters = sum(p.numel() for p in model.parameters()) / 1e6
-    print(f"{parameters:.2f} M parameters, drawings by {', '.join(programs)}", flush=True)
+    print(f"{parameters:.2f} M parameters, drawings by {', '.join(programs.names)}", flush=True)
     training.run(
         options,
         model,

@@ -9,7 +9,7 @@ from random import Random
 from rdkit import Chem
 
 from scripts.served_reader.labels import DETECTED_LABELS, GROUPS, LINKS, SPELLINGS, UNKNOWN_LABEL
-from scripts.train.vision.marks import LABEL, is_end, put_label
+from scripts.train.vision.marks import DRAWN_LABEL, is_end, put_label
 from scripts.train.vision.placeholders import add_placeholders, is_known
 
 CUT = "_cut"
@@ -162,7 +162,7 @@ def abbreviate(molecule: Chem.Mol, random: Random) -> Chem.Mol:
             continue
         for match in molecule.GetSubstructMatches(pattern, maxMatches=8):
             too_few = molecule.GetNumAtoms() - len(removed) - count < 3
-            if too_few or removed & set(match) or any(out.GetAtomWithIdx(a).HasProp(LABEL) for a in match):
+            if too_few or removed & set(match) or any(out.GetAtomWithIdx(a).HasProp(DRAWN_LABEL) for a in match):
                 continue
             _abbreviate_at(out, match[0], name, random)
             removed.update(match[1:count])
@@ -173,7 +173,7 @@ def abbreviate(molecule: Chem.Mol, random: Random) -> Chem.Mol:
 
 def show_hydrogens(molecule: Chem.Mol, random: Random) -> Chem.Mol:
     """Draws the hydrogens of one to three atoms as atoms, mostly of atoms with one hydrogen."""
-    bearing = [a for a in molecule.GetAtoms() if a.GetTotalNumHs() and not a.HasProp(LABEL)]
+    bearing = [a for a in molecule.GetAtoms() if a.GetTotalNumHs() and not a.HasProp(DRAWN_LABEL)]
     single = [a for a in bearing if a.GetTotalNumHs() == 1 and not a.GetIsAromatic()]
     candidates = single if single and random.random() < 0.8 else bearing
     count = min(random.choice([1, 1, 2, 3]), len(candidates))
@@ -197,14 +197,14 @@ def spell_out_carbons(molecule: Chem.Mol, random: Random) -> Chem.Mol:
 
 def _graft(molecule: Chem.RWMol, random: Random) -> None:
     """Replaces an end by any group: groups that are rare in molecules are then not rare in drawings."""
-    ends = [a.GetIdx() for a in molecule.GetAtoms() if is_end(a) and not a.HasProp(LABEL)]
+    ends = [a.GetIdx() for a in molecule.GetAtoms() if is_end(a) and not a.HasProp(DRAWN_LABEL)]
     if ends:
         _abbreviate_at(molecule, random.choice(ends), random.choice(list(GROUPS)), random)
 
 
 def _insert_link(molecule: Chem.RWMol, random: Random) -> None:
     """Replaces an atom inside a chain by any group with two bonds."""
-    links = [a.GetIdx() for a in molecule.GetAtoms() if is_link(a) and not a.HasProp(LABEL)]
+    links = [a.GetIdx() for a in molecule.GetAtoms() if is_link(a) and not a.HasProp(DRAWN_LABEL)]
     if links:
         name = random.choice(["SO2", "CO", "NBoc", "NMe", *LINKS])
         put_label(molecule, random.choice(links), name, *random.choice(link_spellings(name)))

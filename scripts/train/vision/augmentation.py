@@ -18,7 +18,7 @@ GREY, FRAMED, TURNED, TILTED, PHOTOGRAPHED = 0.15, 0.05, 0.2, 0.12, 0.07
 def augment(
     image: Image.Image, points: np.ndarray, random: Random, scans: float = 0.0
 ) -> tuple[Image.Image, np.ndarray]:
-    """Returns the picture with random changes, or none, and its points. scans: share of the pictures that are scanned,
+    """Returns the picture with random changes, or none, and its points. scans: share of the pictures that look scanned,
     of those that are not photographed."""
     if random.random() < GREY:
         image = image.convert("L").convert("RGB")
@@ -106,8 +106,8 @@ def scan(image: Image.Image, points: np.ndarray, random: Random) -> tuple[Image.
     grey = image.convert("L").resize(size, Image.Resampling.BILINEAR)
     if random.random() < 0.3:
         grey = grey.filter(ImageFilter.MinFilter(3))
-    noise = generator.normal(0, random.uniform(3, 30), (size[1], size[0])).astype(np.float32)
-    ink = np.asarray(grey) + noise < random.uniform(90, 170)
+    noise = generator.normal(0, random.uniform(3, 18), (size[1], size[0])).astype(np.float32)
+    ink = np.asarray(grey) + noise < random.uniform(110, 190)
     specks = generator.random(ink.shape) < random.choice([0, 0, 1e-4, 3e-4])
     out = Image.fromarray(np.where(ink | specks, 0, 255).astype(np.uint8)).convert("RGB")
     return out, (points * np.array([size[0] / image.width, size[1] / image.height])).astype(np.float32)

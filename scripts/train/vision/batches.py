@@ -166,6 +166,7 @@ def sample(drawing: Drawing, random: np.random.Generator) -> Sample:
     small = scaled(ink, box, x, y)
     size = np.array([small.shape[1], small.shape[0]]) - 2 * MARGIN
     points = (drawing.points - np.array(box[:2])) * (size / np.array([box[2] - box[0], box[3] - box[1]])) + MARGIN
+    # Labels after the unknown one are unknown to the atom detector.
     classes = np.array([min(CLASSES[label], UNKNOWN_CLASS) for label in drawing.atoms])
     return Sample(small, points.astype(np.float32), classes, drawing.bonds, True)
 
@@ -185,15 +186,28 @@ class Batches:
     """Batches of a corpus, drawn by RDKit, and of drawings by other programs."""
 
     def __init__(
-        self, molecules: Corpus, programs: Programs, batch: int, seed: int, uses: int = 2, default: float = 0.3
+        self,
+        molecules: Corpus,
+        programs: Programs,
+        batch: int,
+        seed: int,
+        uses: int = 2,
+        default: float = 0.3,
+        placeholders: float = 0.0,
+        patents: float = 0.0,
+        scans: float = 0.0,
     ) -> None:
-        """batch: samples a batch; default: share of RDKit's drawings in its default style."""
+        """batch: samples a batch; default: share of RDKit's drawings in its default style; placeholders, patents and
+        scans: see drawing.draw."""
         self.molecules = molecules
         self.programs = programs
         self.size = batch
         self.seed = seed
         self.uses = uses
         self.default = default
+        self.placeholders = placeholders
+        self.patents = patents
+        self.scans = scans
         self.groups: dict[int, list[Drawing]] = {}
         """Drawings by the step of their first use."""
 
@@ -217,7 +231,9 @@ class Batches:
         if by_another:
             return by_another
         try:
-            return draw(self._molecule(random), random, random.random() < self.default)
+            smiles = self._molecule(random)
+            default = random.random() < self.default
+            return draw(smiles, random, default, self.placeholders, self.patents, self.scans)
         except (RuntimeError, ValueError):  # RDKit cannot lay it out or kekulise it.
             return None
 

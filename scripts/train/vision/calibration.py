@@ -41,15 +41,14 @@ def fit(features: np.ndarray, target: np.ndarray, penalty: float = 1e-3, rounds:
 def calibrate(reader: DrawingReader, molecules: list[str], count: int, seed: int = 11) -> Calibration:
     """Returns the calibration of a reader.
 
-    The drawings: `count` in the default style and as many in varied styles; half as many with abbreviations, and with
-    an unknown label in either style; `count` pictures without a molecule. Fewer, if a molecule would be drawn more than
-    REPEATS times. The confidence is not fitted on drawings in which the reader found an unknown label: it gives no
-    SMILES for them.
+    The drawings: `count` in the default style and as many in varied styles; half as many with placeholders, with
+    abbreviations, and with an unknown label in either style; `count` pictures without a molecule. Fewer, if a molecule
+    would be drawn more than REPEATS times. The confidence is not fitted on drawings in which the reader found an
+    unknown label: it gives no SMILES for them.
     """
     count = min(count, REPEATS * len(molecules))
     molecules = molecules * -(-count // len(molecules))
-    views: list[View] = []
-    exact: list[bool] = []
+    drawings = [(smiles, png, False) for smiles, png in evaluation.with_placeholders(molecules, count // 2, seed)]
     for alter, default in (
         (None, True),
         (None, False),
@@ -58,12 +57,16 @@ def calibrate(reader: DrawingReader, molecules: list[str], count: int, seed: int
         (abbreviations.add_unknown, False),
     ):
         unknown = alter is abbreviations.add_unknown
-        for smiles, png in evaluation.pictures(molecules, count // 2 if alter else count, default, seed, alter):
-            view = first_view(reader, ink_of(Image.open(io.BytesIO(png))))
-            if view is None:
-                raise ValueError(f"the drawing of {smiles} is blank")
-            views.append(view)
-            exact.append(view.candidate is not None and view.candidate.smiles == smiles and not unknown)
+        chosen = evaluation.pictures(molecules, count // 2 if alter else count, default, seed, alter)
+        drawings += [(smiles, png, unknown) for smiles, png in chosen]
+    views: list[View] = []
+    exact: list[bool] = []
+    for smiles, png, unknown in drawings:
+        view = first_view(reader, ink_of(Image.open(io.BytesIO(png))))
+        if view is None:
+            raise ValueError(f"the drawing of {smiles} is blank")
+        views.append(view)
+        exact.append(view.candidate is not None and view.candidate.smiles == smiles and not unknown)
     random = np.random.default_rng(seed)
     others: list[View] = []
     while len(others) < count:

@@ -51,9 +51,10 @@ class Drawing:
 
 def atom_label(atom: Chem.Atom) -> str:
     """Returns the label of an atom: C for every neutral carbon, else element, hydrogens and charge, the abbreviation of
-    a group, a placeholder, or UNKNOWN_LABEL. Tungsten is W, which stands for any group in patents."""
-    if atom.HasProp(marks.LABEL):
-        return atom.GetProp(marks.LABEL)
+    a group, a placeholder, or UNKNOWN_LABEL. U, V, W and Y are placeholders, as in patents, even if the atom is
+    uranium, vanadium, tungsten or yttrium."""
+    if atom.HasProp(marks.DRAWN_LABEL):
+        return atom.GetProp(marks.DRAWN_LABEL)
     charge, hydrogens = atom.GetFormalCharge(), atom.GetTotalNumHs()
     if atom.GetIsotope():
         return "D" if (atom.GetSymbol(), atom.GetIsotope(), charge) == ("H", 2, 0) else UNKNOWN_LABEL
@@ -107,7 +108,7 @@ def picture(
     """Returns a PNG file of the molecule in RDKit's default style or a random one, and its labels with empty ink.
 
     Without `alter`, a molecule in a random style sometimes has abbreviations. uneven: share of the random styles with
-    coordinates as people draw them. patents: share of them that imitate patents.
+    coordinates as people draw them. patents: share of the random styles that imitate patents.
     """
     molecule = Chem.MolFromSmiles(smiles)
     if molecule is None:
@@ -143,8 +144,8 @@ def draw(
 ) -> Drawing:
     """Draws a molecule for training, in RDKit's default style or a random one.
 
-    placeholders: share of the drawings with placeholders. Of those in a random style, `patents` is the share in the
-    style of patents, and `scans` that of scanned ones.
+    placeholders: share of the drawings with placeholders. patents: share of the random styles that imitate patents.
+    scans: share of the drawings in a random style that look scanned.
     """
     alter = functools.partial(abbreviations.alter_for_training, with_placeholders=placeholders)
     png, labels = picture(smiles, random, default, alter, uneven_layout.SHARE, patents)
@@ -154,7 +155,7 @@ def draw(
 def crop(image: Image.Image, labels: Drawing, random: Random, augment: bool, scans: float = 0.0) -> Drawing:
     """Returns the drawing on a picture, cropped to its ink with BLANK pixels around it, after augmentation.
 
-    scans: share of the augmented pictures that are scanned.
+    scans: share of the augmented pictures that look scanned.
     """
     points = labels.points
     if augment:

@@ -109,7 +109,7 @@ def molecule_of(drawing: Drawing) -> str:
     classes = np.array([CLASSES[label] for label in drawing.atoms])
     molecule, _ = molecule_builder.assemble(drawing.points, classes, drawing.bonds[:, :2], drawing.bonds[:, 2], set())
     Chem.SanitizeMol(molecule)
-    placeholders.mark(molecule)
+    placeholders.set_isotopes(molecule)
     return placeholders.smiles_of(molecule_builder.perceive_stereo(molecule))
 
 

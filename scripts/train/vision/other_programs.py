@@ -50,7 +50,7 @@ def change_layout(molecule: Chem.Mol, layout: programs.Layout) -> None:
     """Gives a molecule with coordinates those of another program. OtherMolecule if they show another arrangement."""
     plain = Chem.RWMol(molecule)
     for atom in plain.GetAtoms():
-        if not atom.GetAtomicNum() or atom.HasProp(marks.LABEL):
+        if not atom.GetAtomicNum() or atom.HasProp(marks.DRAWN_LABEL):
             atom.SetAtomicNum(6)
             atom.SetIsotope(0)
             atom.SetNoImplicit(True)  # A carbon with any number of bonds.
@@ -85,7 +85,7 @@ def mol_file(
     labels = [drawing.atom_label(a) for a in molecule.GetAtoms()]
     Chem.Kekulize(molecule, clearAromaticFlags=True)
     for atom in molecule.GetAtoms():
-        if atom.HasProp(marks.LABEL):
+        if atom.HasProp(marks.DRAWN_LABEL):
             atom.SetProp("molFileAlias", re.sub("</?su[bp]>", "", atom.GetProp("_displayLabel")))
             atom.SetAtomicNum(6)
             atom.SetNoImplicit(False)  # Open Babel draws a dot at a carbon that lacks hydrogens.

@@ -1,4 +1,4 @@
-"""Puts placeholders into molecules before they are drawn: R groups, letters such as X, wavy ends of bonds."""
+"""Puts placeholders into molecules before they are drawn: R groups, letters such as X, attachment points."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from random import Random
 from rdkit import Chem
 
 from scripts.served_reader.labels import (
+    ATTACHMENT_POINT,
     CHAINS,
     GENERIC_GROUPS,
     LETTERS,
     NUMBERED_R_GROUPS,
-    OPEN_END,
     PLACEHOLDERS,
     STAR,
 )
-from scripts.train.vision.marks import LABEL, is_end, put_label
+from scripts.train.vision.marks import DRAWN_LABEL, is_end, put_label
 
 COUNTS = (1, 1, 2, 2, 3, 4, 6)
 """Numbers of placeholders in a drawing."""
@@ -30,7 +30,7 @@ ONE_R_SHARE = 0.75
 """Share of the groups that have one R group; the others have two."""
 WEIGHTS = (
     dict.fromkeys(LETTERS, 0.3)
-    | {"R": 12, "R'": 3, "R''": 2, "X": 9, "Y": 5, "Z": 5, "A": 6, "Q": 5, "Ar": 4, STAR: 5, OPEN_END: 8}
+    | {"R": 12, "R'": 3, "R''": 2, "X": 9, "Y": 5, "Z": 5, "A": 6, "Q": 5, "Ar": 4, STAR: 5, ATTACHMENT_POINT: 8}
     | dict.fromkeys(NUMBERED_R_GROUPS[:4], 8)
     | dict.fromkeys(NUMBERED_R_GROUPS[4:9], 4)
     | dict.fromkeys(NUMBERED_R_GROUPS[9:25], 2)
@@ -38,8 +38,8 @@ WEIGHTS = (
     | dict.fromkeys("X1 X2 Y1 Y2 Z1 Z2 A1 A2 L1 L2 J M T V".split(), 1)
 )
 """How often a placeholder is drawn; 1 for the others."""
-METALS = ("Re", "Rh")
-"""R groups that are drawn with a small letter only, else they would look like metals."""
+LIKE_METALS = ("Re", "Rh")
+"""R groups that look like metals, so their letter is always a superscript or subscript."""
 INSIDE = [*LETTERS, *CHAINS, "Ar", "Ar1", "Ar2", "Het", "Hal", "Alk"]
 """Placeholders that can have several bonds."""
 ONE_R, TWO_RS = ([name for name in GENERIC_GROUPS if name.count("R") == count] for count in (1, 2))
@@ -51,7 +51,7 @@ SPELLINGS = {
     "CO2": (("CO2{}", "{}O2C"), ("COO{}", "{}OOC"), ("C(O)O{}", "{}O(O)C")),
     "SO2": (("SO2{}", "{}O2S"), ("SO2{}", "{}SO2"), ("S(O)2{}", "{}(O)2S")),
     "CONH": (("CONH{}", "{}HNOC"), ("CONH{}", "{}NHCO"), ("C(O)NH{}", "{}HN(O)C")),
-    "OC(O)": (("OC(O){}", "{}(O)CO"), ("OCO{}", "{}CO2"), ("OCO{}", "{}COO")),
+    "OCO": (("OC(O){}", "{}(O)CO"), ("OCO{}", "{}CO2"), ("OCO{}", "{}COO")),
     "NHCO": (("NHCO{}", "{}OCHN"), ("NHCO{}", "{}CONH"), ("NHC(O){}", "{}(O)CHN")),
     "NHSO2": (("NHSO2{}", "{}O2SHN"), ("NHSO2{}", "{}SO2NH"), ("NHS(O)2{}", "{}(O)2SHN")),
     "SO2NH": (("SO2NH{}", "{}HNO2S"), ("SO2NH{}", "{}NHSO2"), ("S(O)2NH{}", "{}HN(O)2S")),
@@ -64,7 +64,7 @@ not here has one spelling."""
 
 def is_known(text: str) -> bool:
     """Reports whether plain letters are a placeholder."""
-    return text in PLACEHOLDERS and text not in METALS
+    return text in PLACEHOLDERS and text not in LIKE_METALS
 
 
 def add_placeholders(molecule: Chem.Mol, random: Random, wavy: bool = True) -> Chem.Mol:
@@ -90,7 +90,7 @@ def add_placeholders(molecule: Chem.Mol, random: Random, wavy: bool = True) -> C
         elif number < len(names):
             name = names[number]
         else:
-            name = _choose([name for name in PLACEHOLDERS if wavy or name != OPEN_END], random)
+            name = _choose([name for name in PLACEHOLDERS if wavy or name != ATTACHMENT_POINT], random)
         _put(out, at, name, random, style)
     return out.GetMol()
 
@@ -111,11 +111,11 @@ def _split(name: str) -> tuple[str, str, str]:
 
 def _open_place(molecule: Chem.RWMol, random: Random) -> int | None:
     """Returns an end, or a new atom in place of a hydrogen; None if there is neither."""
-    ends = [a.GetIdx() for a in molecule.GetAtoms() if is_end(a) and not a.HasProp(LABEL)]
+    ends = [a.GetIdx() for a in molecule.GetAtoms() if is_end(a) and not a.HasProp(DRAWN_LABEL)]
     bearing = [
         a
         for a in molecule.GetAtoms()
-        if a.GetSymbol() in ("C", "N", "O") and a.GetTotalNumHs() and not a.HasProp(LABEL) and a.GetDegree() < 4
+        if a.GetSymbol() in ("C", "N", "O") and a.GetTotalNumHs() and not a.HasProp(DRAWN_LABEL) and a.GetDegree() < 4
     ]
     if ends and (not bearing or random.random() < 0.5):
         return random.choice(ends)
@@ -138,7 +138,7 @@ def _replace_inside(molecule: Chem.RWMol, random: Random, style: str) -> None:
         for a in molecule.GetAtoms()
         if a.GetDegree() in (2, 3)
         and a.GetAtomicNum()
-        and not a.HasProp(LABEL)
+        and not a.HasProp(DRAWN_LABEL)
         and (a.IsInRing() or all(b.GetBondType() == Chem.BondType.SINGLE for b in a.GetBonds()))
     ]
     if inside:
@@ -149,10 +149,10 @@ def _replace_inside(molecule: Chem.RWMol, random: Random, style: str) -> None:
 
 
 def _put(molecule: Chem.RWMol, at: int, name: str, random: Random, style: str) -> None:
-    if name == OPEN_END:
+    if name == ATTACHMENT_POINT:
         atom = Chem.Atom(0)
         atom.SetNoImplicit(True)
-        atom.SetProp(LABEL, name)
+        atom.SetProp(DRAWN_LABEL, name)
         molecule.ReplaceAtom(at, atom, preserveProps=False)
         return
     put_label(molecule, at, name, *random.choice(spellings(name, style)))
@@ -202,6 +202,6 @@ def _markup(name: str, style: str) -> str:
     letter = "Ar" if name.startswith("Ar") else name[0]
     index = name[len(letter) :]
     is_index = index[:1].isdigit() or (letter == "R" and index.isalpha())
-    if name in METALS:
+    if name in LIKE_METALS:
         style = style or "sup"
     return f"{letter}<{style}>{index}</{style}>" if style and is_index else name

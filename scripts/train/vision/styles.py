@@ -110,7 +110,8 @@ def fonts() -> tuple[str, ...]:
     plain = [
         p
         for p in found
-        if any(name in p for name in ("Sans", "Serif", "Mono", "Arial", "Times", "Roman")) and "Math" not in p
+        if any(name in p for name in ("Sans", "Serif", "Mono", "Arial", "Times", "Roman"))
+        and not any(name in p for name in ("Math", "Fallback"))  # Droid Sans Fallback has no Latin letters.
     ]
     usual = [p for p in plain if not any(name in p for name in ("Bold", "Italic", "Oblique", "Mono", "Light"))]
     return (*plain, *3 * usual) or ("",)

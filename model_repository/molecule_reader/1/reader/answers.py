@@ -10,13 +10,13 @@ from dataclasses import replace
 
 from rdkit import Chem
 
-from . import comparison, functional_groups, properties
+from . import comparison, functional_groups, placeholders, properties
 from .conversation import Question, TurnPlan
 from .functional_groups import display_name
 from .intents import COMPARING, PAIR, Intent, NamedMolecule
 from .named_molecules import common_name
-from .placeholders import OPEN_BOND, in_order
-from .properties import COUNTS, ELEMENTS, MEASURES, WHOLE, element_counts, format_measure
+from .placeholders import ATTACHMENT_POINT_NAME, in_order
+from .properties import COUNTS, ELEMENTS, MEASURES, NEED_NO_PLACEHOLDERS, element_counts, format_measure
 from .reading import Reading
 from .wording import Parts, Smiles, counted, join_and, lower_first, plural, upper_first
 
@@ -177,8 +177,8 @@ class AnswerWriter:
     def answer_from(self, intent: Intent, reading: Reading) -> Parts:
         """Answers from the molecule that was read."""
         family = intent.family
-        if family in WHOLE and reading.placeholders():
-            return [depends_on_placeholders([reading])]
+        if family in NEED_NO_PLACEHOLDERS and reading.placeholders():
+            return [depends_on_placeholders([reading.molecule])]
         if family in COUNTS:
             compute, one, many = COUNTS[family]
             return [self.answer_count(intent, compute(reading.molecule), one, many)]
@@ -298,7 +298,7 @@ class AnswerWriter:
         return [sentence_of_groups(groups)]
 
     def describe(self, reading: Reading) -> Parts:
-        molecule, generic = reading.molecule, bool(reading.placeholders())
+        molecule, has_placeholders = reading.molecule, bool(reading.placeholders())
         rings = COUNTS["count_rings"].compute(molecule)
         aromatic = COUNTS["count_aromatic"].compute(molecule)
         sentence = f"It has {counted(rings, 'ring', 'rings')}"
@@ -308,11 +308,11 @@ class AnswerWriter:
         return [
             "It is ",
             Smiles(reading.smiles),
-            ". " if generic else f", {properties.formula(molecule)}, {mass:.2f} g/mol. ",
+            ". " if has_placeholders else f", {properties.formula(molecule)}, {mass:.2f} g/mol. ",
             sentence + ".",
             *(
                 sentence_of_placeholders(reading)
-                if generic
+                if has_placeholders
                 else [" ", sentence_of_groups(functional_groups.summary(molecule))]
             ),
         ]
@@ -330,10 +330,10 @@ class AnswerWriter:
         if not reading.is_readable():
             return [cannot_compare(name, reading)]
         self.used[drawing] = reading
-        if intent.family != "same" and reading.placeholders():
-            return [depends_on_placeholders([reading])]
         names, molecules = (name, named.name), (reading.molecule, named.molecule)
-        if intent.family == "same":
+        if comparison.needs_no_placeholders(intent.family) and any(map(placeholders.names, molecules)):
+            sentences: Parts = [depends_on_placeholders(molecules)]
+        elif intent.family == "same":
             stereo = not named.any_stereo
             sentences = comparison.compare_with_named(intent, names, molecules, stereo, self.plan.brief)
         else:
@@ -354,8 +354,8 @@ class AnswerWriter:
         unsure = [name for name, reading in zip(names, readings) if reading.is_unsure()]
         warning = [f"I am not sure that I read {join_and(unsure)} right. "] if unsure and not self.plan.brief else []
         molecules = [reading.molecule for reading in readings]
-        if question.intent.family != "same" and any(reading.placeholders() for reading in readings):
-            return [depends_on_placeholders(readings)]
+        if comparison.needs_no_placeholders(question.intent.family) and any(map(placeholders.names, molecules)):
+            return [*warning, depends_on_placeholders(molecules)]
         return warning + comparison.compare(question.intent, names, molecules, self.plan.brief)
 
 
@@ -373,18 +373,18 @@ def sentence_of_groups(groups: Sequence[tuple[str, int]]) -> str:
 def sentence_of_placeholders(reading: Reading) -> Parts:
     """Returns a sentence on the placeholders of a molecule, none without them."""
     names = reading.placeholders()
-    return [f" {upper_first(stand(names))} for any group."] if names else []
+    return [f" The drawing does not say what {subject_and_verb(names)} for."] if names else []
 
 
-def depends_on_placeholders(readings: Sequence[Reading]) -> str:
-    """Returns the answer to a question that needs a molecule without placeholders."""
-    names = in_order({name for reading in readings for name in reading.placeholders()})
-    return f"I cannot tell: that depends on what {stand(names)} for in the drawing."
+def depends_on_placeholders(molecules: Sequence[Chem.Mol]) -> str:
+    """Returns the answer to a question that needs molecules without placeholders, if some have placeholders."""
+    found = in_order({name for molecule in molecules for name in placeholders.names(molecule)})
+    return f"I cannot tell: that depends on what {subject_and_verb(found)} for."
 
 
-def stand(names: list[str]) -> str:
-    """Returns "R1 stands" or "R1 and X stand" for the names of placeholders."""
-    listed = join_and([f"the {name}" if name == OPEN_BOND else name for name in names])
+def subject_and_verb(names: list[str]) -> str:
+    """Returns "R1 stands" or "R1 and X stand", from the names of placeholders."""
+    listed = join_and([f"the {name}" if name == ATTACHMENT_POINT_NAME else name for name in names])
     return f"{listed} {'stands' if len(names) == 1 else 'stand'}"
 
 

@@ -18,6 +18,7 @@ from .properties import (
     COUNTS,
     ELEMENTS,
     MEASURES,
+    NEED_NO_PLACEHOLDERS,
     canonical_smiles,
     element_counts,
     format_measure,
@@ -55,6 +56,14 @@ def compare(intent: Intent, names: Sequence[str], molecules: Sequence[Chem.Mol],
     if brief:
         return [names[best]]
     return [f"{upper_first(names[best])}: {texts[best]} against {texts[1 - best]}."]
+
+
+def needs_no_placeholders(family: str) -> bool:
+    """Reports whether molecules with placeholders cannot be compared for a family of questions.
+
+    Families without a quantity are answered with a description of the difference, which has the formulas.
+    """
+    return family != "same" and (family not in COUNTS or family in NEED_NO_PLACEHOLDERS)
 
 
 def measure(intent: Intent, molecules: Sequence[Chem.Mol]) -> Quantity | None:

@@ -47,6 +47,14 @@ class Detections:
     kind_probabilities: np.ndarray
     """float [pairs, kinds]: probability of each kind of bond from the first atom to the second."""
 
+    def bond_length(self) -> float:
+        """Returns the median distance of an atom to its nearest neighbour in pixels, 0 with fewer than two atoms."""
+        if len(self.points) < 2:
+            return 0.0
+        distance = np.linalg.norm(self.points[:, None] - self.points[None], axis=2)
+        np.fill_diagonal(distance, np.inf)
+        return float(np.median(distance.min(1)))
+
 
 def line_between(points: np.ndarray, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Returns points on the lines from first to second atoms, float [pairs, LINE_POINTS, 2], and their shapes.

@@ -19,14 +19,15 @@ from rdkit import Chem
 from rdkit.Geometry import Point3D
 
 from .cropping import drawing_box, split_at_widest_gap
-from .detection import detect
+from .detection import CARBON, Detections, detect
 from .ink import MARGIN, Box, Page, box_of, flatten, page_of, scale_of, scaled
-from .labels import UNKNOWN_CLASS
+from .label_reader import LabelReader
+from .labels import DETECTED_LABELS, UNKNOWN_CLASS
 from .molecule_builder import build
 from .networks import Networks, OnnxNetworks
 from .page_reader import find_drawings
 from .reading import Reading
-from .views import MAX_BOND, RETRY_SCALES, Calibration, Scales, View
+from .views import LONE_BOND, MAX_BOND, RETRY_SCALES, Calibration, Scales, View
 
 MAX_SIDE = 1600
 """Larger pictures are halved until no side is longer, in pixels."""
@@ -40,12 +41,28 @@ KEEP_PIECES_CONFIDENCE = 0.5
 """Above this confidence, pieces without charges belong to one drawing. Captions read as pieces seldom reach it."""
 LONE_ION_FACTOR = 0.7
 """Factor on the confidence in an ion beside unread ink, which may be the counterion."""
+MAX_CARBON = 0.5
+"""An atom that is a carbon with at least this probability has no letters to read."""
+MIN_UNKNOWN = 0.3
+"""If an atom has the unknown label with at least this probability, the letters of all atoms are read."""
+SURE_LABEL = 0.97
+"""Otherwise, atoms whose label has at least this probability are not read."""
+MAX_LETTERED = 60
+"""The most atoms of a view whose letters are read, the first ones. Each takes about three milliseconds."""
+DETECTOR_DOUBT = 0.01
+"""Added to the atom detector's probability of each label: it may be sure of a wrong label where the drawing has one
+that it does not know."""
+READER_DOUBT = 0.01
+"""Added to the label reader's probability of each label that the atom detector knows; chosen on scanned patents."""
+UNKNOWN_DOUBT = 0.05
+"""Added to the label reader's probability of the unknown label, which it gives too seldom: an unsure spelling is
+unknown."""
 SURE_VIEW = 0.97
 """The confidence above which a view is sure."""
 
 
 class DrawingReader:
-    """Reads drawings with the two networks and their calibration; safe for concurrent use."""
+    """Reads drawings with the networks and their calibration; safe for concurrent use."""
 
     def __init__(
         self,
@@ -54,9 +71,11 @@ class DrawingReader:
         networks: Networks | None = None,
         calibration: Calibration | None = None,
     ) -> None:
-        """Loads atom_detector.onnx, bond_classifier.onnx and calibration.json from a folder. networks and calibration
-        replace these files."""
+        """Loads atom_detector.onnx, bond_classifier.onnx, label_reader.onnx and calibration.json from a folder.
+        calibration replaces its file; networks replaces the atom detector and the bond classifier, and then there is no
+        label reader."""
         self.networks = OnnxNetworks(folder, threads) if networks is None else networks
+        self.label_reader = LabelReader(folder, threads) if networks is None else None
         if calibration is None:
             calibration = Calibration(**json.loads((folder / "calibration.json").read_text()))
         self.calibration = calibration
@@ -180,6 +199,10 @@ class DrawingReader:
         """Returns the view of a box at a scale, in scaled pixels per pixel."""
         small = scaled(ink, box, scale, scale)
         detections, molecule_logit = detect(self.networks, small)
+        exact_scale = (np.array(small.shape[::-1]) - 2 * MARGIN) / np.array([box[2] - box[0], box[3] - box[1]])
+        bond_length = detections.bond_length()
+        if self.label_reader and 0 < bond_length < LONE_BOND:
+            self._read_labels(self.label_reader, detections, ink, np.array(box[:2]), exact_scale)
         candidate = build(detections)
         choices = [rows for rows in (detections.label_probabilities, detections.kind_probabilities) if len(rows)]
         weakest = min([float(p) for rows in choices for p in rows.max(1)] + [1.0])
@@ -195,11 +218,41 @@ class DrawingReader:
             ],
             float,
         )
-        points = detections.points
-        distance = np.linalg.norm(points[:, None] - points[None], axis=2) + 1e9 * np.eye(len(points))
-        bond_length = float(np.median(distance.min(1))) if len(points) > 1 else 0.0
-        exact_scale = (np.array(small.shape[::-1]) - 2 * MARGIN) / np.array([box[2] - box[0], box[3] - box[1]])
         return View(candidate, features, bond_length, np.array(box[:2]), exact_scale)
+
+    def _read_labels(
+        self, reader: LabelReader, detections: Detections, ink: np.ndarray, corner: np.ndarray, scale: np.ndarray
+    ) -> None:
+        """Updates detections.label_probabilities from the letters: of the atoms of which the atom detector is unsure,
+        or of all atoms with letters if one may have an unknown label.
+
+        corner, scale: as in View.
+        """
+        detected = detections.label_probabilities
+        lettered = detected[:, CARBON] < MAX_CARBON
+        if (detected[lettered, UNKNOWN_CLASS] < MIN_UNKNOWN).all():
+            lettered &= detected.max(1) < SURE_LABEL
+        rows = np.flatnonzero(lettered)[:MAX_LETTERED]
+        if not len(rows):
+            return
+        points = (detections.points[rows] - MARGIN) / scale + corner
+        seen = reader.read(ink, points, detections.bond_length() / float(scale.mean()))
+        detections.label_probabilities[rows] = combined(detected[rows], seen)
+
+
+def combined(detected: np.ndarray, seen: np.ndarray) -> np.ndarray:
+    """Returns label probabilities from those of the atom detector and of the label reader, float [atoms, labels] each.
+
+    They are multiplied, as those of independent observers. To the atom detector, each label that it does not know is as
+    likely as the unknown label.
+    """
+    prior = detected.copy()
+    prior[:, len(DETECTED_LABELS) :] = detected[:, UNKNOWN_CLASS, None]
+    likelihood = seen.copy()
+    likelihood[:, : len(DETECTED_LABELS)] += READER_DOUBT
+    likelihood[:, UNKNOWN_CLASS] += UNKNOWN_DOUBT
+    out = (prior + DETECTOR_DOUBT) * likelihood
+    return out / out.sum(1, keepdims=True)
 
 
 def has_ions(molecule: Chem.Mol) -> bool:

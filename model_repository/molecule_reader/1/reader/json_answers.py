@@ -109,6 +109,10 @@ FIELDS_BY_TYPE = {
 class NoValue(Exception):
     """A field of a schema has no known value; the text is the path of the field."""
 
+    def __init__(self, path: str, depends_on_placeholders: bool = False) -> None:
+        super().__init__(path)
+        self.depends_on_placeholders = depends_on_placeholders
+
 
 def box_of(reading: Reading) -> dict[str, Any]:
     """Returns the box of a drawing that is one of several in its picture."""
@@ -127,15 +131,15 @@ def all_facts(reading: Reading) -> dict[str, Any]:
                 facts[name] = fact(reading)
             except json_fields.DependsOnPlaceholders:
                 facts[name] = None
-    generic = reading.placeholders()
+    placeholders = reading.placeholders()
     return (
         facts
         | box_of(reading)
         | {
             "name": common_name(reading.molecule)[0] or None,
-            "elements": None if generic else dict(element_counts(reading.molecule)),
-            "functional_groups": None if generic else dict(functional_groups.summary(reading.molecule)),
-            "placeholders": generic,
+            "elements": None if placeholders else dict(element_counts(reading.molecule)),
+            "functional_groups": None if placeholders else dict(functional_groups.summary(reading.molecule)),
+            "placeholders": placeholders,
         }
     )
 
@@ -196,7 +200,7 @@ def fill_form(form: dict[str, Any], readings: Sequence[Reading], prose: Callable
         try:
             value = SchemaFiller(schema, readings, prose).fill(schema, "", first, 0)
         except NoValue as error:
-            what = "a drawing with placeholders" if any(map(Reading.placeholders, readings)) else "a molecule"
+            what = "a drawing with placeholders" if error.depends_on_placeholders else "a molecule"
             raise InvalidRequest(
                 f"The schema asks for {error}, which this model does not know of {what}; "
                 "make it nullable or leave it out."
@@ -318,7 +322,8 @@ class SchemaFiller:
             except NoValue as error:
                 if name in required:
                     path = str(error)
-                    raise NoValue(path if path.startswith(name) else f"{name}.{path}") from error
+                    path = path if path.startswith(name) else f"{name}.{path}"
+                    raise NoValue(path, error.depends_on_placeholders) from error
         return out
 
     def fill_array(self, schema: dict[str, Any], name: str, reading: Reading, depth: int) -> list[Any]:
@@ -348,7 +353,7 @@ def value_of(fact: json_fields.Fact, name: str, reading: Reading) -> Any:
     try:
         return fact(reading)
     except json_fields.DependsOnPlaceholders as error:
-        raise NoValue(name) from error
+        raise NoValue(name, depends_on_placeholders=True) from error
 
 
 def implied_type(schema: dict[str, Any]) -> str:

@@ -13,19 +13,19 @@ from typing import Any
 
 from . import functional_groups
 from .picture import picture_of
-from .properties import COUNTS, ELEMENTS, MEASURES, WHOLE, element_counts, formula, inchi
+from .properties import COUNTS, ELEMENTS, MEASURES, NEED_NO_PLACEHOLDERS, element_counts, formula, inchi
 from .reading import Reading
 from .wording import plural
 
 Fact = Callable[[Reading], Any]
-"""Returns the fact of a reading with a molecule. Raises DependsOnPlaceholders."""
+"""Returns a fact about a reading that has a molecule. May raise DependsOnPlaceholders."""
 
 
 class DependsOnPlaceholders(Exception):
     """A fact has no value, since the molecule has placeholders."""
 
 
-def _of_whole(fact: Fact) -> Fact:
+def _without_placeholders(fact: Fact) -> Fact:
     """Returns a fact that has a value only without placeholders."""
 
     def checked(reading: Reading) -> Any:
@@ -54,15 +54,15 @@ def without_counting_words(name: str) -> str:
 
 TEXTS: dict[str, Fact] = {
     "smiles": lambda r: r.smiles,
-    "inchi": _of_whole(lambda r: inchi(r.molecule)[0]),
-    "inchikey": _of_whole(lambda r: inchi(r.molecule)[1]),
-    "formula": _of_whole(lambda r: formula(r.molecule)),
+    "inchi": _without_placeholders(lambda r: inchi(r.molecule)[0]),
+    "inchikey": _without_placeholders(lambda r: inchi(r.molecule)[1]),
+    "formula": _without_placeholders(lambda r: formula(r.molecule)),
     "drawing": lambda r: picture_of(r.molecule),
 }
 
 LISTS: dict[str, Fact] = {
-    "elements": _of_whole(lambda r: list(element_counts(r.molecule))),
-    "functionalgroups": _of_whole(lambda r: [name for name, _ in functional_groups.summary(r.molecule)]),
+    "elements": _without_placeholders(lambda r: list(element_counts(r.molecule))),
+    "functionalgroups": _without_placeholders(lambda r: [name for name, _ in functional_groups.summary(r.molecule)]),
     "placeholders": Reading.placeholders,
 }
 
@@ -76,11 +76,11 @@ def _count_fact(family: str) -> Fact:
     def count(reading: Reading) -> int:
         return COUNTS[family].compute(reading.molecule)
 
-    return _of_whole(count) if family in WHOLE else count
+    return _without_placeholders(count) if family in NEED_NO_PLACEHOLDERS else count
 
 
 def _measure_fact(family: str) -> Fact:
-    return _of_whole(lambda r: round(MEASURES[family].compute(r.molecule), 4))
+    return _without_placeholders(lambda r: round(MEASURES[family].compute(r.molecule), 4))
 
 
 NUMBERS: dict[str, Fact] = {
@@ -173,11 +173,11 @@ def _count_of(name: str) -> Fact | None:
     name = re.sub(r"(?:atoms?|groups?)$", "", name)
     for symbol, element in ELEMENTS.items():
         if name in (element, element + "s"):
-            return _of_whole(partial(_element_count, symbol))
+            return _without_placeholders(partial(_element_count, symbol))
     for group in functional_groups.NAMES:
         one = re.sub(r"[^a-z0-9]", "", group)
         if name in (one, re.sub(r"[^a-z0-9]", "", plural(group)), one + "s"):
-            return _of_whole(partial(_group_count, group))
+            return _without_placeholders(partial(_group_count, group))
     return None
 
 

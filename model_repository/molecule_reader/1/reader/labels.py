@@ -193,8 +193,8 @@ UNKNOWN_LABEL = "?"
 """The label for letters that no other class has: a metal, a name."""
 STAR = "*"
 """The label of a star, which stands for any atom."""
-OPEN_END = "AP"
-"""The label of an attachment point: the end of a bond at a wavy line."""
+ATTACHMENT_POINT = "AP"
+"""The label of an attachment point (drawn as a wavy line): the open end of a bond."""
 NUMBERED_R_GROUPS = [f"R{number}" for number in range(1, 40)]
 R_GROUPS = [
     *("R", *NUMBERED_R_GROUPS, "R'", "R''", "R'''"),
@@ -202,10 +202,11 @@ R_GROUPS = [
     *(f"R{number}{index}" for number in range(1, 10) for index in "abcABC'"),
 ]
 LETTERS = [f"{letter}{index}" for letter in "AEGJLMQTUVWXYZ" for index in ("", "'", *range(1, 10))]
-"""Letters that are no label of an element, with a number, a prime or neither."""
+"""Single letters used as placeholders, alone or with a prime or number. U, V, W and Y are read as placeholders, never
+as elements."""
 WORDS = ["Ar", *(f"Ar{number}" for number in range(1, 5)), *"Het Hal Alk alkyl aryl".split()]
 CHAINS = [f"(CH2){count}" for count in "nmpqrsxyz"]
-PLACEHOLDERS = [STAR, OPEN_END, *R_GROUPS, *LETTERS, *WORDS, *CHAINS]
+PLACEHOLDERS = [STAR, ATTACHMENT_POINT, *R_GROUPS, *LETTERS, *WORDS, *CHAINS]
 """What stands for any of several groups or atoms, or a chain of any length. Its atom in the molecule is a dummy."""
 _ENDS = ["R", "R'", *NUMBERED_R_GROUPS, "Ra", "Rb", "Rc", "Rd"]
 _PAIRS = [*zip(_ENDS, _ENDS), *zip(NUMBERED_R_GROUPS, NUMBERED_R_GROUPS[1:]), ("R", "R'"), ("Ra", "Rb")]
@@ -217,7 +218,7 @@ _WITH_ONE_R = {
     "CO2{}": "C(=O)O* |$;;;_{}$|",
     "SO2{}": "S(*)(=O)=O |$;_{};;$|",
     "CONH{}": "C(=O)N* |$;;;_{}$|",
-    "OC(O){}": "OC(*)=O |$;;_{};$|",
+    "OCO{}": "OC(*)=O |$;;_{};$|",
     "NHCO{}": "NC(*)=O |$;;_{};$|",
     "NHSO2{}": "NS(*)(=O)=O |$;;_{};;$|",
     "SO2NH{}": "S(=O)(=O)N* |$;;;;_{}$|",

@@ -35,7 +35,7 @@ from .labels import (
     WEDGE,
     WEDGE_BACK,
 )
-from .placeholders import LABEL, label_of, mark, smiles_of, unmark
+from .placeholders import LABEL, clear_isotopes, label_of, set_isotopes, smiles_of
 
 RDLogger.DisableLog("rdApp.*")
 
@@ -184,12 +184,12 @@ def _build_with(detections: Detections, replacements: list[Replacement], cost: f
         faults += _piece_faults(molecule)
     unknown_labels = sum(classes[a] == UNKNOWN_CLASS for a in kept)
     try:
-        mark(molecule)
+        set_isotopes(molecule)
         molecule = perceive_stereo(molecule)
         smiles = smiles_of(molecule)
     except (ValueError, RuntimeError):
         return None
-    unmark(molecule)
+    clear_isotopes(molecule)
     cost += FAULT_COST * faults
     return Candidate(molecule, smiles, cost, len(replacements), faults, len(captions), unknown_labels, piece_count)
 

@@ -1,4 +1,4 @@
-"""Finds molecules named in a question: by SMILES in its text, or by a common name (names.tsv).
+"""Finds molecules named in a question: by SMILES or CXSMILES in its text, or by a common name (names.tsv).
 
     "Is it the same as CC(=O)Oc1ccccc1C(=O)O?"      "Is this aspirin?"      "Has it more rings than caffeine?"
 
@@ -22,20 +22,22 @@ MAX_SMILES = 400
 """The longest SMILES that is found, in characters."""
 MAX_WORDS = 400
 """The longest text that is searched for SMILES, in words."""
-PLACEHOLDER = "the other drawing"
+OTHER_DRAWING = "the other drawing"
 """Replaces a molecule in a text before the text is parsed."""
 WORD = re.compile(r"\S+")
 SMILES_LETTERS = re.compile(r"[A-Za-z0-9@+\-\[\]()=#%/\\.*:]+")
 SMILES_SIGNS = re.compile(r"[=#\[\]()@0-9/\\]")
+ATOM_LABELS = r" \|\$[!-#%-{}~]{1,400}\$\|"
+"""What CXSMILES has after the SMILES."""
 CHAIN = re.compile(r"(?:Cl|Br|[BCNOPSFI]){3,}")
 IDENTITY = re.compile(
     r"^\W*(?:(?:so|and|but|then|ok|answer|say|tell|me|with|in|one|a|single|word|please|if|whether|only|yes|or|no|just)"
     r"\b\W*)*"
-    r"(?:is|are|was|were|could|might|would|does|do|isn't|aren't)\b.*\b" + PLACEHOLDER,
+    r"(?:is|are|was|were|could|might|would|does|do|isn't|aren't)\b.*\b" + OTHER_DRAWING,
     re.IGNORECASE,
 )
 """A yes-or-no question whether a drawing is the molecule."""
-WHICH = re.compile(r"\bwhich\b.*\b(?:is|shows?|are)\b.*\b" + PLACEHOLDER, re.IGNORECASE)
+WHICH = re.compile(r"\bwhich\b.*\b(?:is|shows?|are)\b.*\b" + OTHER_DRAWING, re.IGNORECASE)
 NOT_IDENTITY = re.compile(
     r"\b(?:how|what|many|much|has|have|contains?|more|fewer|less|than|similar|equal|heavier|lighter|larger|smaller)\b",
     re.IGNORECASE,
@@ -79,31 +81,36 @@ def common_name(molecule: Chem.Mol) -> tuple[str, bool]:
 
 
 def hide_molecules(text: str) -> tuple[str, list[NamedMolecule]]:
-    """Returns the text with PLACEHOLDER in place of the molecules that it names, and these molecules."""
+    """Returns the text with OTHER_DRAWING in place of the molecules that it names, and these molecules."""
     found: list[NamedMolecule] = []
     words = WORD.findall(text)
     if len(words) <= MAX_WORDS:
         for word in words:
-            smiles = smiles_in(word)
+            smiles = smiles_in(word, has_labels=f"{word} |$" in text)
             if smiles:
+                labelled = re.search(re.escape(smiles) + ATOM_LABELS, text)
+                smiles = labelled.group() if labelled else smiles
                 found.append(NamedMolecule("the molecule that you gave", Chem.MolFromSmiles(smiles)))
-                text = text.replace(smiles, PLACEHOLDER, 1)
+                text = text.replace(smiles, OTHER_DRAWING, 1)
 
     def hide(match: re.Match[str]) -> str:
         name = match.group().lower()
         smiles = names_table()[0][name]
         found.append(NamedMolecule(name, Chem.MolFromSmiles(smiles), any_stereo="@" not in smiles))
-        return PLACEHOLDER
+        return OTHER_DRAWING
 
     return names_pattern().sub(hide, text), found
 
 
-def smiles_in(word: str) -> str:
-    """Returns the SMILES in a word of a text, without the punctuation around it; "" for none."""
+def smiles_in(word: str, has_labels: bool = False) -> str:
+    """Returns the SMILES in a word of a text, without the punctuation around it; "" for none.
+
+    has_labels: whether it is followed by the labels of CXSMILES, so that any SMILES counts.
+    """
     word = word.strip("\"'`,;?!<>{}").removesuffix(".").strip("\"'`")
     if not 2 <= len(word) <= MAX_SMILES or not SMILES_LETTERS.fullmatch(word):
         return ""
-    if not SMILES_SIGNS.search(word) and not CHAIN.fullmatch(word):
+    if not (has_labels or SMILES_SIGNS.search(word) or CHAIN.fullmatch(word)):
         return ""
     molecule = Chem.MolFromSmiles(word)
     return word if molecule is not None and molecule.GetNumAtoms() > 1 else ""
@@ -120,7 +127,7 @@ def parse_with_molecules(text: str, parse: Callable[[str], ParsedText]) -> Parse
 
 
 def _compare_with(intent: Intent, text: str, molecules: list[NamedMolecule]) -> Intent:
-    """Returns the intent with the named molecules if it compares, without the drawings that PLACEHOLDER added."""
+    """Returns the intent with the named molecules if it compares, without the drawings that OTHER_DRAWING added."""
     drawings = [name for name in intent.drawings if name not in ("other", "both")]
     if (IDENTITY.search(text) or WHICH.search(text)) and not NOT_IDENTITY.search(text):
         return Intent(

@@ -8,7 +8,7 @@ import io
 from PIL import Image
 from rdkit import Chem
 
-from .labels import OPEN_END, STAR
+from .labels import ATTACHMENT_POINT, STAR
 from .placeholders import LABEL, label_of, placeholders
 
 SIZE = (300, 220)
@@ -26,7 +26,7 @@ def picture_of(molecule: Chem.Mol) -> str | None:
     molecule = Chem.Mol(molecule)
     for number, text in placeholders(molecule).items():
         atom = molecule.GetAtomWithIdx(number)
-        if text == label_of(OPEN_END):
+        if text == label_of(ATTACHMENT_POINT):
             atom.ClearProp(LABEL)  # Drawn as a wavy end.
         else:
             atom.SetProp("_displayLabel", text.removeprefix("_") or STAR)

@@ -11,25 +11,25 @@ from collections.abc import Iterable
 
 from rdkit import Chem
 
-from .labels import OPEN_END, R_GROUPS, STAR
+from .labels import ATTACHMENT_POINT, R_GROUPS, STAR
 
 LABEL = "atomLabel"
 """RDKit's property of an atom that has a label in CXSMILES."""
-OPEN_BOND = "open bond"
-"""The name of an attachment point."""
+ATTACHMENT_POINT_NAME = "open bond"
+"""The name of an attachment point in answers."""
 
 
 def label_of(name: str) -> str:
     """Returns the label of a placeholder in CXSMILES: _R1, _AP1, X; "" for a star."""
     if name == STAR:
         return ""
-    if name == OPEN_END:
+    if name == ATTACHMENT_POINT:
         return "_AP1"
     return f"_{name}" if name in R_GROUPS else name
 
 
 def placeholders(molecule: Chem.Mol) -> dict[int, str]:
-    """Returns the labels of the dummy atoms by atom."""
+    """Returns the labels of the dummy atoms by atom, "" for a star."""
     return {
         atom.GetIdx(): atom.GetProp(LABEL) if atom.HasProp(LABEL) else ""
         for atom in molecule.GetAtoms()
@@ -40,7 +40,7 @@ def placeholders(molecule: Chem.Mol) -> dict[int, str]:
 def names(molecule: Chem.Mol) -> list[str]:
     """Returns the names of a molecule's placeholders as in a drawing, once each, in order."""
     found = {text.removeprefix("_") or STAR for text in placeholders(molecule).values()}
-    return in_order(OPEN_BOND if name == "AP1" else name for name in found)
+    return in_order(ATTACHMENT_POINT_NAME if name == "AP1" else name for name in found)
 
 
 def in_order(found: Iterable[str]) -> list[str]:
@@ -53,22 +53,22 @@ def heavy_atoms(molecule: Chem.Mol) -> int:
     return sum(atom.GetAtomicNum() != 1 for atom in molecule.GetAtoms())
 
 
-def mark(molecule: Chem.Mol) -> None:
-    """Gives dummies with different labels different isotopes, so that RDKit tells them apart."""
+def set_isotopes(molecule: Chem.Mol) -> None:
+    """Gives dummies with different labels different isotopes, so that RDKit tells them apart; stars get 0."""
     labels = placeholders(molecule)
     ranks = {text: rank for rank, text in enumerate(sorted({"", *labels.values()}))}
     for number, text in labels.items():
         molecule.GetAtomWithIdx(number).SetIsotope(ranks[text])
 
 
-def unmark(molecule: Chem.Mol) -> None:
-    """Undoes mark."""
+def clear_isotopes(molecule: Chem.Mol) -> None:
+    """Undoes set_isotopes."""
     for number in placeholders(molecule):
         molecule.GetAtomWithIdx(number).SetIsotope(0)
 
 
 def smiles_of(molecule: Chem.Mol) -> str:
-    """Returns canonical SMILES of a marked molecule; CXSMILES if a placeholder has a label."""
+    """Returns canonical SMILES of a molecule after set_isotopes; CXSMILES if a placeholder has a label."""
     smiles = Chem.MolToSmiles(molecule)
     labels = placeholders(molecule)
     if not labels:

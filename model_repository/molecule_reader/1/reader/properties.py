@@ -1,7 +1,7 @@
 """Properties of a molecule: counts and measures by the family of the question, formula, elements, identity,
 similarity.
 
-What WHOLE names depends on what the placeholders of a molecule stand for, so it has no value while there are some.
+The families in NEED_NO_PLACEHOLDERS have no value for a molecule with placeholders.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ MEASURES = {
 """By family."""
 
 
-WHOLE = frozenset(
+NEED_NO_PLACEHOLDERS = frozenset(
     {"name", "inchi", "formula", "elements", "count_element", "has_element", "groups", "count_group", "has_group"}
     | {"is_charged", "count_heavy", "count_atoms", "count_bonds", "count_stereo", "is_chiral", "count_donors"}
     | {"count_acceptors", "count_rotatable", *MEASURES}
@@ -123,11 +123,11 @@ def similarity(a: Chem.Mol, b: Chem.Mol) -> float:
 
 
 def canonical_smiles(molecule: Chem.Mol, stereo: bool = True) -> str:
-    """Returns SMILES, or CXSMILES with placeholders."""
+    """Returns SMILES, or CXSMILES if a placeholder has a label."""
     if not placeholders.placeholders(molecule):
         return Chem.MolToSmiles(molecule, isomericSmiles=stereo)
     marked = Chem.Mol(molecule)
-    placeholders.mark(marked)
+    placeholders.set_isotopes(marked)
     if not stereo:
         Chem.RemoveStereochemistry(marked)
     return placeholders.smiles_of(marked)

@@ -23,7 +23,7 @@ class Reading:
     """What a picture shows."""
 
     smiles: str | None
-    """Canonical isomeric SMILES, CXSMILES with placeholders; None if no molecule could be built."""
+    """Canonical isomeric SMILES, or CXSMILES if a placeholder has a label; None if no molecule could be built."""
     molecule: Chem.Mol | None
     """The molecule with the conformer of the drawing (x to the right, y up, in pixels of the picture)."""
     confidence: float
