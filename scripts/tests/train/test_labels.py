@@ -93,9 +93,10 @@ def test_the_shipped_weights_give_the_shipped_network(tmp_path):
 
 
 def test_the_shipped_network_reads_held_out_labels():
-    """At least three in four of each kind, in drawings of other molecules than the measured ones of the card."""
-    found = measure.by_kind(reader.load_labels(served.ENTRY), measure.held_out(MOLECULES, 60))
-    assert len(found) == 4 and all(right > 0.75 for count, right in found.values() if count > 20)
+    """Bounds below the figures of the experiment of 2026-11-27, for fewer drawings."""
+    found = measure.by_kind(reader.load_labels(served.ENTRY), measure.held_out(MOLECULES, 150))
+    bounds = {"atoms": 0.85, "abbreviations": 0.6, "placeholders, such as R1 and X": 0.45}
+    assert all(found[kind][0] > 50 and found[kind][1] > bound for kind, bound in bounds.items()), found
 
 
 def test_an_own_label_reader_is_trained_and_exported(data, tmp_path, monkeypatch):  # noqa: F811
