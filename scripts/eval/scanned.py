@@ -45,7 +45,7 @@ from rdkit import Chem, RDLogger
 from rdkit.Chem.Draw import MolToImage, rdMolDraw2D
 
 from scripts import sections
-from scripts.eval import drawing_sets
+from scripts.eval import mol_files
 from scripts.eval.chat import API, MODEL
 from scripts.eval.chat_questions import smiles
 from scripts.eval.drawings import ASK, UNREADABLE
@@ -127,7 +127,7 @@ def read_set(folder: Path, name: str) -> tuple[list[Drawing], int]:
         molecule = Chem.MolFromMolFile(str(truths[path.stem]))
         if molecule is None:
             continue
-        labelled = drawing_sets.read_mol_file(truths[path.stem]) or ""
+        labelled = mol_files.read_mol_file(truths[path.stem]) or ""
         expanded = Chem.MolFromSmiles(labelled) if labelled else None
         text, inchi = identity(expanded or molecule)
         is_tuned_on = number < TUNED_ON

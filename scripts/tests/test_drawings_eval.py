@@ -15,7 +15,7 @@ from PIL import Image
 from rdkit import Chem
 from waiting import wait_for
 
-from scripts.eval import drawing_sets, drawings, page_sets, pages, scanned
+from scripts.eval import drawing_sets, drawings, mol_files, page_sets, pages, scanned
 from scripts.eval.drawings import Graded
 
 
@@ -220,10 +220,10 @@ LABELLED = "*C(=O)*[C@](*)(*)N* |$;;;X;;V;_R12;;_R7$|"
 
 def test_placeholders_of_a_mol_file_are_in_the_truth(tmp_path) -> None:
     (tmp_path / "drawn.mol").write_text(MOL_FILE)
-    truth = drawing_sets.read_mol_file(tmp_path / "drawn.mol")
+    truth = mol_files.read_mol_file(tmp_path / "drawn.mol")
     assert truth == LABELLED
     (tmp_path / "drawn.mol").write_text(MOL_FILE.replace(" O   0", " F   0"))
-    assert drawing_sets.read_mol_file(tmp_path / "drawn.mol") is None
+    assert mol_files.read_mol_file(tmp_path / "drawn.mol") is None
 
 
 @pytest.mark.parametrize(
@@ -244,7 +244,7 @@ def test_placeholders_of_a_mol_file_are_in_the_truth(tmp_path) -> None:
 def test_labels_of_a_mol_file_can_be_groups(tmp_path: Path, text: str, smiles: str) -> None:
     block = Chem.MolToMolBlock(Chem.MolFromSmiles("CCC=C"))
     (tmp_path / "drawn.mol").write_text(block.replace("M  END", f"A    1\n{text}\nM  END"))
-    assert drawing_sets.read_mol_file(tmp_path / "drawn.mol") == smiles
+    assert mol_files.read_mol_file(tmp_path / "drawn.mol") == smiles
 
 
 @pytest.mark.parametrize(
