@@ -488,7 +488,7 @@ def test_scans_are_black_and_white_with_their_points_on_ink():
 
 
 def test_drawings_with_placeholders_to_measure_on():
-    drawn = evaluation.with_placeholders(MOLECULES, 5, 1, 0.5)
-    assert len(drawn) == 5 and drawn == evaluation.with_placeholders(MOLECULES, 5, 1, 0.5)
+    drawn = evaluation.with_placeholders(MOLECULES, 5, 1)
+    assert len(drawn) == 5 and drawn == evaluation.with_placeholders(MOLECULES, 5, 1)
     molecules = [Chem.MolFromSmiles(smiles) for smiles, _ in drawn]
     assert all(any(not atom.GetAtomicNum() for atom in molecule.GetAtoms()) for molecule in molecules)

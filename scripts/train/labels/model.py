@@ -15,7 +15,7 @@ from torch import nn
 
 from scripts.served_reader.label_reader import ALPHABET, HEIGHT, SLOTS, WIDTH
 from scripts.train.graph import Graph
-from scripts.train.vision.norms import deviation
+from scripts.train.vision import norms
 
 
 @dataclass
@@ -108,11 +108,7 @@ def norms_of(model: Model) -> Iterator[tuple[nn.Conv2d, nn.BatchNorm2d]]:
 def fold(model: Model) -> Model:
     """Folds the norms of a model in place (scripts.train.vision.norms), and returns it."""
     for convolution, norm in norms_of(model):
-        scale = norm.weight / deviation(norm)
-        convolution.weight.mul_(scale[:, None, None, None])
-        norm.running_mean.mul_(scale)
-        norm.running_var.mul_(scale.square())
-        norm.weight.copy_(deviation(norm))
+        convolution.weight.mul_(norms.fold_norm(norm)[:, None, None, None])
     return model
 
 
@@ -126,8 +122,8 @@ def graph(model: Model) -> Graph:
     def convolve(x: str, module: Convolution) -> str:
         convolution, norm = module
         (edge, _), (stride, _) = convolution.padding, convolution.stride
-        bias = norm.bias - norm.running_mean
-        return g.op("Conv", x, g.weight(convolution.weight), g.weight(bias), pads=4 * [edge], strides=2 * [stride])
+        weights = g.weight(convolution.weight), g.weight(norms.bias(norm))
+        return g.op("Conv", x, *weights, pads=4 * [edge], strides=2 * [stride])
 
     def block(x: str, module: Block) -> str:
         return g.op("Relu", g.op("Add", x, convolve(g.op("Relu", convolve(x, module.first)), module.second)))

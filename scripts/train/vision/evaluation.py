@@ -87,15 +87,15 @@ def pictures(
     return out
 
 
-def with_placeholders(molecules: list[str], count: int, seed: int, patents: float = 0.0) -> list[tuple[str, bytes]]:
+def with_placeholders(molecules: list[str], count: int, seed: int) -> list[tuple[str, bytes]]:
     """Returns canonical CXSMILES and PNG files of the first `count` molecules of a seeded shuffle that can be drawn,
-    with placeholders, in RDKit's random styles. patents: share of the styles that imitate patents."""
+    with placeholders, in RDKit's random styles."""
     out: list[tuple[str, bytes]] = []
     for number, smiles in enumerate(Random(seed).sample(molecules, len(molecules))):
         if len(out) == count:
             break
         try:
-            png, labels = picture(smiles, Random(f"{seed}/{number}"), False, add_placeholders, patents=patents)
+            png, labels = picture(smiles, Random(f"{seed}/{number}"), False, add_placeholders)
             molecule = molecule_of(labels)
         except (ValueError, RuntimeError):  # A placeholder in an aromatic ring that has no Kekulé structure.
             continue

@@ -19,23 +19,30 @@ def fold(model: Model) -> Model:
     """Folds the norms of a model in place, and returns it."""
     for module in model.modules():
         for norm, matrices in norms_of(module):
-            scale = norm.weight / deviation(norm)
+            scale = fold_norm(norm)
             for matrix in matrices:
                 if isinstance(matrix, Convolution):
                     matrix.weight.mul_(scale)
                 else:
                     matrix.weight.mul_(scale.repeat(matrix.out_features // len(scale))[:, None])
-            norm.running_mean.mul_(scale)
-            norm.running_var.mul_(scale.square())
-            norm.weight.copy_(deviation(norm))
     return model
 
 
-def deviation(norm: nn.BatchNorm1d) -> torch.Tensor:
+@torch.no_grad()
+def fold_norm(norm: nn.BatchNorm1d | nn.BatchNorm2d) -> torch.Tensor:
+    """Folds a norm in place, and returns the factors for the outputs of the matrix before it."""
+    scale = norm.weight / deviation(norm)
+    norm.running_mean.mul_(scale)
+    norm.running_var.mul_(scale.square())
+    norm.weight.copy_(deviation(norm))
+    return scale
+
+
+def deviation(norm: nn.BatchNorm1d | nn.BatchNorm2d) -> torch.Tensor:
     return torch.sqrt(norm.running_var + norm.eps)
 
 
-def bias(norm: nn.BatchNorm1d) -> torch.Tensor:
+def bias(norm: nn.BatchNorm1d | nn.BatchNorm2d) -> torch.Tensor:
     """Returns what a folded norm adds."""
     return norm.bias - norm.running_mean
 
