@@ -202,7 +202,8 @@ def _atom_faults(molecule: Chem.Mol, classes: np.ndarray, kept: list[int]) -> fl
         atom = molecule.GetAtomWithIdx(number)
         label_class = classes[a]
         hydrogens = ATOMS[label_class].hydrogens
-        faults += hydrogens is not None and atom.GetTotalNumHs(includeNeighbors=True) != hydrogens
+        counts = (atom.GetTotalNumHs(), atom.GetTotalNumHs(includeNeighbors=True))  # Without and with drawn hydrogens.
+        faults += hydrogens is not None and hydrogens not in counts
         faults += atom.GetNumRadicalElectrons() > 0
         if ATOM_LABELS[label_class] in ("H", "D"):
             faults += atom.GetDegree() != 1
