@@ -349,6 +349,31 @@ def each_link(smiles: list[str], seed: int) -> Pictures:
     return _each(smiles, seed, LINKS | {"NMe": GROUPS["NMe"]}, abbreviations.link_spellings, _link)
 
 
+def wavy_bonds(smiles: list[str], seed: int) -> Pictures:
+    """Draws a wavy bond at one of the stereocentres of each molecule that has a suitable bond: the arrangement there is
+    unknown."""
+    out: Pictures = []
+    for one in smiles:
+        random = Random(f"{seed} wavy {one}")
+        molecule = Chem.MolFromSmiles(one)
+        choices = [
+            (bond, centre)
+            for bond in molecule.GetBonds()
+            for centre, other in ((bond.GetBeginAtom(), bond.GetEndAtom()), (bond.GetEndAtom(), bond.GetBeginAtom()))
+            if bond.GetBondType() == Chem.BondType.SINGLE
+            and not bond.IsInRing()
+            and centre.GetChiralTag() != Chem.ChiralType.CHI_UNSPECIFIED
+            and other.GetChiralTag() == Chem.ChiralType.CHI_UNSPECIFIED
+        ]
+        if choices:
+            bond, centre = random.choice(choices)
+            centre.SetChiralTag(Chem.ChiralType.CHI_UNSPECIFIED)
+            truth = Chem.CanonSmiles(Chem.MolToSmiles(molecule))
+            bond.SetBondDir(Chem.BondDir.UNKNOWN)
+            out.append((truth, file(draw(molecule, random))))
+    return out
+
+
 def _each(
     smiles: list[str],
     seed: int,
@@ -487,6 +512,7 @@ def sets(data: Path, count: int, seed: int, folder: Path | None) -> dict[str, Pi
         out[kind] = [(s, file(image)) for s, image in images if image is not None]
     out["every known abbreviation"] = each_group(chosen, seed)
     out["every known group with two bonds"] = each_link(chosen, seed)
+    out["wavy bonds"] = wavy_bonds(chosen, seed)
     out["JPEG at quality 30"] = [(s, file(default(s, Random(f"{seed} JPEG {s}")), "JPEG")) for s in chosen]
     out["hard structures"] = [
         (Chem.CanonSmiles(s), file(default(s, Random(f"{seed} hard {s}")))) for s in HARD.values()

@@ -274,6 +274,7 @@ def simple_drawing():
         (["--molecules", "own_train.smi.gz", "--programs", "rdkit", "cdk"], "cdk.jsonl.*other_programs makes it"),
         (["--molecules", "none.smi"], "none.smi: "),
         (["--molecules", "own_train.smi.gz", "--start", "nowhere"], "--start: nowhere/config.json: "),
+        (["--molecules", "own_train.smi.gz", "--bonds-only"], "--bonds-only needs --start"),
         (["--molecules", "own_train.smi.gz", "--size", "large", "--start", str(served.ENTRY)], "weights do not fit"),
     ],
 )

@@ -131,6 +131,18 @@ def test_a_run_writes_weights(tmp_path):
     assert (tmp_path / "vision" / "weights.safetensors").exists()
 
 
+def test_the_bond_classifier_is_trained_alone(tmp_path):
+    options = training.Options(
+        name="vision", runs=str(tmp_path), samples=12, batch=6, device="cpu", precision="fp32", threads=1
+    )
+    network = vision.Model(vision.Shape(**vision.SIZES["tiny"]))
+    before = {name: value.clone() for name, value in network.state_dict().items()}
+    network.train_bonds_only()
+    after = training.run(options, network, make_batches().batch, vision.loss, lambda model, step: {}).state_dict()
+    changed = {name.split(".")[0] for name, value in before.items() if not torch.equal(after[name], value)}
+    assert changed == {"bond_classifier"}
+
+
 def test_the_smallest_molecules_have_the_scales_of_retries():
     random = Random(1)
     found = {corpus.smallest_molecule(random) for _ in range(300)}

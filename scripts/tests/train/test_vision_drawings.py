@@ -239,7 +239,8 @@ def test_carbons_are_spelled_out():
 def test_drawn_hydrogens_become_implicit(smiles):
     drawn = [drawing.picture(smiles, Random(seed), True, abbreviations.show_hydrogens)[1] for seed in range(8)]
     assert any("H" in d.atoms for d in drawn)
-    assert {molecule_builder.build(perfect_detections(d)).smiles for d in drawn} == {Chem.CanonSmiles(smiles)}
+    built = [molecule_builder.build(perfect_detections(d)) for d in drawn]
+    assert {(candidate.smiles, candidate.faults) for candidate in built} == {(Chem.CanonSmiles(smiles), 0)}
 
 
 def test_a_layout_by_another_program():
@@ -407,6 +408,23 @@ def test_placeholders_are_drawn_and_read_back():
         assert len(reader_placeholders.placeholders(built.molecule)) == sum(map(len, ends))
         seen |= {*generic}
     assert len(seen) > 60 and {"R", "R1", labels.ATTACHMENT_POINT, "X"} <= seen and seen & {*labels.GENERIC_GROUPS}
+
+
+@pytest.mark.parametrize("default", [True, False])
+def test_wavy_bonds_are_drawn_and_read_back(default):
+    smiles = "C[C@H](N)C(=O)OCc1ccccc1"
+    seen = set()
+    for seed in range(20):
+        _, drawn = drawing.picture(smiles, Random(seed), default, lambda molecule, _: molecule, wavy=1.0)
+        assert labels.WAVY in drawn.bonds[:, 2]
+        seen.add(molecule_builder.build(perfect_detections(drawn)).smiles)
+    assert seen == {smiles, "CC(N)C(=O)OCc1ccccc1"}
+
+
+def test_a_wavy_bond_leaves_a_stereocentre_undefined():
+    pictures = drawing_sets.wavy_bonds(["C[C@H](N)C(=O)OCc1ccccc1", "CCO", "C[C@H](F)C[C@@H](Cl)CO"], 1)
+    assert [truth for truth, _ in pictures][0] == "CC(N)C(=O)OCc1ccccc1"
+    assert [truth.count("@") > 0 for truth, _ in pictures] == [False, True]
 
 
 def test_letters_that_are_placeholders_are_labelled_so():

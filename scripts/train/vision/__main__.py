@@ -37,6 +37,9 @@ def arguments() -> argparse.ArgumentParser:
         type=Path,
         help="entry of a model repository to start from; --size can add blocks (default: random weights)",
     )
+    parser.add_argument(
+        "--bonds-only", action="store_true", help="train the bond classifier only; needs --start, whose detector stays"
+    )
     parser.add_argument("--evaluate", type=int, default=100, help="drawings a style at each evaluation (default: 100)")
     return parser
 
@@ -54,6 +57,8 @@ def retain_memory() -> None:
 def start(given: argparse.Namespace) -> Model:
     """Returns the model to train: that of --start, or a new one. Exits if an entry is wrong or --size does not fit."""
     if not given.start:
+        if given.bonds_only:
+            raise SystemExit("training: --bonds-only needs --start, an entry with an atom detector")
         return Model(Shape(**SIZES[given.size or "small"]))
     try:
         stored = reader.read_shape(given.start)
@@ -69,6 +74,8 @@ def main() -> None:
     molecules, programs, tuning = sources.load(given, options)
     torch.manual_seed(options.seed)
     model = start(given)
+    if given.bonds_only:
+        model.train_bonds_only()
     batches = Batches(molecules, programs, options.batch, options.seed, given.uses)
     options.folder.mkdir(parents=True, exist_ok=True)  # The first process may not have made it yet.
     (options.folder / "shape.json").write_text(json.dumps(describe(model.shape), indent=1) + "\n")

@@ -13,6 +13,8 @@ from PIL import Image, ImageDraw, ImageFilter
 
 GREY, FRAMED, TURNED, TILTED, PHOTOGRAPHED = 0.15, 0.05, 0.2, 0.12, 0.07
 """Shares of the pictures."""
+MAX_SCAN = 1200
+"""Pictures are not enlarged beyond this side, in pixels, by a scan."""
 
 
 def augment(
@@ -101,7 +103,7 @@ def tilt(
 def scan(image: Image.Image, points: np.ndarray, random: Random) -> tuple[Image.Image, np.ndarray]:
     """Imitates a scan in black and white: at another resolution, thicker or broken lines, ragged edges, specks."""
     generator = np.random.default_rng(random.getrandbits(32))
-    factor = random.uniform(1.0, 2.0)
+    factor = random.uniform(1.0, max(1.0, min(2.0, MAX_SCAN / max(image.size))))
     size = (max(8, round(image.width * factor)), max(8, round(image.height * factor)))
     grey = image.convert("L").resize(size, Image.Resampling.BILINEAR)
     if random.random() < 0.3:

@@ -32,6 +32,8 @@ RDLogger.DisableLog("rdApp.*")
 
 BLANK = 4
 """Blank pixels around a cropped drawing."""
+WAVY_SHARE = 0.08
+"""Share of the training drawings with wavy bonds."""
 KNOWN = frozenset((*DETECTED_LABELS, *LETTERS))
 
 
@@ -104,11 +106,13 @@ def picture(
     alter: Alter | None = None,
     uneven: float = 0.0,
     patents: float = 0.0,
+    wavy: float = 0.0,
 ) -> tuple[bytes, Drawing]:
     """Returns a PNG file of the molecule in RDKit's default style or a random one, and its labels with empty ink.
 
     Without `alter`, a molecule in a random style sometimes has abbreviations. uneven: share of the random styles with
-    coordinates as people draw them. patents: share of the random styles that imitate patents.
+    coordinates as people draw them. patents: share of the random styles that imitate patents. wavy: share of the
+    drawings with wavy bonds, which then show another molecule.
     """
     molecule = Chem.MolFromSmiles(smiles)
     if molecule is None:
@@ -120,6 +124,8 @@ def picture(
         if random.random() < uneven:
             uneven_layout.distort(molecule, random)
     molecule = rdMolDraw2D.PrepareMolForDrawing(molecule)
+    if wavy and random.random() < wavy:
+        styles.make_wavy(molecule, random)
     drawer, legend = (styles.default(random), "") if default else styles.varied(molecule, random, patents)
     rdBase.SeedRandomNumberGenerator(random.randrange(1 << 30))  # RDKit's comic mode draws wavering lines.
     drawer.DrawMolecule(molecule, legend=legend)
@@ -148,7 +154,7 @@ def draw(
     scans: share of the drawings in a random style that look scanned.
     """
     alter = functools.partial(abbreviations.alter_for_training, with_placeholders=placeholders)
-    png, labels = picture(smiles, random, default, alter, uneven_layout.SHARE, patents)
+    png, labels = picture(smiles, random, default, alter, uneven_layout.SHARE, patents, WAVY_SHARE)
     return crop(Image.open(io.BytesIO(png)).convert("RGB"), labels, random, not default, scans)
 
 

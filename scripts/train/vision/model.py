@@ -210,6 +210,18 @@ class Model(nn.Module):
         super().__init__()
         self.shape = shape
         self.atom_detector, self.bond_classifier = AtomDetector(shape), BondClassifier(shape)
+        self.bonds_only = False
+
+    def train_bonds_only(self) -> None:
+        """From now on only the bond classifier is trained."""
+        self.bonds_only = True
+        self.atom_detector.requires_grad_(False).eval()
+
+    def train(self, mode: bool = True) -> Model:
+        super().train(mode)
+        if self.bonds_only:
+            self.atom_detector.eval()
+        return self
 
     def forward(self, batch: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         features, atoms, molecule = self.atom_detector(batch)

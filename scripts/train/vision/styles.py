@@ -13,6 +13,9 @@ from rdkit.Chem.Draw import rdMolDraw2D
 
 SIZES = (200, 225, 250, 250, 300, 300, 300, 300, 350, 400, 450, 600)
 """Sides of pictures in pixels."""
+PATENT_SCALES = 1.0, 2.4
+"""Range of factors on the size of a picture that imitates a patent: those are scanned at 300 dpi, with bonds of 60
+pixels."""
 PRINTED = ("LiberationSerif-Regular", "LiberationSans-Regular", "LiberationSansNarrow-Regular", "FreeSerif.ttf")
 """Fonts of patents: those of Debian's fonts-liberation and fonts-freefont-ttf, as wide as Times and Helvetica."""
 
@@ -40,15 +43,17 @@ def varied(molecule: Chem.Mol, random: Random, patents: float = 0.0) -> tuple[rd
     """
     width = random.choice(SIZES)
     height = width if random.random() < 0.5 else min(600, max(180, int(width * random.uniform(0.6, 1.4))))
-    drawer, chosen = options(rdMolDraw2D.MolDraw2DCairo(width, height))
-    if random.random() < 0.12:
+    is_patent = patents > 0 and random.random() < patents
+    scale = random.uniform(*PATENT_SCALES) if is_patent else 1.0
+    drawer, chosen = options(rdMolDraw2D.MolDraw2DCairo(int(width * scale), int(height * scale)))
+    if not is_patent and random.random() < 0.12:
         rdMolDraw2D.SetACS1996Mode(chosen, rdMolDraw2D.MeanBondLength(molecule) or 1.5)
         if random.random() < 0.5:  # The style is for print; its lines are thin at the size of a screen.
             chosen.fixedBondLength = random.uniform(14, 36)
     else:
         _set_lines_and_colours(chosen, random)
-        if patents and random.random() < patents:
-            _imitate_patent(chosen, random)
+        if is_patent:
+            _imitate_patent(chosen, random, scale)
     annotate(chosen, molecule, random)
     return drawer, _legend(random)
 
@@ -85,11 +90,12 @@ def _set_lines_and_colours(chosen: rdMolDraw2D.MolDrawOptions, random: Random) -
             chosen.fontFile = font
 
 
-def _imitate_patent(chosen: rdMolDraw2D.MolDrawOptions, random: Random) -> None:
-    """Sets large black letters with serifs more often than not, thin or thick lines, written methyl groups."""
+def _imitate_patent(chosen: rdMolDraw2D.MolDrawOptions, random: Random, scale: float) -> None:
+    """Sets large black letters with serifs more often than not, thin or thick lines, written methyl groups. scale: the
+    factor on the size of the picture."""
     chosen.useBWAtomPalette()
     chosen.baseFontSize = random.uniform(0.6, 0.95)
-    chosen.bondLineWidth = random.choice([1, 1, 1.5, 2, 2, 3, 4])
+    chosen.bondLineWidth = random.choice([1, 1, 1.5, 2, 2, 3, 4]) * random.uniform(1, scale)
     chosen.scaleBondWidth = False
     chosen.comicMode = False
     chosen.rotate = random.choice([0, 0, 90, 180, 270, random.uniform(0, 360)])
@@ -115,6 +121,21 @@ def fonts() -> tuple[str, ...]:
     ]
     usual = [p for p in plain if not any(name in p for name in ("Bold", "Italic", "Oblique", "Mono", "Light"))]
     return (*plain, *3 * usual) or ("",)
+
+
+def make_wavy(molecule: Chem.Mol, random: Random) -> None:
+    """Makes one or two single bonds of a prepared molecule wavy, each at an atom with at least three bonds, as those of
+    stereocentres whose arrangement is unknown."""
+    bonds = [
+        bond
+        for bond in molecule.GetBonds()
+        if bond.GetBondType() == Chem.BondType.SINGLE
+        and not bond.GetIsAromatic()
+        and max(bond.GetBeginAtom().GetDegree(), bond.GetEndAtom().GetDegree()) > 2
+        and (not bond.IsInRing() or random.random() < 0.2)
+    ]
+    for bond in random.sample(bonds, min(random.choice((1, 1, 2)), len(bonds))):
+        bond.SetBondDir(Chem.BondDir.UNKNOWN)
 
 
 NOTES = ("abs", "abs", "or1", "or2", "&1", "&2", "and1", "R", "S", "r", "s", "a", "b")
