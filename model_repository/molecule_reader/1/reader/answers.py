@@ -26,9 +26,10 @@ MIN_PROBABILITY = 0.3
 Choose = Callable[[Sequence[str]], str]
 
 ABILITIES = (
-    "I read printed drawings of molecules. A picture may have several. I can give the SMILES, InChI and molecular "
-    "formula, the mass, charge and logP, count atoms, bonds, rings, stereocentres and functional groups, say whether "
-    "an element or group is there, and compare two drawings, or one with a SMILES or a common name that you write."
+    "I read printed drawings of molecules. A picture may have several. I can give the SMILES, InChI, mol file and "
+    "molecular formula, the mass, charge and logP, count atoms, bonds, rings, stereocentres and functional groups, "
+    "say whether an element or group is there, and compare two drawings, or one with a SMILES or a common name that "
+    "you write."
 )
 BEYOND = "That is beyond me. " + ABILITIES
 SEND_PICTURE = "Send me a drawing of a molecule as a picture, please."
