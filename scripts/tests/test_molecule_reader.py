@@ -23,6 +23,7 @@ import requests
 import tritonclient.grpc as grpc
 from pictures import content, drawing, png
 from PIL import Image
+from rdkit import Chem
 from servers import ROOT, Gateway, Triton
 from waiting import PATIENCE, at_once
 
@@ -218,6 +219,24 @@ def test_a_schema_can_request_the_confidence_and_a_drawing_of_what_was_read(url:
     assert sum(t["logprob"] for t in answer["logprobs"]["content"]) == pytest.approx(np.log(0.4))
     image = Image.open(io.BytesIO(base64.b64decode(read["drawing"].removeprefix("data:image/png;base64,"))))
     assert image.format == "PNG" and image.convert("L").getextrema()[0] < 50 and image.size == (300, 220)
+
+
+@pytest.mark.parametrize("question", ["Write the mol file.", "as a molfile", "MDL mol", "Only the V3000 mol block."])
+def test_a_question_for_the_mol_file(url: str, question: str) -> None:
+    start, block, end = re.split(r"```\n?", answer_of(url, ask(question, CAFFEINE)))
+    assert (start, end) == ("" if question.startswith("Only") else "Its mol file (V3000):\n", "")
+    assert "V3000" in block and Chem.MolToSmiles(Chem.MolFromMolBlock(block)) == "Cn1c(=O)c2c(ncn2C)n(C)c1=O"
+
+
+def test_a_mol_file_that_does_not_fit(url: str) -> None:
+    answer = answer_of(url, ask("Write the mol file.", CAFFEINE), max_tokens=100)
+    assert re.fullmatch(
+        r"Its mol file \(V3000\):\nThe mol file is too long: with it, this answer has \d{3} tokens of at most 100\. .*",
+        answer,
+    )
+    large = drawing(300, 200, smiles="C" * 140)
+    block = answer_of(url, ask("Write the mol file.", large)).split("```")[1]
+    assert Chem.MolFromMolBlock(block.removeprefix("\n")).GetNumAtoms() == 140
 
 
 def test_nine_pictures_are_too_many(url: str) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import dataclasses
+import re
 from concurrent.futures import Executor, Future
 from types import SimpleNamespace
 
 import pytest
+from pictures import png
 from rdkit import Chem
 from rdkit.Chem import rdDepictor
 
@@ -15,6 +18,7 @@ from scripts.served_reader.conversation import Question, TurnPlan
 from scripts.served_reader.intents import Intent, NamedMolecule
 from scripts.served_reader.reading import Reading
 from scripts.served_reader.request import InvalidRequest
+from scripts.served_reader.wording import Molfile, tokens
 
 
 @pytest.mark.parametrize(
@@ -215,6 +219,52 @@ def test_one_of_two_drawings_on_a_page_has_r_groups():
         "The first (at 0, 0 to 90, 80): I cannot tell: that depends on what R2 and R10 stand for. "
         "The second (at 0, 0 to 90, 80): its molecular formula is C2H6O."
     )
+
+
+def blocks_in(answer: str) -> list[str]:
+    """Returns the code blocks of an answer in Markdown."""
+    return re.findall(r"^```\n(.*?)^```$", answer, re.DOTALL | re.MULTILINE)
+
+
+def test_a_mol_file_is_a_code_block():
+    ethanol, methylamine = (with_r_groups(smiles) for smiles in ("CCO", "CN"))
+    answer = ask("molfile", ethanol, methylamine)
+    blocks = blocks_in(answer)
+    assert [Chem.MolToSmiles(Chem.MolFromMolBlock(block)) for block in blocks] == ["CCO", "CN"]
+    around = answer.replace(blocks[0], "1").replace(blocks[1], "2")
+    assert around == "The first: its mol file (V3000):\n```\n1```\nThe second: its mol file (V3000):\n```\n2```"
+    assert ask("molfile", ethanol, brief=True) == f"```\n{ethanol.molfile()}```"
+    assert ask("molfile", ethanol, methylamine, brief=True).startswith("The first:\n```\n")
+    answer = ask("molfile", dataclasses.replace(ethanol, confidence=0.4))
+    assert answer.startswith("I am not sure that I read this drawing right (about 40%). I read it as CCO. Its mol file")
+
+
+def test_a_mol_file_stands_apart_from_other_answers():
+    reading = with_r_groups("CCO")
+    plan = TurnPlan(
+        [Question(Intent(family, 1.0), [0]) for family in ("formula", "molfile", "mass")], True, {0: 0}, {0: ""}
+    )
+    parts = answers.AnswerWriter(plan, lambda _: reading, lambda texts: texts[0]).parts()
+    assert "".join(parts) == f"C2H6O\n```\n{reading.molfile()}```\n46.07 g/mol"
+
+
+def test_a_mol_file_that_does_not_fit_is_replaced_by_a_sentence():
+    short, long = Molfile("```\na b\n```"), Molfile("```\n" + "a b\n" * 30 + "```")
+    parts = ["Its mol file (V3000):\n", short, "\n", long]
+    assert answers.without_long_molfiles(parts, 200) == parts
+    *kept, sentence = answers.without_long_molfiles(parts, 60)
+    assert kept == parts[:3]
+    assert sentence.startswith(
+        f"The mol file is too long: with it, this answer has {len(tokens(parts))} tokens of at most 60."
+    )
+
+
+def test_a_served_reading_has_the_coordinates_of_the_drawing():
+    drawn = dataclasses.replace(with_r_groups("C[C@H](F)Cl"), confidence=0.9)
+    cache = reading_cache.ReadingCache(SimpleNamespace(read_page=lambda _: [drawn]), workers=1)
+    cache.pool = InlineExecutor()
+    (reading,) = cache.start(base64.b64encode(png(3, 4))).result()
+    assert not reading.molecule.GetNumConformers() and reading.molfile() == drawn.molfile()
 
 
 def test_a_drawing_of_what_was_read_has_the_labels():

@@ -73,6 +73,12 @@ def test_page_of_molecules(stack: Gateway) -> None:
     assert all(float(row.partition("]")[2].split()[0]) > 0.8 for row in rows)
 
 
+def test_mol_file_of_a_drawing(stack: Gateway) -> None:
+    (row,) = run_recipe(stack, "The mol file of a drawing")
+    confidence, smiles, *position = row.split(maxsplit=2)
+    assert float(confidence) > 0.8 and smiles == "Cn1c(=O)c2c(ncn2C)n(C)c1=O" and len(position) == 1
+
+
 def test_fragments(stack: Gateway) -> None:
     rows = [line.split() for line in run_recipe(stack, "Molecules that contain fragments")]
     assert len(rows) == 5 and [score for score, _ in rows] == sorted((score for score, _ in rows), reverse=True)
@@ -226,7 +232,7 @@ def test_the_shipped_models(stack: Gateway) -> None:
 @pytest.mark.parametrize("page", sorted(path.name for path in USE.glob("*.md")))
 def test_every_example_is_run(page: str) -> None:
     """Each page has as many examples as this file tests, so that a new one needs a test."""
-    tested = {"README.md": 1, "RECIPES.md": 13, "JOBS.md": 2, "RESPONSES.md": 1, "SYNTHESIS.md": 2}
+    tested = {"README.md": 1, "RECIPES.md": 14, "JOBS.md": 2, "RESPONSES.md": 1, "SYNTHESIS.md": 2}
     if page in TESTED_ELSEWHERE:
         assert page in (ROOT / "scripts/tests" / TESTED_ELSEWHERE[page]).read_text()
     else:

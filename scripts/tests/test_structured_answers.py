@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from rdkit import Chem
+from rdkit.Chem import rdDepictor
 
 from scripts.served_reader import json_answers
 from scripts.served_reader.reading import Reading
@@ -168,6 +169,27 @@ def test_the_tool_that_can_be_filled_is_chosen() -> None:
 
     chosen = fill({"json": {"anyOf": [tool("weather", {"city": TEXT}), tool("keep", {"smiles": TEXT})]}}, ASPIRIN)
     assert chosen == {"name": "keep", "parameters": {"smiles": ASPIRIN}}
+
+
+def with_coordinates(smiles: str) -> Reading:
+    molecule = Chem.MolFromSmiles(smiles)
+    rdDepictor.Compute2DCoords(molecule)
+    return Reading(smiles, molecule, 0.98, 1.0, (1, 1))
+
+
+@pytest.mark.parametrize("name", ["molfile", "molBlock", "mol_block", "MDL_mol", "molV3000", "molfile_v3000", "CTAB"])
+def test_a_schema_may_have_the_mol_file(name: str) -> None:
+    filled = json_answers.fill_form(form({name: TEXT}), [with_coordinates(ASPIRIN)], lambda: "in words")
+    block = json.loads(filled)[name]
+    assert "V3000" in block and Chem.MolToSmiles(Chem.MolFromMolBlock(block)) == ASPIRIN
+
+
+def test_json_without_a_schema_has_the_mol_file_only_if_it_is_asked_for() -> None:
+    readings = [with_coordinates(ASPIRIN), with_coordinates(CAFFEINE)]
+    assert "molfile" not in json.loads(json_answers.answers_as_json([], readings[:1]))
+    asked = json.loads(json_answers.answers_as_json(["molfile", "formula"], readings))["molecules"]
+    assert [set(each) for each in asked] == [{"molfile", "formula"}] * 2
+    assert Chem.MolToSmiles(Chem.MolFromMolBlock(asked[1]["molfile"])) == CAFFEINE
 
 
 def test_any_json() -> None:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from rdkit import Chem
+from rdkit.Chem import rdDepictor
 
 from .properties import canonical_smiles
 from .reading import Reading
@@ -44,6 +45,8 @@ class DrawingReader:
                 atom.SetProp("atomLabel", f"_R{atom.GetIsotope()}")
                 atom.SetIsotope(0)
         smiles = canonical_smiles(molecule) if molecule else None
+        if molecule:
+            rdDepictor.Compute2DCoords(molecule)
         with Path(__file__).with_name("readings.log").open("a") as log:
             log.write(f"{smiles}\n")
         return Reading(

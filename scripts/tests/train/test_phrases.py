@@ -226,6 +226,7 @@ def test_whatever_can_be_named_can_be_answered():
         "smiles",
         "name",
         "inchi",
+        "molfile",
         "formula",
         "elements",
         "groups",

@@ -10,9 +10,7 @@ import signal
 import sys
 import time
 
-import numpy as np
 import onnx
-import onnxruntime
 import pytest
 import safetensors.torch
 import torch
@@ -44,25 +42,13 @@ def rebuilt(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("name", ["atom_detector", "bond_classifier"])
-def test_the_shipped_weights_give_the_shipped_networks_of_drawings(rebuilt, name):
+@pytest.mark.parametrize("name", ["atom_detector", "bond_classifier", "phrases"])
+def test_the_shipped_weights_give_the_shipped_networks(rebuilt, name):
     """Equal bytes, but for the name of the graph."""
     made, shipped = (onnx.load(folder / "1" / f"{name}.onnx") for folder in (rebuilt, served.ENTRY))
     for model in (made, shipped):
         model.graph.ClearField("name")
     assert made.SerializeToString(deterministic=True) == shipped.SerializeToString(deterministic=True)
-
-
-def test_the_shipped_weights_give_the_shipped_network_of_questions(rebuilt):
-    """Equal constants, step sizes too. The shipped graph lacks one node, which appends zeros to a sum."""
-    made, shipped = (rebuilt / "1" / "phrases.onnx", served.VERSION / "phrases.onnx")
-    constants = [{t.name: t.SerializeToString() for t in onnx.load(path).graph.initializer} for path in (made, shipped)]
-    added = set(constants[0]) - set(constants[1])
-    assert len(added) == 1 and added.pop().endswith("/pads") and constants[1].items() <= constants[0].items()
-    words = intents.feature_rows(intents.split_words("How many rings has the second molecule, and is it chiral?"))
-    outputs = [onnxruntime.InferenceSession(str(path)).run(None, {"words": words}) for path in (made, shipped)]
-    for one, other in zip(*outputs, strict=True):
-        np.testing.assert_allclose(one, other, atol=1e-5)
 
 
 def test_the_configuration_has_the_served_labels():

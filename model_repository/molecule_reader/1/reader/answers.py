@@ -18,7 +18,7 @@ from .named_molecules import common_name
 from .placeholders import ATTACHMENT_POINT_NAME, in_order
 from .properties import COUNTS, ELEMENTS, MEASURES, NEED_NO_PLACEHOLDERS, element_counts, format_measure
 from .reading import Reading
-from .wording import Parts, Smiles, counted, join_and, lower_first, plural, upper_first
+from .wording import Molfile, Parts, Smiles, counted, join_and, lower_first, plural, tokens, upper_first
 
 MIN_PROBABILITY = 0.3
 """The least probability of a family at which the question is answered."""
@@ -26,9 +26,10 @@ MIN_PROBABILITY = 0.3
 Choose = Callable[[Sequence[str]], str]
 
 ABILITIES = (
-    "I read printed drawings of molecules. A picture may have several. I can give the SMILES, InChI and molecular "
-    "formula, the mass, charge and logP, count atoms, bonds, rings, stereocentres and functional groups, say whether "
-    "an element or group is there, and compare two drawings, or one with a SMILES or a common name that you write."
+    "I read printed drawings of molecules. A picture may have several. I can give the SMILES, InChI, mol file and "
+    "molecular formula, the mass, charge and logP, count atoms, bonds, rings, stereocentres and functional groups, "
+    "say whether an element or group is there, and compare two drawings, or one with a SMILES or a common name that "
+    "you write."
 )
 BEYOND = "That is beyond me. " + ABILITIES
 SEND_PICTURE = "Send me a drawing of a molecule as a picture, please."
@@ -40,6 +41,10 @@ UNKNOWN_LETTERS = (
 )
 NOT_UNDERSTOOD = "I did not understand the question. " + ABILITIES
 NEEDS_DRAWING = "I need a drawing for that. " + SEND_PICTURE
+TOO_LONG = (
+    "The mol file is too long: with it, this answer has {:,} tokens of at most {:,}. Raise max_tokens, start a new "
+    "conversation, or ask for one mol file at a time."
+)
 MORE_DRAWINGS = "I read the {} largest drawings of this picture; it has more. "
 REFUSALS = (NO_MOLECULE, NOT_READ, UNKNOWN_LETTERS, NOT_UNDERSTOOD, NEEDS_DRAWING)
 """Sentences that are given once in an answer, even if they answer several questions."""
@@ -85,9 +90,7 @@ class AnswerWriter:
             sentences = self.answer(question)
             if sentences and sentences[0] in REFUSALS and sentences[0] in out:
                 continue
-            if out and sentences:
-                out.append(" ")
-            out += sentences
+            out += [*separator(out, sentences), *sentences]
         return out
 
     def answer(self, question: Question) -> Parts:
@@ -163,6 +166,8 @@ class AnswerWriter:
         warning = self.warning(drawing, reading, sentences) if intent.family != "sure" else []
         if several and not isinstance(sentences[0], Smiles):
             sentences[0] = lower_first(sentences[0])
+        if isinstance(sentences[0], Molfile):
+            prefix = prefix and prefix.rstrip() + "\n"
         return [prefix, *warning, *sentences]
 
     def warning(self, drawing: int, reading: Reading, sentences: Parts) -> Parts:
@@ -192,6 +197,7 @@ class AnswerWriter:
             "smiles": self.smiles,
             "name": self.name,
             "inchi": self.inchi,
+            "molfile": self.molfile,
             "formula": self.formula,
             "elements": self.elements,
             "groups": self.groups,
@@ -279,6 +285,10 @@ class AnswerWriter:
         text, key = properties.inchi(reading.molecule)
         return [Smiles(text)] if self.plan.brief else ["Its InChI is ", Smiles(text), f" and its InChIKey {key}."]
 
+    def molfile(self, reading: Reading) -> Parts:
+        text = Molfile(f"```\n{reading.molfile()}```")
+        return [text] if self.plan.brief else ["Its mol file (V3000):\n", text]
+
     def formula(self, reading: Reading) -> Parts:
         text = properties.formula(reading.molecule)
         if self.plan.brief:
@@ -360,8 +370,28 @@ class AnswerWriter:
 
 
 def join_with_spaces(answers: Sequence[Parts]) -> Parts:
-    """Returns the parts of several answers, with a space between two answers."""
-    return [part for i, parts in enumerate(answers) for part in ([" "] if i else []) + parts]
+    """Returns the parts of several answers, separated."""
+    out: Parts = []
+    for parts in answers:
+        out += [*separator(out, parts), *parts]
+    return out
+
+
+def separator(before: Parts, after: Parts) -> Parts:
+    """Returns what separates two answers: a space, or the end of a line beside a mol file."""
+    ends = [*before[-1:], *[part for part in after if part][:1]]
+    if len(ends) < 2:
+        return []
+    return ["\n" if any(isinstance(part, Molfile) for part in ends) else " "]
+
+
+def without_long_molfiles(parts: Parts, most: int) -> Parts:
+    """Replaces the mol files that do not end within the most tokens of an answer by TOO_LONG."""
+    out: Parts = []
+    for part in parts:
+        length = len(tokens([*out, part]))
+        out.append(TOO_LONG.format(length, most) if isinstance(part, Molfile) and length > most else part)
+    return out
 
 
 def sentence_of_groups(groups: Sequence[tuple[str, int]]) -> str:

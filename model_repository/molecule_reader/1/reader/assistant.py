@@ -7,7 +7,7 @@ import math
 from concurrent.futures import Future
 from dataclasses import dataclass
 
-from .answers import AnswerWriter
+from .answers import AnswerWriter, without_long_molfiles
 from .conversation import Turn, number_drawings, parse_turns, parse_with_ordinals, plan_turn
 from .intents import IntentParser, ParsedText
 from .json_answers import ASKS_FOR_EVERYTHING, ASKS_FOR_JSON, answers_as_json, fill_form, schema_in_prompt
@@ -77,7 +77,7 @@ class Conversation:
             return tokens([self.as_structured_output(self.request.sampling.structured_outputs)])
         if self.asks_for_json():
             return tokens([self.as_json()])
-        parts = self.as_words()
+        parts = without_long_molfiles(self.as_words(), self.request.max_tokens)
         text = "".join(parts)
         if prefix and text.startswith(prefix):
             return tokens([text[len(prefix) :]])

@@ -35,7 +35,8 @@ LIST = re.compile(
 """Asks for all molecules on a page."""
 OTHER_QUESTION = re.compile(
     r"\b(?:how many|groups?|formulas?|mass(?:es)?|weights?|rings?|names?|called|inchis?|atoms?|charges?|logp|have|has|"
-    r"contains?|same|differ\w*|more|most|less|fewer|between|first|second|third|last|other|both)\b",
+    r"mol[ -]?(?:files?|blocks?)|v3000|contains?|same|differ\w*|more|most|less|fewer|between|first|second|third|last|"
+    r"other|both)\b",
     re.IGNORECASE,
 )
 """Asks for something else, which the network finds."""

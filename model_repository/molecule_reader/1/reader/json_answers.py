@@ -58,7 +58,7 @@ ALL_FACTS = (
     "confidence",
 )
 """Fields of an answer without a schema, beside name, elements, functional_groups and placeholders. What depends on
-placeholders is null."""
+placeholders is null. The mol file is too long for it: it is in the answer to a question for it."""
 ASKS_FOR_JSON = re.compile(
     r"(?:\b(?:as|in|into|with|using|via|return|give me|output|respond|reply|answer)\s+)?"
     r"(?:\b(?:in|as|with|an?|valid|pure|plain|one|single|only|just)\s+)*\bjson\b"
@@ -70,6 +70,7 @@ FIELDS_BY_FAMILY = {
     "smiles": ("smiles",),
     "name": ("name",),
     "inchi": ("inchi", "inchikey"),
+    "molfile": ("molfile",),
     "formula": ("formula",),
     "mass": ("molecular_weight",),
     "exact_mass": ("exact_mass",),
@@ -168,6 +169,8 @@ def answers_as_json(families: Sequence[str], readings: Sequence[Reading]) -> str
     names = {name for fields in wanted for name in fields} if all(wanted) else set()
     always = names | {"box"} if all(r.is_readable() for r in readings) else names | {"box", "smiles"}
     values = [{name: v for name, v in all_facts(r).items() if not names or name in always} for r in readings]
+    if "molfile" in names:
+        values = [v | {"molfile": r.molfile()} if r.is_readable() else v for v, r in zip(values, readings, strict=True)]
     return json.dumps(values[0] if len(values) == 1 else molecules(values, readings), ensure_ascii=False)
 
 

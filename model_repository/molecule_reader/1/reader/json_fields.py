@@ -58,6 +58,7 @@ TEXTS: dict[str, Fact] = {
     "inchikey": _without_placeholders(lambda r: inchi(r.molecule)[1]),
     "formula": _without_placeholders(lambda r: formula(r.molecule)),
     "drawing": lambda r: picture_of(r.molecule),
+    "molfile": Reading.molfile,
 }
 
 LISTS: dict[str, Fact] = {
@@ -92,6 +93,8 @@ NUMBERS: dict[str, Fact] = {
 SPELLINGS = {
     "smiles": "canonicalsmiles smilesstring isomericsmiles moleculesmiles smilescode",
     "inchi": "inchistring",
+    "molfile": "molblock molfilev3000 molblockv3000 v3000molfile v3000molblock mdlmol mdlmolfile mdlmolblock molv3000 "
+    "v3000mol v3000 ctab ctfile connectiontable",
     "formula": "molecularformula chemicalformula sumformula molformula empiricalformula",
     "elements": "elementlist elementspresent chemicalelements",
     "functionalgroups": "groups functionalgroupnames",

@@ -39,6 +39,8 @@ from .placeholders import LABEL, clear_isotopes, label_of, set_isotopes, smiles_
 
 RDLogger.DisableLog("rdApp.*")
 
+IN_GROUP = "inGroup"
+"""The property of an atom that a drawing has only as part of an abbreviation, such as the carbon of OMe."""
 MAX_DEGREE = 6
 """The most bonds of an atom."""
 MAX_TRIES = 40
@@ -328,6 +330,7 @@ def _expand_group(molecule: Chem.RWMol, at: int, fragment: Chem.Mol, positions: 
     index = {0: at}
     for atom in list(fragment.GetAtoms())[1:]:
         index[atom.GetIdx()] = molecule.AddAtom(atom)
+        molecule.GetAtomWithIdx(index[atom.GetIdx()]).SetBoolProp(IN_GROUP, True)
         step = 0.1 * len(index)
         positions.append((x + step * (x - attachment[0]), y + step * (y - attachment[1]) + step))
     for bond in fragment.GetBonds():

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from rdkit import Chem
 
 from . import placeholders
+from .molfile import molfile_of
 
 SURE_CONFIDENCE = 0.8
 """Below this confidence an answer says that it is unsure."""
@@ -25,7 +26,8 @@ class Reading:
     smiles: str | None
     """Canonical isomeric SMILES, or CXSMILES if a placeholder has a label; None if no molecule could be built."""
     molecule: Chem.Mol | None
-    """The molecule with the conformer of the drawing (x to the right, y up, in pixels of the picture)."""
+    """The molecule. That of a DrawingReader has the conformer of the drawing (x to the right, y up, in pixels of the
+    picture)."""
     confidence: float
     """Probability that smiles is exact, 0 to 1."""
     drawing_probability: float
@@ -40,6 +42,12 @@ class Reading:
     """The drawings of the picture that were read."""
     more_drawings: bool = False
     """Whether the picture has more."""
+    drawn: Chem.Mol | None = None
+    """The molecule with the conformer of the drawing, if `molecule` has none."""
+
+    def molfile(self) -> str:
+        """Returns the mol file of the molecule, with the coordinates of the drawing."""
+        return molfile_of(self.drawn or self.molecule)
 
     def placeholders(self) -> list[str]:
         """Returns the names of the placeholders of the molecule."""

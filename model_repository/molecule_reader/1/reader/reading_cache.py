@@ -66,7 +66,11 @@ class ReadingCache:
     def _read(self, picture: bytes) -> list[Reading]:
         # Parsed again from SMILES, so that RDKit also marks stereocentres that were drawn without wedges.
         return [
-            replace(reading, molecule=Chem.MolFromSmiles(reading.smiles) if reading.smiles else None)
+            replace(
+                reading,
+                molecule=Chem.MolFromSmiles(reading.smiles) if reading.smiles else None,
+                drawn=reading.molecule,
+            )
             for reading in self.reader.read_page(decode_picture(picture))
         ]
 

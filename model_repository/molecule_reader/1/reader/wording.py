@@ -1,6 +1,6 @@
 """Builds sentences, and splits texts into tokens.
 
-An answer is a list of parts: plain text, or Smiles, whose tokens are atoms and bonds.
+An answer is a list of parts: plain text; Smiles, whose tokens are atoms and bonds; or Molfile, whose tokens are words.
 """
 
 from __future__ import annotations
@@ -13,19 +13,25 @@ class Smiles(str):
     """A part of an answer that is SMILES or InChI."""
 
 
+class Molfile(str):
+    """A part of an answer that is a mol file in a code block of Markdown. It has lines of its own."""
+
+
 Parts = list[str]
 
 MARKER = r"<\|(?:system|user|assistant|end|image)\|>"
 """The markers of chat_template.jinja. The gateway breaks up such strings in a user's text."""
 WORD = re.compile(MARKER + r"| ?[^\W\d_]{1,8}| ?\d{1,3}| ?[^\w\s]|_|\s")
 SYMBOL = re.compile(r"\[[^\]]*\]|Br|Cl|%\d\d|.", re.DOTALL)
+ENTRY = re.compile(r" *[^\s]+|\s")
 
 
 def tokens(parts: Iterable[str]) -> list[str]:
     """Splits the parts of a text into tokens. Joined, they are the text."""
     out: list[str] = []
     for part in parts:
-        out += (SYMBOL if isinstance(part, Smiles) else WORD).findall(part)
+        pattern = SYMBOL if isinstance(part, Smiles) else ENTRY if isinstance(part, Molfile) else WORD
+        out += pattern.findall(part)
     return out
 
 
