@@ -16,7 +16,7 @@ from scripts.served_reader.properties import COUNTS, ELEMENTS, MEASURES
 from scripts.train import checkpoint
 from scripts.train.embedding import corpora
 from scripts.train.embedding.examples import CPU_QUERIES, MAX_NEGATIVE_COSINE, load_sets
-from scripts.train.phrases import evaluation, examples
+from scripts.train.phrases import evaluation, examples, export
 from scripts.train.phrases.__main__ import tensors
 from scripts.train.phrases.grammar import LABELS, parse, sample
 from scripts.train.phrases.model import Model, Shape, graph, loss
@@ -247,3 +247,12 @@ def test_whatever_can_be_named_can_be_answered():
     }
     assert set(examples.NAMES) == answered | FAMILIES_WITHOUT_DRAWING | set(COUNTS) | set(MEASURES)
     assert set(intents.BOUNDS) <= set(LABELS["mode"])
+
+
+@pytest.mark.parametrize(
+    "options, command", [({}, "--sets`"), ({"questions": "own.txt"}, "--sets --questions own.txt`")]
+)
+def test_the_card_names_own_questions_if_there_are_any(options, command):
+    figures = {"held_out_phrases": 1.0, "phrases": 9, "new_texts": 0.5, "texts": 20, "refused": {}}
+    sections = export.card_sections("own", {"sets": [], **options}, Model(Shape()), figures)
+    assert command in sections[1] and "| 9 held-out wordings: the family is right | 100.0% |" in sections[1]

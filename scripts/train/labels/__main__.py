@@ -29,7 +29,7 @@ def arguments() -> argparse.ArgumentParser:
         prog="python -m scripts.train.labels", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     training.add_arguments(parser, name="labels", batch=252, lr=2e-3, warmup=20_000, decay=0.7, ema=0.998)
-    sources.add_arguments(parser, uses=6)
+    sources.add_arguments(parser, uses=8)
     parser.add_argument(
         "--start", type=Path, help="entry of a model repository to start from (default: random weights)"
     )

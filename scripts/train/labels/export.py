@@ -75,7 +75,7 @@ def main(arguments: list[str] | None = None) -> None:
     )
     entry.add_arguments(parser, "own_labels", Path("runs/labels"))
     parser.add_argument("--data", type=Path, help="data folder (default: that of the run)")
-    parser.add_argument("--calibrate", type=int, default=600, help="drawings a style to calibrate on (default: 600)")
+    parser.add_argument("--calibrate", type=int, default=1200, help="drawings a style to calibrate on (default: 1200)")
     parser.add_argument(
         "--count", type=int, default=measure.COUNT, help=f"drawings to measure (default: {measure.COUNT})"
     )

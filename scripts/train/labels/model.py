@@ -1,5 +1,5 @@
 """The label reader: convolutions over a crop, then an attention from each slot, the place of a character, to the
-crop's cells of 8 pixels."""
+crop's cells of 16 pixels."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from scripts.train.vision import norms
 
 @dataclass
 class Shape:
-    """Widths of the convolutions over cells of 4 pixels, of 8 pixels, and of 8 pixels again; heads of the attention;
-    characters and slots."""
+    """Widths of the convolutions over cells of 4, 8 and 16 pixels, and over those of 16 pixels again; heads of the
+    attention; characters and slots."""
 
-    widths: tuple[int, int, int] = (32, 64, 112)
+    widths: tuple[int, int, int, int] = (24, 32, 64, 112)
     heads: int = 4
     characters: tuple[str, ...] = ALPHABET
     slots: int = SLOTS
@@ -53,25 +53,27 @@ class Model(nn.Module):
     def __init__(self, shape: Shape) -> None:
         super().__init__()
         self.shape = shape
-        a, b, c = shape.widths
-        self.stem, self.at4 = Convolution(1, a, 6, 4), Block(a)
-        self.down, self.at8 = Convolution(a, b, 4, 2), nn.ModuleList([Block(b), Block(b)])
-        self.widen, self.last = Convolution(b, c, 3, 1), Block(c)
-        self.places = nn.Parameter(torch.randn((HEIGHT // 8) * (WIDTH // 8), c) * 0.02)
-        self.slots = nn.Parameter(torch.randn(shape.slots, c) * 0.3)
-        self.query, self.key, self.value, self.merge = (nn.Linear(c, c) for _ in range(4))
-        self.hide, self.show = nn.Linear(c, 2 * c), nn.Linear(2 * c, c)
-        whole = shape.slots * c
+        a, b, c, d = shape.widths
+        self.stem = Convolution(1, a, 6, 4)
+        self.to8, self.at8 = Convolution(a, b, 4, 2), Block(b)
+        self.to16, self.at16 = Convolution(b, c, 4, 2), nn.ModuleList([Block(c), Block(c)])
+        self.widen, self.last = Convolution(c, d, 3, 1), Block(d)
+        self.places = nn.Parameter(torch.randn((HEIGHT // 16) * (WIDTH // 16), d) * 0.02)
+        self.slots = nn.Parameter(torch.randn(shape.slots, d) * 0.3)
+        self.query, self.key, self.value, self.merge = (nn.Linear(d, d) for _ in range(4))
+        self.hide, self.show = nn.Linear(d, 2 * d), nn.Linear(2 * d, d)
+        whole = shape.slots * d
         self.mix, self.unmix = nn.Linear(whole, whole // 4), nn.Linear(whole // 4, whole)
-        self.out = nn.Linear(c, len(shape.characters))
+        self.out = nn.Linear(d, len(shape.characters))
         self.out.hidden = False
 
     def forward(self, crops: torch.Tensor) -> torch.Tensor:
         """Logits [crops, slots, characters] from crops uint8 [crops, HEIGHT, WIDTH]."""
         x = crops[:, None].float() / 128 - 0.5
-        x = self.at4(F.relu(self.stem(x.contiguous(memory_format=torch.channels_last))))
-        x = F.relu(self.down(x))
-        for block in self.at8:
+        x = F.relu(self.stem(x.contiguous(memory_format=torch.channels_last)))
+        x = self.at8(F.relu(self.to8(x)))
+        x = F.relu(self.to16(x))
+        for block in self.at16:
             x = block(x)
         x = self.last(F.relu(self.widen(x)))
         cells = x.flatten(2).transpose(1, 2) + self.places
@@ -117,7 +119,7 @@ def graph(model: Model) -> Graph:
     norms of the model."""
     fold(model)
     g = Graph()
-    heads, width = model.shape.heads, model.shape.widths[2]
+    heads, width = model.shape.heads, model.shape.widths[-1]
 
     def convolve(x: str, module: Convolution) -> str:
         convolution, norm = module
@@ -131,8 +133,9 @@ def graph(model: Model) -> Graph:
     crops = g.input("crops", TensorProto.UINT8, ["n", HEIGHT, WIDTH])
     x = g.op("Sub", g.op("Mul", g.op("Cast", crops, to=TensorProto.FLOAT), 1 / 128), 0.5)
     x = g.op("Relu", convolve(g.op("Unsqueeze", x, np.array([1])), model.stem))
-    x = g.op("Relu", convolve(block(x, model.at4), model.down))
-    for each in model.at8:
+    x = block(g.op("Relu", convolve(x, model.to8)), model.at8)
+    x = g.op("Relu", convolve(x, model.to16))
+    for each in model.at16:
         x = block(x, each)
     x = block(g.op("Relu", convolve(x, model.widen)), model.last)
     cells = g.op("Transpose", g.op("Reshape", x, np.array([0, width, -1])), perm=[0, 2, 1])

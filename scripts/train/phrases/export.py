@@ -41,7 +41,7 @@ def card_sections(name: str, options: dict[str, Any], model: Model, figures: dic
     """Returns the sections card-model and card-figures."""
     families = len(model.shape.labels["family"])
     described = MODEL.format(parameters=sum(p.numel() for p in model.parameters()) / 1e3, families=families)
-    own = f" --questions {options['questions']}" * ("questions" in options)
+    own = f" --questions {options['questions']}" if "questions" in options else ""
     arguments = f"--entry model_repository/{name} --sets {' '.join(options['sets'])}".rstrip() + own
     rows = [
         ROW.format(name=file, part=PARTS[part], right=right, count=count)

@@ -100,7 +100,7 @@ def main(arguments: list[str] | None = None) -> None:
     )
     entry.add_arguments(parser, "own_reader", Path("runs/vision"))
     parser.add_argument("--data", type=Path, help="data folder (default: that of the run)")
-    parser.add_argument("--calibrate", type=int, default=600, help="drawings a style to calibrate on (default: 600)")
+    parser.add_argument("--calibrate", type=int, default=1200, help="drawings a style to calibrate on (default: 1200)")
     parser.add_argument(
         "--count", type=int, default=report.COUNT, help=f"drawings a style to measure (default: {report.COUNT})"
     )

@@ -14,6 +14,7 @@ from scripts.served_reader.labels import (
     LETTERS,
     NUMBERED_R_GROUPS,
     PLACEHOLDERS,
+    REPEATED_R_GROUPS,
     STAR,
 )
 from scripts.train.vision.marks import DRAWN_LABEL, is_end, put_label
@@ -30,6 +31,7 @@ ONE_R_SHARE = 0.75
 """Share of the groups that have one R group; the others have two."""
 WEIGHTS = (
     dict.fromkeys(LETTERS, 0.3)
+    | dict.fromkeys(REPEATED_R_GROUPS, 0.1)
     | {"R": 12, "R'": 3, "R''": 2, "X": 9, "Y": 5, "Z": 5, "A": 6, "Q": 5, "Ar": 4, STAR: 5, ATTACHMENT_POINT: 8}
     | dict.fromkeys(NUMBERED_R_GROUPS[:4], 8)
     | dict.fromkeys(NUMBERED_R_GROUPS[4:9], 4)
@@ -169,6 +171,10 @@ def spellings(name: str, style: str) -> list[tuple[str, str]]:
         count = name.removeprefix("(CH2)")
         right, left = "(CH<sub>2</sub>)", "(H<sub>2</sub>C)"
         return [(right + count, count + left), (f"{right}<sub>{count}</sub>", f"{left}<sub>{count}</sub>")]
+    if name in REPEATED_R_GROUPS:
+        group, count = name[1:].split(")")
+        texts = [f"({_markup(group, style)}){count}", f"({_markup(group, style)})<sub>{count}</sub>"]
+        return [(text, text) for text in texts]
     text = _markup(name, style)
     return [(text, text)]
 

@@ -15,9 +15,9 @@ from PIL import Image
 from .labels import ATOM_LABELS
 from .networks import load_session
 
-BOND = 32
+BOND = 64
 """Length in pixels of the drawing's typical bond in a crop."""
-HEIGHT, WIDTH = 56, 176
+HEIGHT, WIDTH = 112, 352
 """Size of a crop in pixels; the atom is in its middle."""
 SLOTS = 11
 """Slots for characters: one more than the longest label has."""

@@ -206,7 +206,8 @@ LETTERS = [f"{letter}{index}" for letter in "AEGJLMQTUVWXYZ" for index in ("", "
 as elements."""
 WORDS = ["Ar", *(f"Ar{number}" for number in range(1, 5)), *"Het Hal Alk alkyl aryl".split()]
 CHAINS = [f"(CH2){count}" for count in "nmpqrsxyz"]
-PLACEHOLDERS = [STAR, ATTACHMENT_POINT, *R_GROUPS, *LETTERS, *WORDS, *CHAINS]
+REPEATED_R_GROUPS = [f"({name}){count}" for name in R_GROUPS[:10] for count in "nmpqxyz"]
+PLACEHOLDERS = [STAR, ATTACHMENT_POINT, *R_GROUPS, *LETTERS, *WORDS, *CHAINS, *REPEATED_R_GROUPS]
 """What stands for any of several groups or atoms, or a chain of any length. Its atom in the molecule is a dummy."""
 _ENDS = ["R", "R'", *NUMBERED_R_GROUPS, "Ra", "Rb", "Rc", "Rd"]
 _PAIRS = [*zip(_ENDS, _ENDS), *zip(NUMBERED_R_GROUPS, NUMBERED_R_GROUPS[1:]), ("R", "R'"), ("Ra", "Rb")]
