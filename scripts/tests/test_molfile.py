@@ -113,6 +113,14 @@ def test_attachment_points() -> None:
     assert without_labels(again) == without_labels(molecule)
 
 
+@pytest.mark.parametrize("label", ["X", "Ar", "(CH2)n"])
+def test_an_attachment_point_on_a_placeholder(label: str) -> None:
+    _, molecule = read("CCc1ccccc1", a0="AP", a1=label)
+    again = Chem.MolFromMolBlock(molfile.molfile_of(molecule))
+    (star,) = (atom for atom in again.GetAtoms() if not atom.GetAtomicNum())
+    assert star.HasProp("molAttchpt") and again.GetNumAtoms() == 7
+
+
 @pytest.mark.parametrize("smiles", ["F[C@@](C)(Cl)Br", "F[C@](C)(Cl)Br", "F/C(C)=C/Cl", "F/C(C)=C\\Cl"])
 def test_an_attachment_point_stays_an_atom_where_stereochemistry_needs_it(smiles: str) -> None:
     _, molecule = read(smiles, a2="AP")

@@ -187,6 +187,8 @@ def test_a_schema_may_have_the_mol_file(name: str) -> None:
 def test_json_without_a_schema_has_the_mol_file_only_if_it_is_asked_for() -> None:
     readings = [with_coordinates(ASPIRIN), with_coordinates(CAFFEINE)]
     assert "molfile" not in json.loads(json_answers.answers_as_json([], readings[:1]))
+    everything = json.loads(json_answers.answers_as_json(["molfile"], readings[:1], everything=True))
+    assert {"molfile", "smiles", "formula"} <= {*everything}
     asked = json.loads(json_answers.answers_as_json(["molfile", "formula"], readings))["molecules"]
     assert [set(each) for each in asked] == [{"molfile", "formula"}] * 2
     assert Chem.MolToSmiles(Chem.MolFromMolBlock(asked[1]["molfile"])) == CAFFEINE

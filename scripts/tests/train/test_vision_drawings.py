@@ -421,6 +421,14 @@ def test_wavy_bonds_are_drawn_and_read_back(default):
     assert seen == {smiles, "CC(N)C(=O)OCc1ccccc1"}
 
 
+def test_a_double_bond_beside_a_wavy_one_is_neither_e_nor_z():
+    _, drawn = drawing.picture("C/C=C/c1ccccc1", Random(0), True)
+    assert molecule_builder.build(perfect_detections(drawn)).smiles == "C/C=C/c1ccccc1"
+    ends = drawn.bonds[:, :2].min(1) == 0
+    drawn.bonds[ends, 2] = labels.WAVY
+    assert molecule_builder.build(perfect_detections(drawn)).smiles == "CC=Cc1ccccc1"
+
+
 def test_a_wavy_bond_leaves_a_stereocentre_undefined():
     pictures = drawing_sets.wavy_bonds(["C[C@H](N)C(=O)OCc1ccccc1", "CCO", "C[C@H](F)C[C@@H](Cl)CO"], 1)
     assert [truth for truth, _ in pictures][0] == "CC(N)C(=O)OCc1ccccc1"

@@ -14,7 +14,7 @@ from PIL import Image, ImageDraw, ImageFilter
 GREY, FRAMED, TURNED, TILTED, PHOTOGRAPHED = 0.15, 0.05, 0.2, 0.12, 0.07
 """Shares of the pictures."""
 MAX_SCAN = 1200
-"""Pictures are not enlarged beyond this side, in pixels, by a scan."""
+"""The longest side in pixels to which a scan enlarges a picture."""
 
 
 def augment(

@@ -33,7 +33,7 @@ RDLogger.DisableLog("rdApp.*")
 BLANK = 4
 """Blank pixels around a cropped drawing."""
 WAVY_SHARE = 0.08
-"""Share of the training drawings with wavy bonds."""
+"""Share of RDKit's training drawings with wavy bonds."""
 KNOWN = frozenset((*DETECTED_LABELS, *LETTERS))
 
 

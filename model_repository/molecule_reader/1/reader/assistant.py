@@ -109,9 +109,8 @@ class Conversation:
         if schema:
             return fill_form({"json": schema}, readings, self.prose)
         last = next((turn.text for turn in reversed(self.turns) if turn.role == "user"), "")
-        if ASKS_FOR_EVERYTHING.search(last):
-            return answers_as_json([], readings)
-        return answers_as_json([question.intent.family for question in self.plan.questions], readings)
+        families = [question.intent.family for question in self.plan.questions]
+        return answers_as_json(families, readings, everything=bool(ASKS_FOR_EVERYTHING.search(last)))
 
     def listed(self, drawings: list[int]) -> list[Reading]:
         """Returns the readings of drawings for an answer in JSON, none if none is readable. Of pictures with one

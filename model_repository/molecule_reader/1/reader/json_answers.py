@@ -163,13 +163,14 @@ def schema_in_prompt(texts: Sequence[str]) -> dict[str, Any] | None:
     return None
 
 
-def answers_as_json(families: Sequence[str], readings: Sequence[Reading]) -> str:
-    """Returns the JSON text with the fields that answer questions of these families, or all fields without families."""
+def answers_as_json(families: Sequence[str], readings: Sequence[Reading], everything: bool = False) -> str:
+    """Returns the JSON text with the fields that answer questions of these families, or with all fields: if one of the
+    families has none, or for `everything`. The mol file is only there if it was asked for."""
     wanted = [FIELDS_BY_FAMILY.get(family, ()) for family in families]
-    names = {name for fields in wanted for name in fields} if all(wanted) else set()
+    names = {name for fields in wanted for name in fields} if all(wanted) and not everything else set()
     always = names | {"box"} if all(r.is_readable() for r in readings) else names | {"box", "smiles"}
     values = [{name: v for name, v in all_facts(r).items() if not names or name in always} for r in readings]
-    if "molfile" in names:
+    if "molfile" in families:
         values = [v | {"molfile": r.molfile()} if r.is_readable() else v for v, r in zip(values, readings, strict=True)]
     return json.dumps(values[0] if len(values) == 1 else molecules(values, readings), ensure_ascii=False)
 

@@ -341,8 +341,12 @@ def perceive_stereo(molecule: Chem.RWMol) -> Chem.Mol:
     """Returns the molecule with stereo from wedges and coordinates, and drawn hydrogens made implicit."""
     Chem.AssignChiralTypesFromBondDirs(molecule)
     for bond in molecule.GetBonds():
-        bond.SetBondDir(Chem.BondDir.NONE)
-    Chem.DetectBondStereochemistry(molecule)
+        if bond.GetBondDir() != Chem.BondDir.UNKNOWN:
+            bond.SetBondDir(Chem.BondDir.NONE)
+    Chem.DetectBondStereochemistry(molecule)  # A double bond beside a wavy one is neither E nor Z.
+    for bond in molecule.GetBonds():
+        if bond.GetBondDir() == Chem.BondDir.UNKNOWN:
+            bond.SetBondDir(Chem.BondDir.NONE)
     Chem.AssignStereochemistry(molecule, cleanIt=True, force=True)
     out = Chem.RemoveHs(molecule)
     Chem.AssignStereochemistry(out, cleanIt=True, force=True)

@@ -1,6 +1,6 @@
 """Writes the mol file of a molecule that was read, in the format V3000 (BIOVIA, CTfile formats).
 
-The atoms are where they are in the drawing. Placeholders are written as:
+The atoms are placed as in the drawing, those of abbreviated groups beside them. Placeholders are written as:
 
 R1 to R32             R#, with the number in RGROUPS
 an attachment point   ATTCHPT of its neighbour; if the stereochemistry there needs the atom, a star with the label AP1
@@ -76,12 +76,12 @@ def _lay_out_groups(molecule: Chem.Mol) -> None:
 
 
 def _write_attachment_points(molecule: Chem.RWMol) -> None:
-    """Replaces attachment points by an attribute of their neighbours, which has no stereochemistry."""
+    """Replaces an attachment point by an attribute of its neighbour, unless that has stereochemistry."""
     name = label_of(ATTACHMENT_POINT)
     for number, label in placeholders(molecule).items():
         atom = molecule.GetAtomWithIdx(number)
         if label == name and any(_has_stereo(neighbour) for neighbour in atom.GetNeighbors()):
-            atom.SetProp(LABEL, name.removeprefix("_"))  # RDKit replaces those with the label _AP1.
+            atom.SetProp(LABEL, name.removeprefix("_"))  # RDKit replaces only those with the underscore.
     rdmolops.CollapseAttachmentPoints(molecule, markedOnly=True)
 
 
@@ -98,7 +98,8 @@ def _write_placeholder(molecule: Chem.RWMol, number: int, label: str) -> None:
     if match and int(match[1]) <= MAX_NUMBER:
         Chem.SetAtomRLabel(molecule.GetAtomWithIdx(number), int(match[1]))
         return
-    molecule.ReplaceAtom(number, Chem.AtomFromSmarts("*"))  # RDKit writes other dummies as R.
+    star = Chem.AtomFromSmarts("*")  # RDKit writes other dummies as R.
+    molecule.ReplaceAtom(number, star, preserveProps=True)  # It may have the attribute of an attachment point.
     if label:
         group = Chem.CreateMolSubstanceGroup(molecule, "SUP")
         group.AddAtomWithIdx(number)

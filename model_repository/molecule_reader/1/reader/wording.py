@@ -23,14 +23,14 @@ MARKER = r"<\|(?:system|user|assistant|end|image)\|>"
 """The markers of chat_template.jinja. The gateway breaks up such strings in a user's text."""
 WORD = re.compile(MARKER + r"| ?[^\W\d_]{1,8}| ?\d{1,3}| ?[^\w\s]|_|\s")
 SYMBOL = re.compile(r"\[[^\]]*\]|Br|Cl|%\d\d|.", re.DOTALL)
-ENTRY = re.compile(r" *[^\s]+|\s")
+MOLFILE_WORD = re.compile(r" *[^\s]+|\s")
 
 
 def tokens(parts: Iterable[str]) -> list[str]:
     """Splits the parts of a text into tokens. Joined, they are the text."""
     out: list[str] = []
     for part in parts:
-        pattern = SYMBOL if isinstance(part, Smiles) else ENTRY if isinstance(part, Molfile) else WORD
+        pattern = SYMBOL if isinstance(part, Smiles) else MOLFILE_WORD if isinstance(part, Molfile) else WORD
         out += pattern.findall(part)
     return out
 
