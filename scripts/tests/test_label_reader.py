@@ -51,7 +51,7 @@ def test_a_crop_has_its_point_in_the_middle(bond):
 
 
 def test_a_crop_beyond_the_picture_is_blank_there():
-    ink = np.full((50, 60), 255, np.uint8)
+    ink = np.full((HEIGHT, 60), 255, np.uint8)
     crop = crops(ink, np.array([[0.0, 0.0]]), BOND)[0]
     assert not crop[: HEIGHT // 2 - 1].any() and not crop[:, : WIDTH // 2 - 1].any() and crop[-1, -20] == 0
     assert crop[HEIGHT // 2 + 1 :, WIDTH // 2 + 1 : WIDTH // 2 + 50].min() == 255
