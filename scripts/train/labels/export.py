@@ -21,7 +21,7 @@ from scripts.train import configuration, entry, reader, stored
 from scripts.train.labels import crops, measure
 from scripts.train.labels.model import Model, shape_of
 from scripts.train.vision import evaluation
-from scripts.train.vision.export import calibrate
+from scripts.train.vision.export import add_calibrate_argument, calibrate
 
 MODEL = """{parameters:.1f} M parameters. It learned from drawings by {programs}."""
 FIGURES = """Labels read right in {drawings:,} drawings of held-out molecules, {share:.0%} of them with placeholders,
@@ -75,7 +75,7 @@ def main(arguments: list[str] | None = None) -> None:
     )
     entry.add_arguments(parser, "own_labels", Path("runs/labels"))
     parser.add_argument("--data", type=Path, help="data folder (default: that of the run)")
-    parser.add_argument("--calibrate", type=int, default=1200, help="drawings a style to calibrate on (default: 1200)")
+    add_calibrate_argument(parser)
     parser.add_argument(
         "--count", type=int, default=measure.COUNT, help=f"drawings to measure (default: {measure.COUNT})"
     )

@@ -16,6 +16,8 @@ from scripts.served_reader.ink import ink_of
 from scripts.served_reader.views import Calibration, View
 from scripts.train.vision import abbreviations, evaluation, negatives
 
+COUNT = 1200
+"""Drawings of a style. With 600, the faults of a molecule got no weight."""
 REPEATS = 4
 """The most drawings of a molecule in a style."""
 UNREADABLE = -9.0

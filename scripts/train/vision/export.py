@@ -40,6 +40,14 @@ def load_run(run: Path) -> Model:
     return stored.load_run(run, lambda shape: Model(shape_of(shape)))
 
 
+def add_calibrate_argument(parser: argparse.ArgumentParser) -> None:
+    """Adds --calibrate, the count of calibrate."""
+    count = calibration.COUNT
+    parser.add_argument(
+        "--calibrate", type=int, default=count, help=f"drawings a style to calibrate on (default: {count})"
+    )
+
+
 def calibrate(folder: Path, molecules: list[str], count: int) -> None:
     """Writes calibration.json into the version's folder."""
     fitted = dataclasses.asdict(calibration.calibrate(DrawingReader(folder, calibration=UNFITTED), molecules, count))
@@ -100,7 +108,7 @@ def main(arguments: list[str] | None = None) -> None:
     )
     entry.add_arguments(parser, "own_reader", Path("runs/vision"))
     parser.add_argument("--data", type=Path, help="data folder (default: that of the run)")
-    parser.add_argument("--calibrate", type=int, default=1200, help="drawings a style to calibrate on (default: 1200)")
+    add_calibrate_argument(parser)
     parser.add_argument(
         "--count", type=int, default=report.COUNT, help=f"drawings a style to measure (default: {report.COUNT})"
     )

@@ -388,9 +388,14 @@ def separator(before: Parts, after: Parts) -> Parts:
 def without_long_molfiles(parts: Parts, most: int) -> Parts:
     """Replaces the mol files that do not end within the most tokens of an answer by TOO_LONG."""
     out: Parts = []
+    before = 0
     for part in parts:
-        length = len(tokens([*out, part]))
-        out.append(TOO_LONG.format(length, most) if isinstance(part, Molfile) and length > most else part)
+        length = before + len(tokens([part]))
+        if isinstance(part, Molfile) and length > most:
+            part = TOO_LONG.format(length, most)
+            length = before + len(tokens([part]))
+        out.append(part)
+        before = length
     return out
 
 
