@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
 
@@ -263,13 +263,16 @@ def default(smiles: str, random: Random) -> Image.Image:
 
 
 def draw(
-    molecule: Chem.Mol, random: Random, change: Callable[[rdMolDraw2D.MolDrawOptions], None] = lambda _: None
+    molecule: Chem.Mol,
+    random: Random,
+    change: Callable[[rdMolDraw2D.MolDrawOptions], None] = lambda _: None,
+    highlights: Sequence[int] = (),
 ) -> Image.Image:
     size = random.choice([(300, 300), (400, 300), (400, 400), (500, 400)])
     drawer = rdMolDraw2D.MolDraw2DCairo(*size)
     drawer.drawOptions().includeMetadata = False
     change(drawer.drawOptions())
-    rdMolDraw2D.PrepareAndDrawMolecule(drawer, molecule)
+    rdMolDraw2D.PrepareAndDrawMolecule(drawer, molecule, highlightAtoms=highlights)
     drawer.FinishDrawing()
     return Image.open(io.BytesIO(drawer.GetDrawingText())).convert("RGB")
 
@@ -456,6 +459,21 @@ def numbered(smiles: str, random: Random) -> Image.Image:
     return draw(Chem.MolFromSmiles(smiles), random, change)
 
 
+def mapped(smiles: str, random: Random) -> Image.Image:
+    """Draws with atom map numbers, with which RDKit writes all letters: C:1."""
+    molecule = Chem.MolFromSmiles(smiles)
+    for atom in molecule.GetAtoms():
+        atom.SetAtomMapNum(atom.GetIdx() + 1)
+    return draw(molecule, random)
+
+
+def highlighted(smiles: str, random: Random) -> Image.Image:
+    """Draws with an atom and its neighbours highlighted in RDKit's own colour, as substructures are."""
+    molecule = Chem.MolFromSmiles(smiles)
+    centre = random.choice(molecule.GetAtoms())
+    return draw(molecule, random, highlights=[atom.GetIdx() for atom in (centre, *centre.GetNeighbors())])
+
+
 def photographed(smiles: str, random: Random) -> Image.Image:
     """Simulates a mild photograph, as in training."""
     image, _ = augmentation.photograph(default(smiles, random).resize((640, 480)), np.zeros((1, 2), np.float32), random)
@@ -481,6 +499,8 @@ KINDS: dict[str, Callable[[str, Random], Image.Image | None]] = {
     "grey levels": grey,
     "abbreviations": abbreviated,
     "atom numbers": numbered,
+    "atom map numbers": mapped,
+    "highlighted atoms": highlighted,
     "uneven bonds": uneven,
     "mild photographs": photographed,
 }

@@ -164,13 +164,19 @@ def test_reagents_replace_an_end_of_a_molecule():
         augmentation.photograph,
     ],
 )
-def test_augmentation_moves_the_points_with_the_picture(handle):
+@pytest.mark.parametrize("scale", [1, 7])
+def test_augmentation_moves_the_points_with_the_picture(handle, scale):
     """The point of a black dot on white paper stays on the dot."""
-    image = Image.new("RGB", (200, 160), "white")
-    image.paste("black", (146, 36, 155, 45))
-    out, points = handle(image, np.array([[150.0, 40.0]], np.float32), Random(3))
+    image = Image.new("RGB", (200 * scale, 160 * scale), "white")
+    image.paste("black", (146 * scale, 36 * scale, 155 * scale, 45 * scale))
+    out, points = handle(image, np.array([[150.5 * scale, 40.5 * scale]], np.float32), Random(3))
     dark = np.argwhere(ink.ink_of(out) > 128)
     assert np.abs(dark.mean(0)[::-1] - points[0]).max() < 2.5
+
+
+def test_a_photograph_of_a_large_picture_is_reduced():
+    out, _ = augmentation.photograph(Image.new("RGB", (1400, 900), "white"), np.zeros((0, 2), np.float32), Random(3))
+    assert 600 < max(out.size) < 1.3 * augmentation.MAX_PHOTO
 
 
 @pytest.mark.parametrize("smiles", MOLECULES)
@@ -411,14 +417,28 @@ def test_placeholders_are_drawn_and_read_back():
 
 
 @pytest.mark.parametrize("default", [True, False])
-def test_wavy_bonds_are_drawn_and_read_back(default):
+def test_wavy_bonds_are_drawn_and_read_back(monkeypatch, default):
+    monkeypatch.setattr(styles, "WAVY_SHARE", 1.0)
     smiles = "C[C@H](N)C(=O)OCc1ccccc1"
     seen = set()
     for seed in range(20):
-        _, drawn = drawing.picture(smiles, Random(seed), default, lambda molecule, _: molecule, wavy=1.0)
+        _, drawn = drawing.picture(smiles, Random(seed), default, lambda molecule, _: molecule, marked=True)
         assert labels.WAVY in drawn.bonds[:, 2]
         seen.add(molecule_builder.build(perfect_detections(drawn)).smiles)
     assert seen == {smiles, "CC(N)C(=O)OCc1ccccc1"}
+
+
+@pytest.mark.parametrize("share", ["HIGHLIGHTED_SHARE", "MAPPED_SHARE"])
+def test_highlights_and_atom_map_numbers_change_the_picture_and_not_the_labels(monkeypatch, share):
+    smiles = "C[C@H](N)C(=O)OCc1ccccc1"
+    for name in ("WAVY_SHARE", "HIGHLIGHTED_SHARE", "MAPPED_SHARE"):
+        monkeypatch.setattr(styles, name, float(name == share))
+    monkeypatch.setattr(styles, "default", lambda _: styles.options(rdMolDraw2D.MolDraw2DCairo(300, 300))[0])
+    for seed in range(12):
+        marked, drawn = drawing.picture(smiles, Random(seed), True, marked=True)
+        assert molecule_builder.build(perfect_detections(drawn)).smiles == smiles
+        plain, _ = drawing.picture(smiles, Random(seed), True)
+        assert marked != plain
 
 
 def test_a_double_bond_beside_a_wavy_one_is_neither_e_nor_z():

@@ -13,7 +13,7 @@ from scripts.train.vision.drawing import Drawing
 
 CROPS = 6
 """Crops of a batch for each of its drawings, on average."""
-DEFAULT_STYLE, PLACEHOLDERS, PATENTS, SCANS = 0.1, 0.7, 0.85, 0.15
+DEFAULT_STYLE, PLACEHOLDERS, PATENTS, SCANS = 0.1, 0.7, 0.85, 0.4
 """Shares of RDKit's drawings; see vision.batches.Batches."""
 SHARES = {"C": 0.04, "O": 0.4, "N": 0.5, "NH": 0.6, "F": 0.5}
 """Shares of the atoms with common labels that are cropped. Most carbons have no letters."""

@@ -24,6 +24,9 @@ from scripts.train.vision import evaluation, sources
 from scripts.train.vision.batches import Batches
 from scripts.train.vision.model import SIZES, Model, Shape, describe, loss
 
+PLACEHOLDERS, PATENTS, SCANS = 0.12, 0.3, 0.2
+"""Shares of RDKit's drawings; see batches.Batches."""
+
 
 def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
@@ -76,7 +79,16 @@ def main() -> None:
     model = start(given)
     if given.bonds_only:
         model.train_bonds_only()
-    batches = Batches(molecules, programs, options.batch, options.seed, given.uses)
+    batches = Batches(
+        molecules,
+        programs,
+        options.batch,
+        options.seed,
+        given.uses,
+        placeholders=PLACEHOLDERS,
+        patents=PATENTS,
+        scans=SCANS,
+    )
     options.folder.mkdir(parents=True, exist_ok=True)  # The first process may not have made it yet.
     (options.folder / "shape.json").write_text(json.dumps(describe(model.shape), indent=1) + "\n")
     parameters = sum(p.numel() for p in model.parameters()) / 1e6

@@ -15,6 +15,8 @@ GREY, FRAMED, TURNED, TILTED, PHOTOGRAPHED = 0.15, 0.05, 0.2, 0.12, 0.07
 """Shares of the pictures."""
 MAX_SCAN = 1200
 """The longest side in pixels to which a scan enlarges a picture."""
+MAX_PHOTO = 900
+"""The longest side in pixels to which a photograph enlarges a picture, and reduces a larger one."""
 
 
 def augment(
@@ -119,9 +121,12 @@ def photograph(image: Image.Image, points: np.ndarray, random: Random) -> tuple[
     """Imitates a photograph of a print: at an angle, unevenly lit, on paper that is not white, blurred, saved as
     JPEG."""
     generator = np.random.default_rng(random.getrandbits(32))
-    image, points = tilt(image, points, random, 5.0)
+    reduced = image.copy()
+    reduced.thumbnail((MAX_PHOTO, MAX_PHOTO))
+    points = points * np.array([reduced.width / image.width, reduced.height / image.height])
+    image, points = tilt(reduced, points, random, 5.0)
     width, height = image.size
-    scale = random.uniform(1.0, max(1.0, min(2.0, 900 / max(width, height))))
+    scale = random.uniform(1.0, max(1.0, min(2.0, MAX_PHOTO / max(width, height))))
     margin = random.uniform(0, 0.06) * max(width, height)
     bend = generator.uniform(-0.05, 0.05, (4, 2)) * np.array([width, height])
     corners = (np.array([[0, 0], [width, 0], [width, height], [0, height]]) + bend) * scale + margin

@@ -27,8 +27,9 @@ from scripts.train.vision import abbreviations, negatives, targets
 from scripts.train.vision.corpus import SMALLEST_SHARE, Corpus, smallest_molecule
 from scripts.train.vision.drawing import Drawing, crop, draw
 
-REUSE_INTERVAL = 40
-"""Steps between two uses of a drawing."""
+REUSE_INTERVAL = 48
+"""Steps between two uses of a drawing. Worker processes take steps in turn and keep the drawings that they made, so the
+number of workers must divide this; otherwise each use is drawn again."""
 NEGATIVE_SHARE = 0.06
 """Share of the pictures without a molecule."""
 TIGHT_CROP_SHARE = 0.06

@@ -32,8 +32,6 @@ RDLogger.DisableLog("rdApp.*")
 
 BLANK = 4
 """Blank pixels around a cropped drawing."""
-WAVY_SHARE = 0.08
-"""Share of RDKit's training drawings with wavy bonds."""
 KNOWN = frozenset((*DETECTED_LABELS, *LETTERS))
 
 
@@ -106,13 +104,13 @@ def picture(
     alter: Alter | None = None,
     uneven: float = 0.0,
     patents: float = 0.0,
-    wavy: float = 0.0,
+    marked: bool = False,
 ) -> tuple[bytes, Drawing]:
     """Returns a PNG file of the molecule in RDKit's default style or a random one, and its labels with empty ink.
 
     Without `alter`, a molecule in a random style sometimes has abbreviations. uneven: share of the random styles with
-    coordinates as people draw them. patents: share of the random styles that imitate patents. wavy: share of the
-    drawings with wavy bonds, which then show another molecule.
+    coordinates as people draw them. patents: share of the random styles that imitate patents. marked: whether some
+    drawings have wavy bonds, which then show another molecule, highlights or atom map numbers (styles.mark).
     """
     molecule = Chem.MolFromSmiles(smiles)
     if molecule is None:
@@ -124,11 +122,10 @@ def picture(
         if random.random() < uneven:
             uneven_layout.distort(molecule, random)
     molecule = rdMolDraw2D.PrepareMolForDrawing(molecule)
-    if wavy and random.random() < wavy:
-        styles.make_wavy(molecule, random)
+    highlights = styles.mark(molecule, random) if marked else {}
     drawer, legend = (styles.default(random), "") if default else styles.varied(molecule, random, patents)
     rdBase.SeedRandomNumberGenerator(random.randrange(1 << 30))  # RDKit's comic mode draws wavering lines.
-    drawer.DrawMolecule(molecule, legend=legend)
+    drawer.DrawMolecule(molecule, legend=legend, **highlights)
     points = [drawer.GetDrawCoords(atom) for atom in range(molecule.GetNumAtoms())]
     drawer.FinishDrawing()
     labels = Drawing(
@@ -154,7 +151,7 @@ def draw(
     scans: share of the drawings in a random style that look scanned.
     """
     alter = functools.partial(abbreviations.alter_for_training, with_placeholders=placeholders)
-    png, labels = picture(smiles, random, default, alter, uneven_layout.SHARE, patents, WAVY_SHARE)
+    png, labels = picture(smiles, random, default, alter, uneven_layout.SHARE, patents, marked=True)
     return crop(Image.open(io.BytesIO(png)).convert("RGB"), labels, random, not default, scans)
 
 

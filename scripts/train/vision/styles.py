@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 from rdkit import Chem
@@ -121,6 +122,49 @@ def fonts() -> tuple[str, ...]:
     ]
     usual = [p for p in plain if not any(name in p for name in ("Bold", "Italic", "Oblique", "Mono", "Light"))]
     return (*plain, *3 * usual) or ("",)
+
+
+WAVY_SHARE, HIGHLIGHTED_SHARE, MAPPED_SHARE = 0.08, 0.05, 0.04
+"""Shares of RDKit's training drawings with wavy bonds, highlighted atoms and atom map numbers."""
+HIGHLIGHTS = (1.0, 0.5, 0.5), (1.0, 0.8, 0.8), (0.6, 0.9, 0.6), (0.6, 0.8, 1.0), (1.0, 0.9, 0.4), (0.85, 0.7, 1.0)
+"""Colours behind highlighted atoms; the first is RDKit's own."""
+
+
+def mark(molecule: Chem.Mol, random: Random) -> dict[str, Any]:
+    """Gives some prepared molecules wavy bonds or atom map numbers, and returns the arguments of DrawMolecule that
+    highlight atoms, mostly none."""
+    if random.random() < WAVY_SHARE:
+        make_wavy(molecule, random)
+    if random.random() < MAPPED_SHARE:
+        _number_atoms(molecule, random)
+    return _highlights(molecule, random) if random.random() < HIGHLIGHTED_SHARE else {}
+
+
+def _number_atoms(molecule: Chem.Mol, random: Random) -> None:
+    """Gives all atoms, or some, atom map numbers. RDKit then writes all letters, also those of carbons: C:1."""
+    share = random.choice((1.0, 1.0, 0.5, 0.2))
+    for atom in molecule.GetAtoms():
+        if atom.GetAtomicNum() and random.random() < share:
+            atom.SetAtomMapNum(atom.GetIdx() + 1)
+
+
+def _highlights(molecule: Chem.Mol, random: Random) -> dict[str, Any]:
+    """Returns the arguments of DrawMolecule that highlight the atoms around a random one, and mostly their bonds, in
+    one or two colours."""
+    centre = random.randrange(molecule.GetNumAtoms())
+    reach = random.choice((0, 1, 1, 2, 2, 3))
+    distances = Chem.GetDistanceMatrix(molecule)[centre]
+    atoms = [number for number, distance in enumerate(distances) if distance <= reach]
+    bonds = [
+        bond.GetIdx() for bond in molecule.GetBonds() if {bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()} <= set(atoms)
+    ]
+    colours = random.choices(HIGHLIGHTS, (4, 1, 1, 1, 1, 1), k=random.choice((1, 1, 2)))
+    return {
+        "highlightAtoms": atoms,
+        "highlightBonds": bonds if random.random() < 0.8 else [],
+        "highlightAtomColors": {atom: random.choice(colours) for atom in atoms},
+        "highlightBondColors": {bond: random.choice(colours) for bond in bonds},
+    }
 
 
 def make_wavy(molecule: Chem.Mol, random: Random) -> None:

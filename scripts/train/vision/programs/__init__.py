@@ -49,7 +49,8 @@ PLAIN: dict[str, Callable[[], DrawPlain]] = {
 }
 SELF_LABELLED: dict[str, Callable[[], DrawLabelled]] = {"smilesdrawer": smilesdrawer.self_labelled}
 LAYOUTS: dict[str, Callable[[], Layout]] = {"indigo": indigo.layout, "openbabel": openbabel.layout, "cdk": cdk.layout}
-ALIASES = frozenset({"openbabel", "openchemlib"})
-"""Programs that draw the alias of an atom, which is how a mol file names an abbreviation."""
+ALIASES = frozenset({"openchemlib"})
+"""Programs that draw the alias of an atom, which is how a mol file names an abbreviation. Open Babel draws it only at
+the end of a chain, and not always there."""
 REPORTING = frozenset({"openbabel", "cdk", "chython"})
 """Programs that report, in a mol file, each atom and bond of a drawing with default settings."""
