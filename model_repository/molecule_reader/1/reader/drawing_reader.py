@@ -27,7 +27,7 @@ from .molecule_builder import build
 from .networks import Networks, OnnxNetworks
 from .page_reader import find_drawings
 from .reading import Reading
-from .views import LONE_BOND, MAX_BOND, RETRY_SCALES, Calibration, Scales, View
+from .views import LONE_BOND, MAX_BOND, MIN_BOND, RETRY_SCALES, USUAL_BOND, Calibration, Scales, View
 
 MAX_SIDE = 1600
 """Larger pictures are halved until no side is longer, in pixels."""
@@ -49,6 +49,9 @@ SURE_LABEL = 0.97
 """Otherwise, atoms whose label has at least this probability are not read."""
 MAX_LETTERED = 60
 """The most atoms of a view whose letters are read, the first ones. Each takes about three milliseconds."""
+CROP_FACTOR = 0.75
+"""Factor on the bond length that scales the crops of letters. Below 1, letters are larger in the crop, and their digits
+are read better; chosen on scanned patents."""
 DETECTOR_DOUBT = 0.01
 """Added to the atom detector's probability of each label: it may be sure of a wrong label where the drawing has one
 that it does not know."""
@@ -139,6 +142,11 @@ class DrawingReader:
         scale = scale_of(box)
         first = first or self.take_view(ink, box, scale)
         views = [first]
+        if first.candidate and first.candidate.dropped_pieces and 0 < first.bond_length < MIN_BOND:
+            # At this scale the reading may lack atoms, whose letters would then be blanked as captions.
+            scale *= USUAL_BOND / first.bond_length
+            first = self.take_view(ink, box, scale)
+            views.append(first)
         if first.candidate and first.candidate.dropped_pieces:  # Perhaps captions: blank what is far from the molecule.
             ink = first.ink_near(first.candidate, ink)
             box = box_of(ink) or box
@@ -236,7 +244,7 @@ class DrawingReader:
         if not len(rows):
             return
         points = (detections.points[rows] - MARGIN) / scale + corner
-        seen = reader.read(ink, points, detections.bond_length() / float(scale.mean()))
+        seen = reader.read(ink, points, CROP_FACTOR * detections.bond_length() / float(scale.mean()))
         detections.label_probabilities[rows] = combined(detected[rows], seen)
 
 

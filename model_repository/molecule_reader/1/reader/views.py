@@ -19,6 +19,8 @@ SMALL_MOLECULE_ATOMS = 12
 """Up to this number of atoms the first scale may be wrong: a small molecule fills its box with large letters."""
 SMALL_MOLECULE_SCALES: Scales = (0.5, 0.35, 0.7, 0.25)
 """RETRY_SCALES for small molecules."""
+USUAL_BOND = 24.0
+"""The bond length in pixels at the usual scale."""
 MIN_BOND, MAX_BOND = 14.0, 36.0
 """Bounds of the bond lengths, in pixels, that the networks were trained on."""
 LONE_BOND = 150.0
@@ -54,7 +56,7 @@ class View:
         if self.bond_length >= LONE_BOND or atoms <= SMALL_MOLECULE_ATOMS:
             return SMALL_MOLECULE_SCALES
         if self.bond_length < MIN_BOND:
-            return tuple(24 / self.bond_length * factor for factor in (1.0, *RETRY_SCALES))
+            return tuple(USUAL_BOND / self.bond_length * factor for factor in (1.0, *RETRY_SCALES))
         return RETRY_SCALES
 
     def points(self, candidate: Candidate) -> np.ndarray:
