@@ -1,4 +1,4 @@
-// Small random changes of a molecule's graph, shared by edit.cc, mutate.cc and substituents.cc.
+// Small random changes of a molecule's graph, shared by edit.hpp, mutate.hpp and substituents.hpp.
 //
 // A change edits a draft: a kekulised copy of the molecule with implicit hydrogens, so that it only has to add and
 // remove atoms and bonds. RDKit then recomputes valences, hydrogens and aromaticity, or refuses the molecule.
@@ -65,7 +65,7 @@ bool mutate(const Parent &parent, Draft &mol, Random &random);
 // Changes the configuration of one random atom. Returns false if the atom drawn cannot have one.
 bool change_stereo(const Parent &parent, Draft &mol, Random &random);
 
-// The changes of substituents that mutate() draws from: substituents.cc.
+// The changes of substituents that mutate() draws from: substituents.hpp.
 bool append_group(const Parent &parent, Draft &mol, Random &random);
 bool replace_group(const Parent &parent, Draft &mol, Random &random);
 bool delete_group(const Parent &parent, Draft &mol, Random &random);

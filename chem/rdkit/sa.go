@@ -30,7 +30,7 @@ func Warm() error {
 
 // loadSA passes the table to C. The table is embedded, so a failure is a programming error.
 var loadSA = sync.OnceFunc(func() {
-	ids, scoreOf, scores, err := unpackSA(packedSA)
+	ids, scoreOf, scores, err := UnpackSA(packedSA)
 	if err != nil {
 		panic("rdkit: embedded SA table: " + err.Error())
 	}
@@ -39,7 +39,9 @@ var loadSA = sync.OnceFunc(func() {
 	packedSA = nil
 })
 
-func unpackSA(packed []byte) (ids []uint32, scoreOf []uint16, scores []float64, err error) {
+// UnpackSA reads a packed table: ids in ascending order, for each the index of its score, and the scores. It is
+// exported for its test only: a test inside this package would compile the C++ a second time.
+func UnpackSA(packed []byte) (ids []uint32, scoreOf []uint16, scores []float64, err error) {
 	z, err := zlib.NewReader(bytes.NewReader(packed))
 	if err != nil {
 		return nil, nil, nil, err

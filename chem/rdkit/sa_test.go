@@ -1,10 +1,12 @@
-package rdkit
+package rdkit_test
 
 import (
 	"bytes"
 	"compress/zlib"
 	_ "embed"
 	"testing"
+
+	"retort/chem/rdkit"
 )
 
 //go:embed sa_scores.zlib
@@ -19,7 +21,7 @@ func deflate(raw []byte) []byte {
 }
 
 func TestUnpackSA(t *testing.T) {
-	ids, scoreOf, scores, err := unpackSA(embedded)
+	ids, scoreOf, scores, err := rdkit.UnpackSA(embedded)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +51,7 @@ func TestUnpackSADamaged(t *testing.T) {
 		"no end of id": deflate(append([]byte{1, 0, 0, 0, 0, 0, 0, 0}, bytes.Repeat([]byte{0xff}, 12)...)),
 		"too long":     deflate([]byte{1, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0}),
 	} {
-		if _, _, _, err := unpackSA(packed); err == nil {
+		if _, _, _, err := rdkit.UnpackSA(packed); err == nil {
 			t.Errorf("%s was read", name)
 		}
 	}

@@ -21,5 +21,5 @@
 // uPlot.min.css), the charts.
 //
 // Texts of users and models are set as text, never as HTML; drawings are <img> elements, whose scripts cannot run.
-// chem/rdkit/compare.cc finds the difference between two molecules in bounded time.
+// chem/rdkit/compare.hpp finds the difference between two molecules in bounded time.
 package page

@@ -15,7 +15,7 @@ from pathlib import Path
 
 COLUMNS = 120
 TAB = 4
-SUFFIXES = (".go", ".cc", ".cpp", ".h")
+SUFFIXES = (".go", ".cc", ".cpp", ".hpp", ".h")
 GENERATED = re.compile(r"^// Code generated .* DO NOT EDIT\.$", re.MULTILINE)
 # A string, the start of a raw string that continues on other lines, or a URL.
 UNBREAKABLE = re.compile(r'"(?:[^"\\]|\\.)*"|`[^`]*`?|https?://\S+')

@@ -20,7 +20,7 @@ struct Rule {
 std::map<int, Pattern> environments;
 std::vector<Rule> rules;
 
-void build() {
+void build_environments() {
   namespace M = RDKit::MolFragmenter;
   std::map<unsigned, std::string> definitions;
   std::map<unsigned, RDKit::ROMOL_SPTR> queries;
@@ -51,7 +51,7 @@ std::vector<uint32_t> environments_of(const Graph &g) {
 
 std::vector<unsigned> brics_bonds(const Graph &g) {
   static std::once_flag once;
-  std::call_once(once, build);
+  std::call_once(once, build_environments);
   const auto in = environments_of(g);
   std::vector<unsigned> bonds;
   std::set<uint16_t> seen;

@@ -22,7 +22,7 @@ std::vector<Contribution> contributions;
 std::array<std::vector<int>, kClasses> by_class;  // contributions whose atom 0 may be of a class
 std::vector<int> of_hydrogen;
 
-void build() {
+void build_contributions() {
   int hydrogen = -1;
   {
     const std::unique_ptr<RDKit::ROMol> h2(parse("[H][H]", false));
@@ -61,7 +61,7 @@ double rdkit_logp(const RDKit::ROMol &mol) {
 
 void load_crippen() {
   static std::once_flag once;
-  std::call_once(once, build);
+  std::call_once(once, build_contributions);
 }
 
 double crippen_logp(const RDKit::ROMol &mol, const Graph &g) {

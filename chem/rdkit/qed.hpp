@@ -50,7 +50,7 @@ const double kMeanWeights[] = {0.66, 0.46, 0.05, 0.61, 0.06, 0.65, 0.48, 0.95};
 std::vector<Pattern> acceptors, alerts;
 std::unique_ptr<Pattern> rotatable;
 
-void build() {
+void build_patterns() {
   for (const char *smarts : kAcceptors) acceptors.emplace_back(smarts);
   for (const char *smarts : kAlerts) alerts.emplace_back(smarts);
   rotatable = std::make_unique<Pattern>(kRotatable);
@@ -137,7 +137,7 @@ double desirability(const Qed &q) {
 
 void load_qed() {
   static std::once_flag once;
-  std::call_once(once, build);
+  std::call_once(once, build_patterns);
 }
 
 Qed qed(const RDKit::ROMol &mol, const Graph &g) {
