@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import tritonclient.grpc as grpc
 from servers import APIS, ROOT, Gateway, Triton
+from waiting import PATIENCE
 
 
 @pytest.fixture
@@ -40,7 +41,9 @@ def stack():
     with contextlib.ExitStack() as servers:
         if not url:
             url = servers.enter_context(Triton(repository)).url
-        gateway = servers.enter_context(Gateway(url, repository))
+        # On a busy machine the largest requests take longer than the default deadline.
+        deadlines = {f"RETORT_{api.upper()}_TIMEOUT": f"{PATIENCE}s" for api in APIS}
+        gateway = servers.enter_context(Gateway(url, repository, **deadlines))
         gateway.wait_ready(*APIS)
         yield gateway
         assert gateway.stop() == 0, gateway.output()
