@@ -62,9 +62,10 @@ test: test-deps tools .venv-tests/stamp $(CLIENTS) $(JAVASCRIPT) $(PYTHONS) ## r
 .PHONY: environments
 environments: .venv-tests/stamp .venv-lint/stamp .venv-deploy/stamp .venv-train/stamp .venv-export/stamp $(CLIENTS) $(JAVASCRIPT) $(PYTHONS) $(DEPLOY_TOOLS) ## install everything that the checks of .ci/run need inside the checkout; with -j2, two at a time
 
+# Without go vet's checks, all of which `make test` and `make lint` run once.
 .PHONY: test-go
 test-go: ## Go tests with the race detector; against a real Triton where RETORT_TEST_TRITON_URL is set
-	@$(GO) test -trimpath -race -timeout $(TEST_LIMIT) ./...
+	@$(GO) test -trimpath -race -vet=off -timeout $(TEST_LIMIT) ./...
 
 .PHONY: test-python
 test-python: test-deps bin/retort .venv-tests/stamp $(CLIENTS) $(JAVASCRIPT) $(PYTHONS) ## Python tests: the local Triton, its backend, raw tensors, real clients
