@@ -54,7 +54,7 @@ def run_clients(url: str, embedding: str, model: str, *passages: str, many: list
         input=json.dumps(many),
         capture_output=True,
         text=True,
-        timeout=PATIENCE,
+        timeout=4 * PATIENCE,
     )
     assert run.returncode == 0, run.stderr
     return json.loads(run.stdout.splitlines()[-1])
