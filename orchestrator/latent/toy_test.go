@@ -266,7 +266,7 @@ func serve(tb testing.TB, config Config, client *triton.Client, server *tritonte
 	stopping, stop := context.WithCancel(context.Background())
 	tb.Cleanup(stop)
 	g, err := gateway.New(life, service, func() bool { return false }, gateway.Options{
-		Config:   gateway.Config{Concurrency: 64, Queue: 64, BodyLimit: 4 << 20, Timeout: time.Minute},
+		Config:   gateway.Config{Concurrency: 64, Queue: 64, BodyLimit: 4 << 20, Timeout: 10 * time.Minute},
 		Stopping: stopping,
 		Metrics:  telemetry.NewMetrics(),
 	})

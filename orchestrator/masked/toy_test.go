@@ -67,7 +67,7 @@ func serve(t *testing.T, config Config, server *tritontest.Server, client *trito
 	life, end := context.WithCancel(context.Background())
 	stopping, stop := context.WithCancel(context.Background())
 	g, err := gateway.New(life, service, func() bool { return false }, gateway.Options{
-		Config:   gateway.Config{Concurrency: 8, Queue: 8, BodyLimit: 1 << 16, Timeout: time.Minute},
+		Config:   gateway.Config{Concurrency: 8, Queue: 8, BodyLimit: 1 << 16, Timeout: 10 * time.Minute},
 		Stopping: stopping, Logger: zerolog.Nop(), Metrics: telemetry.NewMetrics(),
 	})
 	if err != nil {
