@@ -8,10 +8,6 @@
 namespace retort {
 namespace {
 
-// Upper bound of the steps of one search. A search for a fragment in a drug-like molecule takes tens to thousands of
-// steps; two million take some tens of milliseconds.
-constexpr uint64_t kQuerySteps = 2'000'000;
-
 // Compiles a fragment to a pattern without its dummies and without what a substituent changes (hydrogens, stereo).
 Pattern fragment_pattern(const std::string &smiles) {
   const auto mol = parse(smiles);
@@ -27,7 +23,7 @@ Pattern fragment_pattern(const std::string &smiles) {
 }  // namespace
 
 std::vector<int> find_match(const retort_query &query, const RDKit::ROMol &mol) {
-  Budget budget{kQuerySteps};
+  Budget budget{kMaxSteps};
   return query.pattern.find(Graph(mol), budget);
 }
 
@@ -51,7 +47,7 @@ extern "C" void retort_contains(const retort_query *query, const char *text, con
     Failure failure;
     const bool ok = run_guarded(failure, [&] {
       const auto mol = parse(std::string(text + from, ends[i] - from));
-      Budget budget{kQuerySteps};
+      Budget budget{kMaxSteps};
       out[i] = query->pattern.in(Graph(*mol), budget);
     });
     if (!ok) out[i] = failure.status == RETORT_BUDGET ? 3 : 2;

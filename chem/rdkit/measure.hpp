@@ -17,9 +17,6 @@
 namespace retort {
 namespace {
 
-// Upper bound of the steps of all pattern searches in one molecule, as in contains.hpp.
-constexpr uint64_t kPanelSteps = 2'000'000;
-
 // The kinds of fingerprints. All are count vectors.
 enum Print { kMorgan2, kMorgan3, kFeatureMorgan2, kAtomPairs, kPrints };
 
@@ -77,7 +74,7 @@ class Subject {
  private:
   std::vector<uint32_t> invariants() {
     std::vector<uint32_t> features(mol.getNumAtoms());
-    Budget budget{kPanelSteps};
+    Budget budget{kMaxSteps};
     const auto &patterns = feature_patterns();
     for (size_t k = 0; k < patterns.size(); ++k) {
       for (size_t a = 0; a < features.size(); ++a) {
@@ -214,7 +211,7 @@ extern "C" void retort_panel_measure(const retort_panel *panel, const char *text
     Failure failure;
     if (!run_guarded(failure, [&] { mol = parse(std::string(text + from, ends[i] - from)); })) continue;
     Subject subject(*mol);
-    Budget budget{kPanelSteps};  // for all patterns together
+    Budget budget{kMaxSteps};  // for all patterns together
     for (size_t k = 0; k < width; ++k) {
       run_guarded(failure, [&] { row[k] = panel->measures[k].of(subject, budget); });
     }

@@ -66,6 +66,10 @@ struct Graph {
   const Edge *end(int atom) const { return edges.data() + first[atom + 1]; }
 };
 
+// The most steps of one search for a fragment, or of all searches for patterns in one molecule. A search for a fragment
+// in a drug-like molecule takes tens to thousands of steps; two million take some tens of milliseconds.
+constexpr uint64_t kMaxSteps = 2'000'000;
+
 // The steps left for a search. spend throws Refusal(RETORT_BUDGET) if none is left.
 struct Budget {
   uint64_t left;
