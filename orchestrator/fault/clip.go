@@ -11,12 +11,13 @@ const MaxEcho = 200
 // maxMessage is the most bytes of a message.
 const maxMessage = 5 * MaxEcho
 
-// Clip returns at most MaxEcho bytes of a client's text, cut between characters, with an ellipsis if it was cut.
+// Clip returns at most MaxEcho bytes of a client's text as valid UTF-8, cut between characters, with an ellipsis if it
+// was cut.
 func Clip(text string) string { return clip(text, MaxEcho) }
 
 func clip(text string, maxBytes int) string {
 	if len(text) <= maxBytes {
-		return text
+		return strings.ToValidUTF8(text, "\uFFFD")
 	}
 	return strings.ToValidUTF8(text[:maxBytes], "") + "…"
 }

@@ -139,6 +139,9 @@ func TestClipped(t *testing.T) {
 	if got := Clip("short"); got != "short" {
 		t.Errorf("%q", got)
 	}
+	if got := Clip("a\xffb"); got != "a\uFFFDb" {
+		t.Errorf("%q", got)
+	}
 	if got := Clip(long); !utf8.ValidString(got) {
 		t.Errorf("a character is cut in two: %q", got)
 	}

@@ -2,11 +2,13 @@ package gateway
 
 import (
 	"bufio"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -44,6 +46,25 @@ func talk(t *testing.T, url, text string) (statuses []string) {
 		_, _ = io.Copy(io.Discard, res.Body)
 		res.Body.Close()
 		statuses = append(statuses, res.Status[:3])
+	}
+}
+
+// Bytes that are not UTF-8 get an error with a body, and the gateway goes on.
+func TestTextThatIsNotUTF8(t *testing.T) {
+	url, _ := open(t, &kitchen{}, nil)
+	if got := talk(t, url, "\xff / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"); !slices.Equal(got, []string{"405"}) {
+		t.Errorf("a method: %v", got)
+	}
+	for _, path := range []string{"/v1/models/%FF", "/none/%FF"} {
+		res, err := http.Get(url + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(res.Body)
+		res.Body.Close()
+		if res.StatusCode != http.StatusNotFound || err != nil || !json.Valid(body) {
+			t.Errorf("%s: %s, %q, %v", path, res.Status, body, err)
+		}
 	}
 }
 

@@ -1,6 +1,8 @@
 package telemetry
 
 import (
+	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -102,13 +104,26 @@ func (m *Metrics) AddAPI(api string) {
 	m.refused.WithLabelValues(api)
 }
 
-// OtherRoute labels all requests that match no route, so that scanners add no time series.
-const OtherRoute = "other"
+// OtherRoute labels all requests that match no route, and otherMethod those of unknown methods, so that scanners add no
+// time series.
+const (
+	OtherRoute  = "other"
+	otherMethod = "other"
+)
+
+// methods are the methods of RFC 9110 and RFC 5789.
+var methods = []string{
+	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
+	http.MethodConnect, http.MethodOptions, http.MethodTrace,
+}
 
 // ObserveRequest records the end of a request.
 func (m *Metrics) ObserveRequest(r *Request, route, method string, status int, took time.Duration) {
 	triton := min(r.Triton(), took)
 	queued := min(r.Queued(), took-triton)
+	if !slices.Contains(methods, method) {
+		method = otherMethod
+	}
 	m.requests.WithLabelValues(r.API, route, method, strconv.Itoa(status)).Inc()
 	m.latency.WithLabelValues(r.API, route).Observe(took.Seconds())
 	if r.Triton() > 0 {

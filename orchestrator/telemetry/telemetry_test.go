@@ -53,6 +53,9 @@ func TestRequestsAreCounted(t *testing.T) {
 	concurrent.AddTriton(6 * time.Second)
 	concurrent.AddQueued(3 * time.Second)
 	m.ObserveRequest(concurrent, "/v1/chat/completions", "POST", 504, 4*time.Second)
+	for _, invented := range []string{"BREW", "brew", "\xff", ""} {
+		m.ObserveRequest(&Request{API: "chat"}, OtherRoute, invented, 405, 0)
+	}
 	m.AddInFlight("chat", 1)
 	m.AddInFlight("chat", 1)
 	m.AddInFlight("chat", -1)
@@ -69,9 +72,12 @@ retort_http_request_duration_seconds_sum{api="chat",route="/v1/chat/completions"
 retort_http_request_duration_seconds_count{api="chat",route="/v1/chat/completions"} 2
 retort_http_request_duration_seconds_sum{api="chat",route="/v1/models"} 0.25
 retort_http_request_duration_seconds_count{api="chat",route="/v1/models"} 1
+retort_http_request_duration_seconds_sum{api="chat",route="other"} 0
+retort_http_request_duration_seconds_count{api="chat",route="other"} 4
 retort_http_requests_total{api="chat",method="GET",route="/v1/models",status="200"} 1
 retort_http_requests_total{api="chat",method="POST",route="/v1/chat/completions",status="200"} 1
 retort_http_requests_total{api="chat",method="POST",route="/v1/chat/completions",status="504"} 1
+retort_http_requests_total{api="chat",method="other",route="other",status="405"} 4
 retort_http_triton_seconds_sum{api="chat",route="/v1/chat/completions"} 5
 retort_http_triton_seconds_count{api="chat",route="/v1/chat/completions"} 2
 retort_http_unfinished_total{api="chat",reason="deadline"} 1
