@@ -57,6 +57,7 @@ func (s *server) newGRPC(service grpcService) *teigrpc.Server {
 	options := teigrpc.Options{
 		Serves:         service.serves,
 		Call:           call,
+		CountRefusal:   func() { s.metrics.CountRefusal(service.api) },
 		Ready:          g.Ready,
 		Concurrency:    limits.Concurrency,
 		MaxConnections: s.config.MaxConnections,

@@ -53,6 +53,11 @@ func engineErrors(t *testing.T, s *testServer) {
 	if diff := cmp.Diff(`{"error":{"message":"Internal server error"}}`, got[len(got)-1]); diff != "" {
 		t.Error(diff)
 	}
+	_, stream := s.post("/v1/responses", object{"model": vllmModel, "input": "script " + failsLate, "stream": true})
+	lastOfResponse := "event: response.failed\ndata: {\"response\":{"
+	if !strings.Contains(stream, lastOfResponse) || !strings.HasSuffix(stream, "data: [DONE]\n\n") {
+		t.Errorf("a response that fails: %s", stream)
+	}
 }
 
 // clientDisconnects checks that the engine's request is canceled when the client disconnects.

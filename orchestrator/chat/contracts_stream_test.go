@@ -85,6 +85,18 @@ func streams(t *testing.T, s *testServer) {
 	}, inEvery); diff != "" {
 		t.Error(diff)
 	}
+	var offsets []int
+	for _, e := range s.events("/v1/completions", object{
+		"model": vllmModel, "prompt": `script {"say": ["Hé", "l", "lo"]}`, "stream": true, "logprobs": 1,
+	}) {
+		var event openai.TextCompletion
+		if e != "[DONE]" && json.Unmarshal([]byte(e), &event) == nil && event.Choices[0].Logprobs != nil {
+			offsets = append(offsets, event.Choices[0].Logprobs.TextOffset...)
+		}
+	}
+	if diff := cmp.Diff([]int{0, 2, 3}, offsets); diff != "" {
+		t.Error(diff)
+	}
 	for _, model := range []string{ensembleModel, llmapiModel} {
 		got := summarize(t, s.events(completions, piecesRequest(model, object{"stream": true, "max_tokens": 2}, "a", "b", "c")))
 		switch text := strings.Join(got, "|"); text {

@@ -133,6 +133,9 @@ func (x *exchange) answerError(c *fiber.Ctx, err error) {
 	}
 	f := classify(err)
 	x.err = f
+	if f.Kind == fault.Overloaded {
+		x.gateway.opts.Metrics.CountRefusal(x.request.API)
+	}
 	if f.RetryAfter > 0 || f.Kind == fault.Overloaded || f.Kind == fault.Unavailable {
 		c.Set(fiber.HeaderRetryAfter, strconv.Itoa(max(1, int(f.RetryAfter.Round(time.Second)/time.Second))))
 	}

@@ -126,7 +126,6 @@ func Watch(param string, watch func(ctx context.Context, id string, events *Even
 		x.setRoute(c)
 		leave, err := x.gateway.watches.Enter(clientOf(c))
 		if err != nil {
-			x.gateway.opts.Metrics.CountRefusal(x.request.API)
 			return err
 		}
 		x.atEnd(leave)

@@ -30,7 +30,6 @@ func (x *exchange) takeTransferPermit(ctx context.Context, permits *admission.Pe
 	case err == nil:
 		x.atEnd(release)
 	case waitCtx.Err() != nil && ctx.Err() == nil:
-		x.gateway.opts.Metrics.CountRefusal(x.request.API)
 		return &fault.Error{
 			Kind:       fault.Overloaded,
 			Message:    "Too many files are being sent, try again later.",

@@ -278,9 +278,6 @@ func TestTransferPatience(t *testing.T) {
 		if fault.KindOf(err) != fault.Overloaded || fault.As(err).RetryAfter == 0 || took != transferPatience {
 			t.Errorf("after %v: %v", took, err)
 		}
-		if count := total(t, metrics.Registry, "retort_http_refused_total"); count != 1 {
-			t.Errorf("%v refusals are counted", count)
-		}
 		time.AfterFunc(time.Second, x.cleanups[0])
 		if err := x.takeTransferPermit(ctx, permits); err != nil {
 			t.Errorf("once a permit is free: %v", err)

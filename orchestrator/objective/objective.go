@@ -151,7 +151,8 @@ func (o *Objective) partialScores(rows []row, failed *usedOracle, outputs [][]fl
 const probe = "CC(=O)Oc1ccccc1C(=O)O"
 
 // Probe lets each oracle but Told score one molecule, to find a failing oracle before a long computation. The error is
-// a fault.Invalid with the path of the term, unless ctx ended or the oracle is overloaded.
+// a fault.Invalid with the path of the term; if the oracle does not answer or is overloaded, or ctx ended, it is of the
+// kind of that, such as fault.Unavailable.
 func (o *Objective) Probe(ctx context.Context) error {
 	for _, oracle := range o.oracles {
 		if oracle.Name() == Told { // aspirin would wait for a score
@@ -165,8 +166,11 @@ func (o *Objective) Probe(ctx context.Context) error {
 		if err == nil {
 			continue
 		}
-		if kind := fault.KindOf(err); kind == fault.Canceled || kind == fault.Overloaded || ctx.Err() != nil {
+		switch kind := fault.KindOf(err); {
+		case kind == fault.Canceled || kind == fault.Overloaded || ctx.Err() != nil:
 			return err
+		case kind == fault.Unavailable || kind == fault.Timeout:
+			return fault.Wrap(kind, err, "The term %q: %s", oracle.Name(), fault.As(err).Message)
 		}
 		return fault.Field("value_error", oracle.Name(), oracle.path,
 			"Value error, the term %q: %s", oracle.Name(), fault.As(err).Message)

@@ -203,7 +203,7 @@ func TestOraclesAreTerms(t *testing.T) {
 	if err := opened.Probe(t.Context()); err != nil {
 		t.Error(err)
 	}
-	broken := weigher{fault.New(fault.Unavailable, "out of paper")}
+	broken := weigher{fault.New(fault.Rejected, "out of paper")}
 	failing := open(t, `{"combine": "geometric_mean", "terms": ["QED", "weigher"]}`, broken)
 	f := fault.As(failing.Probe(t.Context()))
 	if f == nil || f.Kind != fault.Invalid || f.Field() != "terms[1]" {
@@ -211,6 +211,13 @@ func TestOraclesAreTerms(t *testing.T) {
 	}
 	if !strings.Contains(f.Message, `"weigher": out of paper`) {
 		t.Errorf("message %q", f.Message)
+	}
+	for _, kind := range []fault.Kind{fault.Unavailable, fault.Timeout} {
+		away := open(t, `["QED", "weigher"]`, weigher{fault.New(kind, "no answer")})
+		f := fault.As(away.Probe(t.Context()))
+		if f == nil || f.Kind != kind || !strings.Contains(f.Message, `"weigher": no answer`) {
+			t.Errorf("%v: %+v", kind, f)
+		}
 	}
 }
 

@@ -33,6 +33,8 @@ type Options struct {
 	Call Caller
 	// Authorize returns an error unless the header authorization has a key; nil: no key is needed.
 	Authorize func(authorization string) error
+	// CountRefusal counts a request beyond Concurrency; may be nil.
+	CountRefusal func()
 	// Ready returns nil if the API can serve.
 	Ready func() error
 
@@ -174,6 +176,9 @@ func (s *Server) check(info *tap.Info) error {
 		}
 	}
 	if s.inFlight.Load() >= int64(s.options.Concurrency) {
+		if s.options.CountRefusal != nil {
+			s.options.CountRefusal()
+		}
 		return status.Error(codes.ResourceExhausted, "Model is overloaded")
 	}
 	return nil

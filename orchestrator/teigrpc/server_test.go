@@ -165,7 +165,11 @@ func TestAnswersAndFailures(t *testing.T) {
 // Beyond Concurrency a request is refused. When the others have ended, the next is served.
 func TestOverload(t *testing.T) {
 	a := &api{block: make(chan struct{})}
-	_, c := start(t, a, func(o *teigrpc.Options) { o.Concurrency = 3 })
+	var refused atomic.Int64
+	_, c := start(t, a, func(o *teigrpc.Options) {
+		o.Concurrency = 3
+		o.CountRefusal = func() { refused.Add(1) }
+	})
 	done := make(chan error)
 	for range 3 {
 		go func() {
@@ -176,6 +180,9 @@ func TestOverload(t *testing.T) {
 	eventually(t, "three requests did not start", func() bool { return a.started.Load() == 3 })
 	if _, err := embed(t.Context(), c, "a"); status.Code(err) != codes.ResourceExhausted {
 		t.Errorf("a fourth request: %v", err)
+	}
+	if n := refused.Load(); n != 1 {
+		t.Errorf("%d refusals are counted", n)
 	}
 	health, err := healthpb.NewHealthClient(c).Check(t.Context(), &healthpb.HealthCheckRequest{})
 	if err != nil || health.Status != healthpb.HealthCheckResponse_SERVING {

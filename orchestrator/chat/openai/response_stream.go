@@ -8,6 +8,7 @@ import (
 	"retort/orchestrator/chat/engine"
 	"retort/orchestrator/chat/tools"
 	"retort/orchestrator/fault"
+	"retort/orchestrator/gateway"
 )
 
 // Respond answers in one piece. It runs the stream and returns the response of its last event. A background response is
@@ -247,6 +248,7 @@ func (w *responseWriter) failureEvents(f *fault.Error) []any {
 	if f.Kind == fault.Invalid {
 		w.response.Error.Code = "invalid_prompt"
 	}
-	last := event{"type": "response.failed", "sequence_number": w.sequence, "response": w.response}
-	return []any{last, chat.EndOfStream}
+	const name = "response.failed"
+	last := event{"type": name, "sequence_number": w.sequence, "response": w.response}
+	return []any{gateway.NamedEvent{Name: name, Data: last}, chat.EndOfStream}
 }

@@ -78,13 +78,13 @@ func (r *TextRequest) echo(i int) string {
 	return ""
 }
 
-// textLogprobs converts log probabilities to the shape of text completions.
-func textLogprobs(l *TokenLogprobs) *TextLogprobs {
+// textLogprobs converts log probabilities to the shape of text completions. offset is the number of characters of the
+// answer before them.
+func textLogprobs(l *TokenLogprobs, offset int) *TextLogprobs {
 	if l == nil {
 		return nil
 	}
 	out := &TextLogprobs{}
-	offset := 0
 	for _, token := range l.Content {
 		top := map[string]float64{token.Token: token.Logprob}
 		for _, other := range token.TopLogprobs {

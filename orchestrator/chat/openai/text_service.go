@@ -2,6 +2,7 @@ package openai
 
 import (
 	"context"
+	"unicode/utf8"
 
 	"retort/orchestrator/chat"
 )
@@ -22,7 +23,7 @@ func (s *Service) CompleteText(ctx context.Context, r TextRequest) (TextCompleti
 			completion.Choices = append(completion.Choices, TextChoice{
 				Index:        len(completion.Choices),
 				Text:         r.echo(i) + o.text,
-				Logprobs:     textLogprobs(o.logprobs),
+				Logprobs:     textLogprobs(o.logprobs, 0),
 				FinishReason: &o.finish,
 				StopReason:   o.stop,
 			})
@@ -80,6 +81,7 @@ func streamPrompt(
 	answer *chat.Answer, event TextCompletion, firstIndex int, echo string, send func(TextCompletion) error,
 ) error {
 	started := make([]bool, answer.Choices)
+	characters := make([]int, answer.Choices) // sent of each choice
 	for chunk, err := range answer.Chunks() {
 		if err != nil {
 			return err
@@ -87,9 +89,10 @@ func streamPrompt(
 		choice := TextChoice{
 			Index:      firstIndex + chunk.Choice,
 			Text:       chunk.Text,
-			Logprobs:   textLogprobs(appendLogprobs(nil, chunk.Logprobs)),
+			Logprobs:   textLogprobs(appendLogprobs(nil, chunk.Logprobs), characters[chunk.Choice]),
 			StopReason: chunk.Stop,
 		}
+		characters[chunk.Choice] += utf8.RuneCountInString(chunk.Text)
 		if chunk.Finish != "" {
 			choice.FinishReason = &chunk.Finish
 		}

@@ -28,10 +28,9 @@ type Permits struct {
 // waiters are the requests that wait for a permit, by arrival. A channel is closed when its request gets one.
 type waiters []chan struct{}
 
-// Meter counts what happens to the requests of an API.
+// Meter counts the requests of an API that wait.
 type Meter interface {
 	AddWaiting(api string, n int)
-	CountRefusal(api string)
 }
 
 // NewPermits returns the permits of an API.
@@ -53,7 +52,6 @@ func (p *Permits) Acquire(ctx context.Context, heavy bool) (release func(), err 
 	}
 	if len(p.light)+len(p.heavy) >= p.queue || heavy && len(p.heavy) >= heavyShare(p.queue) {
 		p.mu.Unlock()
-		p.metrics.CountRefusal(p.api)
 		return nil, &fault.Error{
 			Kind:       fault.Overloaded,
 			Message:    "The service is at its capacity, try again later.",

@@ -12,7 +12,6 @@ import (
 type silentMeter struct{}
 
 func (silentMeter) AddWaiting(string, int) {}
-func (silentMeter) CountRefusal(string)    {}
 
 // checkUnused fails if a request is still served or waits.
 func checkUnused(t *testing.T, p *Permits) {

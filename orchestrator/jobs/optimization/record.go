@@ -2,6 +2,7 @@ package optimization
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -10,7 +11,7 @@ type record struct {
 	Job
 	Owner      string `json:"Owner"`
 	BodySize   int64  `json:"BodySize"`   // bytes
-	ResultSize int64  `json:"ResultSize"` // bytes
+	ResultSize int64  `json:"ResultSize"` // bytes; of a job that has not ended, those of an unfinished result
 	Failures   int    `json:"Failures"`   // failed attempts since the last progress
 	// Seeded jobs have the member seed. Each attempt starts from the beginning, so that the result does not depend on
 	// where an earlier attempt ended.
@@ -78,6 +79,11 @@ func (r *record) apply(e event) bool {
 	s.Furthest = max(s.Furthest, s.Done)
 	r.updateProgress()
 	return true
+}
+
+// hasProgress reports whether an attempt has done an iteration.
+func (r *record) hasProgress() bool {
+	return slices.ContainsFunc(r.Searches, func(s search) bool { return s.Before > 0 || s.Furthest > 0 })
 }
 
 // updateProgress sums up the progress of the searches.

@@ -171,6 +171,55 @@ func TestFailedAttemptIsContinued(t *testing.T) {
 	}
 }
 
+// A job waits while its API cannot start, goes on after a stop of the gateway, and keeps its molecules when it fails.
+func TestFailuresOfOthers(t *testing.T) {
+	started := make(chan struct{})
+	b := begin(t, t.TempDir(), Config{Timeout: time.Hour}, func(a Request, _ map[string]any, each func(string) error) (string, error) {
+		err := each(fmt.Sprintf(checkpoint, 7, 30))
+		close(started)
+		<-a.Stopping.Done()
+		return "", err
+	})
+	job := b.submit("latent", `{"smi":"CCC","iterations":20}`)
+	<-started
+	settle := func(ctx context.Context, status int, answer string) error {
+		t.Helper()
+		r, st, err := b.get(t.Context(), "latent", "", job.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := &attempt{service: b.Service, stores: st, record: r}
+		return a.settle(ctx, newOutcome("latent", status, []byte(answer), nil))
+	}
+	goesOn := func(ctx context.Context, status int, answer string, failures int) {
+		t.Helper()
+		err := settle(ctx, status, answer)
+		r, _, getErr := b.get(t.Context(), "latent", "", job.ID)
+		if !errors.Is(err, errRetry) || getErr != nil || r.Failures != failures {
+			t.Errorf("%d: %v %v, %d failures, want %d", status, err, getErr, r.Failures, failures)
+		}
+	}
+	kept := `{"generated":["CCO"],"unfinished":{"reason":"model","message":"a model failed"}}`
+	goesOn(t.Context(), 200, kept, 1)
+	for range 2 * maxFailures {
+		goesOn(t.Context(), 503, `{"detail":"Triton is away"}`, 1)
+	}
+	goesOn(t.Context(), 429, `{"detail":"busy"}`, 1)
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	goesOn(stopped, 499, `{"detail":"the request was canceled"}`, 1)
+	for failures := 2; failures < maxFailures; failures++ {
+		goesOn(t.Context(), 422, `{"detail":"the oracle is gone"}`, failures)
+	}
+	if err := settle(t.Context(), 422, `{"detail":"the oracle is gone"}`); err != nil {
+		t.Fatal(err)
+	}
+	seen := b.await(job, Failed)
+	if last := seen[len(seen)-1]; !last.HasResult || string(last.Error) != "null" || b.resultOf(job) != kept {
+		t.Errorf("%+v", last)
+	}
+}
+
 // A job with a seed starts from the beginning after a failure, so that its result does not depend on where the attempt
 // failed. Only an attempt that gets further than the earlier ones counts as progress. After a cancellation, the last
 // attempt starts from the molecules found.

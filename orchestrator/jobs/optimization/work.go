@@ -70,7 +70,7 @@ func (s *Service) attempt(ctx context.Context, st *stores, task queue.Task) erro
 	a := &attempt{service: s, stores: st, record: r, cancelledBefore: r.Status == Cancelling}
 	body, err := io.ReadAll(st.files.Open(ctx, bodyName(r.key()), r.BodySize))
 	if errors.Is(err, queue.ErrNone) && task.Attempt > staleAttempts {
-		return a.fail(ctx, outcome{answer: missingBody[r.API]})
+		return a.finishWith(ctx, Failed, outcome{answer: missingBody[r.API]})
 	}
 	if err != nil {
 		return err
@@ -152,6 +152,7 @@ func (a *attempt) writeProgress(ctx context.Context) error {
 		r.Searches = a.record.Searches
 		r.Failures = a.record.Failures
 		r.Progress = a.record.Progress
+		r.ResultSize = a.record.ResultSize
 		return nil
 	})
 	return err
@@ -185,13 +186,20 @@ func (o outcome) isComplete() bool {
 	return o.result != nil && (o.unfinished == "" || o.unfinished == unfinished.Deadline)
 }
 
-// isRejection reports whether another attempt would get the same error.
+// isRejection reports whether the API refused the request.
 func (o outcome) isRejection() bool {
 	return o.err == nil && o.status >= 400 && o.status < 500 && o.status != http.StatusTooManyRequests
 }
 
-// settle ends the job after an attempt, or returns errRetry if another attempt is due.
+// isUnavailable reports whether the API could not start, since a model or Triton is away or has no room.
+func (o outcome) isUnavailable() bool {
+	return o.err == nil && (o.status == http.StatusServiceUnavailable || o.status == http.StatusTooManyRequests)
+}
+
+// settle ends the job after an attempt, or returns errRetry if another attempt is due. It is if ctx ended, since the
+// gateway is stopping, and if a request is refused that was valid before: an oracle of its objective may be away.
 func (a *attempt) settle(ctx context.Context, o outcome) error {
+	isStopping := ctx.Err() != nil
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
 	defer cancel()
 	current, err := a.stores.jobs.Get(ctx, a.record.key())
@@ -208,10 +216,12 @@ func (a *attempt) settle(ctx context.Context, o outcome) error {
 		return a.finish(ctx, Completed, o.result, nil)
 	case a.board != nil && a.board.isParked():
 		return a.park(ctx)
+	case isStopping && o.result == nil:
+		return a.retry(ctx, o)
 	case current.Status == Cancelling && o.err == nil:
-		return a.finish(ctx, Cancelled, o.result, nil)
-	case o.isRejection():
-		return a.fail(ctx, o)
+		return a.finishWith(ctx, Cancelled, o)
+	case o.isRejection() && !a.record.hasProgress():
+		return a.finishWith(ctx, Failed, o)
 	}
 	return a.retryOrFail(ctx, o, current.Failures)
 }
@@ -235,14 +245,27 @@ func (a *attempt) park(ctx context.Context) error {
 }
 
 // retryOrFail returns errRetry while the job may have another attempt, else it ends the job as failed. failures is the
-// number of failed attempts before this one. An attempt that ended because the gateway is stopping has not failed.
+// number of failed attempts before this one. An attempt that ended because the gateway is stopping has not failed, nor
+// one that could not start, until the time for the job is up.
 func (a *attempt) retryOrFail(ctx context.Context, o outcome, failures int) error {
-	if o.unfinished != unfinished.Stopping {
+	isLate := a.record.StartedAt != nil && now()-*a.record.StartedAt > int64(a.service.config.Timeout/time.Second)
+	if o.unfinished != unfinished.Stopping && (isLate || !o.isUnavailable()) {
 		failures++
 	}
 	a.record.Failures = failures
 	if failures >= maxFailures {
-		return a.fail(ctx, o)
+		return a.finishWith(ctx, Failed, o)
+	}
+	return a.retry(ctx, o)
+}
+
+// retry keeps the progress and the unfinished result of an attempt, and returns errRetry.
+func (a *attempt) retry(ctx context.Context, o outcome) error {
+	if o.result != nil {
+		if err := a.writeResult(ctx, o.result); err != nil {
+			return err
+		}
+		a.record.ResultSize = int64(len(o.result))
 	}
 	if err := a.writeProgress(ctx); err != nil {
 		return err
@@ -250,23 +273,38 @@ func (a *attempt) retryOrFail(ctx context.Context, o outcome, failures int) erro
 	return fmt.Errorf("%w: status %d, %q, %w", errRetry, o.status, o.unfinished, o.err)
 }
 
-// fail ends the job as failed, with the result if there is one, else with the API's answer as its error.
-func (a *attempt) fail(ctx context.Context, o outcome) error {
-	if o.result != nil || !json.Valid(o.answer) {
-		return a.finish(ctx, Failed, o.result, nil)
+// finishWith ends a job that is not completed: with the result of its last attempt that had one, else, if it failed,
+// with the API's answer as its error.
+func (a *attempt) finishWith(ctx context.Context, status Status, o outcome) error {
+	if o.result == nil && a.record.ResultSize > 0 {
+		// The file may be missing or incomplete, if a write was interrupted.
+		kept, err := io.ReadAll(a.stores.files.Open(ctx, resultName(a.record.key()), a.record.ResultSize))
+		if err == nil && json.Valid(kept) {
+			o.result = kept
+		}
 	}
-	return a.finish(ctx, Failed, nil, o.answer)
+	var failure []byte
+	if status == Failed && o.result == nil && json.Valid(o.answer) {
+		failure = o.answer
+	}
+	return a.finish(ctx, status, o.result, failure)
+}
+
+// writeResult replaces the file of the result.
+func (a *attempt) writeResult(ctx context.Context, result []byte) error {
+	name := resultName(a.record.key())
+	// An earlier attempt or an interrupted finish may have left one, or parts of it.
+	if err := a.stores.files.Delete(ctx, name); err != nil {
+		return err
+	}
+	_, err := a.stores.files.Write(ctx, queue.Outcome, name, bytes.NewReader(result))
+	return err
 }
 
 // finish ends the job with its result, nil for none, and its error, nil for none.
 func (a *attempt) finish(ctx context.Context, status Status, result, failure []byte) error {
 	if result != nil {
-		name := resultName(a.record.key())
-		// An interrupted finish may have left parts of the result.
-		if err := a.stores.files.Delete(ctx, name); err != nil {
-			return err
-		}
-		if _, err := a.stores.files.Write(ctx, queue.Outcome, name, bytes.NewReader(result)); err != nil {
+		if err := a.writeResult(ctx, result); err != nil {
 			return err
 		}
 	}

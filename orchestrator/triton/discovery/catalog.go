@@ -34,6 +34,7 @@ type catalogTable[T any] struct {
 	staleErr error             // why the snapshot is stale, or nil
 	problems []string          // of models that cannot be served
 	sick     map[string]string // reasons by public id
+	silent   []T               // sick models
 	// reloading has the public ids of models that left the repository while they were sick, and when: operators unload
 	// a sick model to load it again.
 	reloading map[string]time.Time
@@ -116,6 +117,9 @@ func (c *Catalog[T]) update(s *Snapshot) {
 		case sickness != "":
 			table.problems = append(table.problems, sickness)
 			table.sick[id] = sickness
+			if result.err == nil {
+				table.silent = append(table.silent, result.item)
+			}
 		case result.err != nil:
 			table.problems = append(table.problems, fmt.Sprintf("%s: %v", name, result.err))
 		case isDuplicate:
@@ -241,6 +245,9 @@ func (c *Catalog[T]) All() []T {
 	}
 	return all
 }
+
+// Silent returns the models that are loaded and sick: they do not answer.
+func (c *Catalog[T]) Silent() []T { return c.table.Load().silent }
 
 // Ready returns nil if at least one model can be served, else Unavailable with the reason.
 func (c *Catalog[T]) Ready() error {
