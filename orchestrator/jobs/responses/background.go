@@ -17,8 +17,9 @@ import (
 const (
 	// maxUnfinished is how many background responses of one owner may be unfinished.
 	maxUnfinished = 256
-	// maxAttempts is how often a request is sent whose failure may be temporary.
-	maxAttempts = 10
+	// maxAttempts is how often a request is sent whose failure may be temporary: for some 50 minutes, with the pauses of
+	// the queue.
+	maxAttempts = 100
 )
 
 // Start stores a background response of a caller and queues its request, which a worker sends to the chat API.
