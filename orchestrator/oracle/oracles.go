@@ -29,8 +29,8 @@ func New(config Config, catalog *discovery.Catalog[objective.Oracle]) *Oracles {
 // All returns the oracles, also those that are sick, so that a request which names one learns that it does not answer.
 func (o *Oracles) All() []objective.Oracle { return append(o.catalog.All(), o.catalog.Silent()...) }
 
-// Check probes the oracles of an objective, before a long computation, and bounds the molecules that they may score. The
-// error is that of Probe, or a fault.Invalid with the path of the term.
+// Check probes the oracles of an objective, before a long computation, and bounds the molecules that they may score.
+// The error is that of Probe, or a fault.Invalid with the path of the term.
 func (o *Oracles) Check(ctx context.Context, opened *objective.Objective, molecules int) error {
 	if opened.HasOracle() && molecules > o.calls {
 		return fault.Field("value_error", molecules, opened.OraclePath(),

@@ -174,12 +174,13 @@ func TestFailedAttemptIsContinued(t *testing.T) {
 // A job waits while its API cannot start, goes on after a stop of the gateway, and keeps its molecules when it fails.
 func TestFailuresOfOthers(t *testing.T) {
 	started := make(chan struct{})
-	b := begin(t, t.TempDir(), Config{Timeout: time.Hour}, func(a Request, _ map[string]any, each func(string) error) (string, error) {
+	api := func(a Request, _ map[string]any, each func(string) error) (string, error) {
 		err := each(fmt.Sprintf(checkpoint, 7, 30))
 		close(started)
 		<-a.Stopping.Done()
 		return "", err
-	})
+	}
+	b := begin(t, t.TempDir(), Config{Timeout: time.Hour}, api)
 	job := b.submit("latent", `{"smi":"CCC","iterations":20}`)
 	<-started
 	settle := func(ctx context.Context, status int, answer string) error {

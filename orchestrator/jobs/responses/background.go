@@ -17,8 +17,8 @@ import (
 const (
 	// maxUnfinished is how many background responses of one owner may be unfinished.
 	maxUnfinished = 256
-	// maxAttempts is how often a request is sent whose failure may be temporary: for some 50 minutes, with the pauses of
-	// the queue.
+	// maxAttempts is how often a request is sent whose failure may be temporary: with the pauses of the queue, for some
+	// 50 minutes.
 	maxAttempts = 100
 )
 
