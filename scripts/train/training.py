@@ -252,7 +252,10 @@ class Run:
         for key, value in state["average"].items():
             self.average[key].copy_(value)
         for optimiser, saved in zip(self.optimisers, state["optimisers"], strict=True):
+            weight_decays = [group["weight_decay"] for group in optimiser.param_groups]
             optimiser.load_state_dict(saved)
+            for group, weight_decay in zip(optimiser.param_groups, weight_decays, strict=True):
+                group["weight_decay"] = weight_decay  # the current --weight-decay, not that of the checkpoint
         self.step, self.samples, self.seconds, self.falling, self.best = (
             state[k] for k in ("step", "samples", "seconds", "falling", "best")
         )
@@ -266,12 +269,14 @@ class Run:
         return not self.falling and self.samples >= (1 - self.options.decay) * self.options.samples
 
     def resume(self) -> None:
-        """Restores checkpoint.pt, or stable.pt if the rate was decaying under a smaller budget than the current one."""
+        """Restores checkpoint.pt, or stable.pt if the rate was decaying and would rise with the current budget."""
         latest, stable = self.options.folder / "checkpoint.pt", self.options.folder / "stable.pt"
         if latest.exists():
             state = checkpoint.load(latest, self.device)
-            on_plateau = state["samples"] < (1 - self.options.decay) * self.options.samples
-            if state["falling"] and on_plateau and stable.exists() and not self.options.finish:
+            saved = {name: state["options"][name] for name in ("samples", "decay")}
+            before = rate(dataclasses.replace(self.options, **saved), state["samples"])
+            rises = rate(self.options, state["samples"]) > before
+            if state["falling"] and rises and stable.exists() and not self.options.finish:
                 state = checkpoint.load(stable, self.device)
             self.restore(state)
         if self.options.finish and self.falling:

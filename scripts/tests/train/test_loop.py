@@ -84,6 +84,23 @@ def test_a_larger_budget_resumes_from_before_the_decay(tmp_path):
         assert torch.equal(value, longer.state_dict()[key]), key
 
 
+def test_a_slightly_larger_budget_also_resumes_from_before_the_decay(tmp_path):
+    """Where the first run ended is within the decay of the second."""
+    fit(tmp_path, 80)
+    longer, _ = fit(tmp_path, 88)
+    whole, _ = fit(tmp_path / "other", 88)
+    for key, value in whole.state_dict().items():
+        assert torch.equal(value, longer.state_dict()[key]), key
+
+
+@pytest.mark.parametrize("optimiser", ["adamw", "muon"])
+def test_a_resumed_run_has_the_current_weight_decay(tmp_path, optimiser):
+    fit(tmp_path, 160, optimiser=optimiser, weight_decay=0.01, stop_at=16)
+    _, end = fit(tmp_path, 160, optimiser=optimiser, weight_decay=0.5)
+    decays = {group["weight_decay"] for state in end["optimisers"] for group in state["param_groups"]}
+    assert decays == {0.0, 0.5}
+
+
 def test_a_run_can_be_finished_early(tmp_path):
     fit(tmp_path, 4_000_000, stop_at=30)
     _, end = fit(tmp_path, 4_000_000, finish=40)
