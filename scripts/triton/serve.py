@@ -7,7 +7,7 @@
                                                     run a command with a server of its own
 
 With a command after `--`, the server listens on free ports and stops when the command ends; the exit status is the
-command's. The command has these environment variables: RETORT_TRITON_URL and RETORT_TEST_TRITON_URL (gRPC, host:port),
+command's, or 128+N if signal N arrives before the command starts. The command has these environment variables: RETORT_TRITON_URL and RETORT_TEST_TRITON_URL (gRPC, host:port),
 RETORT_TEST_TRITON_HTTP and RETORT_TEST_TRITON_METRICS (host:port), RETORT_TEST_TRITON_REPOSITORY (the model folder) and
 RETORT_TEST_TRITON_PIDFILE (a file with the process id of the server, so that a test can kill it). --scratch serves a
 temporary copy of the repository, in which models can be added, changed and removed.
@@ -73,7 +73,10 @@ DRAIN_SECONDS = 40
 
 
 class Stop(Exception):
-    """A signal that ends the launcher."""
+    """The signal that ends the launcher."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
 
 
 def arguments() -> argparse.Namespace:
@@ -108,15 +111,15 @@ def main() -> int:
             server = Server(environment, options)
             timeout = float(os.environ.get("RETORT_TRITON_READY_SECONDS") or 120)
             return serve(Supervisor(server, overrides if control == "watch" else None, timeout), args.command)
-    except (Stop, KeyboardInterrupt):
-        return 0
+    except Stop as stopped:  # before the command or the installation has finished, if there is one
+        return 128 + stopped.number if args.command or args.prepare else 0
     except (Unusable, RuntimeError, ValueError, subprocess.CalledProcessError) as error:
         say(str(error))
         return 1
 
 
-def interrupt(*_: object) -> None:
-    raise Stop
+def interrupt(number: int, _: object) -> None:
+    raise Stop(number)
 
 
 def listen(args: argparse.Namespace, folder: Path, control: str) -> Options:
