@@ -24,7 +24,7 @@ type End struct {
 
 // Ends cuts a molecule, which may have several components, and lists the ends of all fragments. Since no cut is in a
 // ring, the fragments of a component form a tree. Open positions and stereo are treated as in [Encode]. A molecule
-// without cuts and open positions has no ends.
+// without cuts and open positions has no ends. An open position with more than one bond is an error.
 func Ends(molecule string, slicer Slicer) ([]End, error) {
 	text, err := chem.Check(molecule)
 	if err != nil {
@@ -45,6 +45,11 @@ func Ends(molecule string, slicer Slicer) ([]End, error) {
 		}
 	}
 	f.connect()
+	for i, end := range f.ends {
+		if end.Across < 0 && !pieces.Open[f.labels[i][0]] {
+			return nil, fmt.Errorf("%q: an open position has more than one bond", text)
+		}
+	}
 	return f.ends, nil
 }
 

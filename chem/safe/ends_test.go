@@ -40,6 +40,14 @@ func TestEnds(t *testing.T) {
 	}
 }
 
+func TestOpenPositionWithinFragment(t *testing.T) {
+	for _, smiles := range []string{"c1ccccc1[*]c1ccccc1", "*1CCCCC1", "C=*=C", "C*.C*(C)C"} {
+		if ends, err := safe.Ends(smiles, safe.BRICS); err == nil || !strings.Contains(err.Error(), "one bond") {
+			t.Errorf("%s: %+v, %v", smiles, ends, err)
+		}
+	}
+}
+
 // TestEndsGolden compares with what scripts/golden/safe_nested.py wrote.
 func TestEndsGolden(t *testing.T) {
 	golden, err := os.ReadFile("testdata/ends.tsv")
