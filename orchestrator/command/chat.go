@@ -62,9 +62,12 @@ func (c *chatCommand) Run(p *Process, s *client.Service) error {
 		return c.converse(p, s, model, messages, pictures)
 	}
 	if question == "" {
-		text, err := io.ReadAll(io.LimitReader(p.Stdin, maxQuestion))
+		text, err := io.ReadAll(io.LimitReader(p.Stdin, maxQuestion+1))
 		if err != nil {
 			return err
+		}
+		if len(text) > maxQuestion {
+			return fmt.Errorf("the question has more than %d bytes", maxQuestion)
 		}
 		if question = strings.TrimSpace(string(text)); question == "" {
 			return errors.New("no question: give one as an argument, or pipe it in")

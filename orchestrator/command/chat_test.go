@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -46,6 +47,24 @@ func TestModelForPictures(t *testing.T) {
 		server.Close()
 		if got.code != 0 || got.out != "C\n" || body.Model != c.want {
 			t.Errorf("%s: %+v from model %q, want %q", name, got, body.Model, c.want)
+		}
+	}
+}
+
+func TestLongQuestion(t *testing.T) {
+	mux := http.NewServeMux()
+	list := func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"data":[{"id":"m","api":"chat"}]}`) }
+	mux.HandleFunc("GET /v1/models", list)
+	mux.HandleFunc("GET /chat/v1/models", list)
+	mux.HandleFunc("POST /chat/v1/chat/completions", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "data: {\"choices\":[{\"delta\":{\"content\":\"C\"}}]}\n\ndata: [DONE]\n\n")
+	})
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	for length, code := range map[int]int{1 << 20: 0, 1<<20 + 1: 1} {
+		got := run(t, strings.Repeat("x", length), "chat", "--url", server.URL)
+		if got.code != code || strings.Contains(got.err, "more than 1048576 bytes") != (code == 1) {
+			t.Errorf("%d bytes: %+v", length, got)
 		}
 	}
 }
