@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 
+	"retort/chem"
 	"retort/orchestrator/client"
 )
 
@@ -62,9 +64,15 @@ func (c *decodeCommand) Run(p *Process, s *client.Service) error {
 		if err := s.Post(ctx, "/latent/decode", body, &response); err != nil {
 			return nil, err
 		}
-		return onePerRow(rows, len(response.Generated), func(i int) []field {
+		answers, err := onePerRow(rows, len(response.Generated), func(i int) []field {
 			return []field{{"smiles", response.Generated[i]}}
 		})
+		for i := range answers {
+			if _, err := chem.Parse(response.Generated[i]); err != nil {
+				answers[i] = answer{err: fmt.Errorf("it decodes to %q, which is no molecule: %w", response.Generated[i], err)}
+			}
+		}
+		return answers, err
 	}
 	return c.run(p, c.States, &pipeline{
 		kind: hiddenStateRows, activity: "decoding", batchSize: 32, hasMolecules: true, request: decode,

@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"errors"
 
 	"retort/chem"
 	"retort/orchestrator/client"
@@ -39,6 +40,9 @@ func (c *sampleCommand) Run(p *Process, s *client.Service) error {
 		}
 		answers := make([]answer, len(rows))
 		for i, row := range rows {
+			if len(response.Generated[i]) == 0 {
+				answers[i].err = errors.New("no molecule was found")
+			}
 			for n, smiles := range response.Generated[i] {
 				answers[i].records = append(answers[i].records, row.record(
 					field{"smiles", smiles},
