@@ -358,14 +358,14 @@ def test_a_gateway_sets_the_queue_delay_of_a_triton_it_did_not_start(triton, tmp
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize(
-    "arguments, stopped", [(["--", "true"], True), (["--prepare"], True), ([], False)], ids=["command", "prepare", "serve"]
+    "arguments, stopped",
+    [(["--", "true"], True), (["--prepare"], True), ([], False)],
+    ids=["command", "prepare", "serve"],
 )
 def test_a_signal_before_the_command_fails_it(tmp_path, arguments, stopped, number):
     """The signal arrives during the installation."""
     code = (
-        "import os, serve\n"
-        f"serve.prepare = lambda: os.kill(os.getpid(), {int(number)})\n"
-        "raise SystemExit(serve.main())"
+        f"import os, serve\nserve.prepare = lambda: os.kill(os.getpid(), {int(number)})\nraise SystemExit(serve.main())"
     )
     ended = subprocess.run(
         [sys.executable, "-c", code, *arguments],

@@ -7,10 +7,11 @@
                                                     run a command with a server of its own
 
 With a command after `--`, the server listens on free ports and stops when the command ends; the exit status is the
-command's, or 128+N if signal N arrives before the command starts. The command has these environment variables: RETORT_TRITON_URL and RETORT_TEST_TRITON_URL (gRPC, host:port),
-RETORT_TEST_TRITON_HTTP and RETORT_TEST_TRITON_METRICS (host:port), RETORT_TEST_TRITON_REPOSITORY (the model folder) and
-RETORT_TEST_TRITON_PIDFILE (a file with the process id of the server, so that a test can kill it). --scratch serves a
-temporary copy of the repository, in which models can be added, changed and removed.
+command's, or 128+N if signal N arrives before the command starts. The command has these environment variables:
+RETORT_TRITON_URL and RETORT_TEST_TRITON_URL (gRPC, host:port), RETORT_TEST_TRITON_HTTP and RETORT_TEST_TRITON_METRICS
+(host:port), RETORT_TEST_TRITON_REPOSITORY (the model folder) and RETORT_TEST_TRITON_PIDFILE (a file with the process id
+of the server, so that a test can kill it). --scratch serves a temporary copy of the repository, in which models can be
+added, changed and removed.
 
 A tritonserver that dies is restarted on the same ports, and a model whose Python stub dies is reloaded. The first start
 installs tritonserver, onnxruntime and rdkit from PyPI, pinned and checked against hashes, into .venv-triton/ of the
