@@ -3,6 +3,7 @@ package command
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -107,7 +108,7 @@ func extension(name string) string {
 var errNoInput = errors.New(
 	"no input: give molecules or texts as arguments, a file with --input, or pipe them in")
 
-// source is where rows come from. It can be read more than once, unless it is standard input.
+// source is where rows come from. See isRepeatable.
 type source struct {
 	kind      rowKind
 	input     inputFlags
@@ -149,6 +150,32 @@ func (in inputFlags) source(p *Process, kind rowKind, arguments []string) (*sour
 	return s, nil
 }
 
+// stat returns what the system knows of the input: nil for arguments, and for a standard input that is no file.
+func (s *source) stat() (os.FileInfo, error) {
+	switch s.file {
+	case "":
+		return nil, nil
+	case "-":
+		if file, ok := s.stdin.(*os.File); ok {
+			return file.Stat()
+		}
+		return nil, nil
+	}
+	return os.Stat(s.file)
+}
+
+// isRegular reports whether info, nil for none, is of a regular file, which can be read more than once.
+func isRegular(info os.FileInfo) bool { return info != nil && info.Mode().IsRegular() }
+
+// isRepeatable reports whether the rows can be read more than once: arguments and regular files, except standard input.
+func (s *source) isRepeatable() bool {
+	if s.file == "" {
+		return true
+	}
+	info, err := s.stat()
+	return s.file != "-" && err == nil && isRegular(info)
+}
+
 // rows reads the rows. An error ends them; the error of a single row is in the row.
 func (s *source) rows() iter.Seq2[inputRow, error] {
 	return func(yield func(inputRow, error) bool) {
@@ -158,8 +185,8 @@ func (s *source) rows() iter.Seq2[inputRow, error] {
 	}
 }
 
-// rowsAfter reads the rows that an earlier run has not written.
-func (s *source) rowsAfter(done resumePoint) iter.Seq2[inputRow, error] {
+// rowsAfter reads the rows after the last one that an earlier run has written, and counts those before.
+func (s *source) rowsAfter(done resumePoint, skipped *int) iter.Seq2[inputRow, error] {
 	return func(yield func(inputRow, error) bool) {
 		for row, err := range s.rows() {
 			if err == nil && row.line <= done.line {
@@ -167,6 +194,7 @@ func (s *source) rowsAfter(done resumePoint) iter.Seq2[inputRow, error] {
 					yield(row, fmt.Errorf("line %d differs from the output, which was made of another input", row.line))
 					return
 				}
+				*skipped++
 				continue
 			}
 			if !yield(row, err) {
@@ -218,9 +246,9 @@ func (s *source) readFrom(file io.Reader, yield func(inputRow) bool) error {
 	}
 	switch format {
 	case "csv":
-		return s.table(reader, ',', yield)
+		return s.table(csvRecords(reader), yield)
 	case "tsv":
-		return s.table(reader, '\t', yield)
+		return s.table(tsvRecords(reader), yield)
 	case "jsonl":
 		return s.objects(reader, yield)
 	case "sdf":
@@ -233,7 +261,7 @@ func (s *source) readFrom(file io.Reader, yield func(inputRow) bool) error {
 func (s *source) detectFormat(start []byte) string {
 	line, _, _ := bytes.Cut(bytes.TrimLeft(start, "\r\n"), []byte("\n"))
 	line = bytes.TrimSpace(line)
-	isText := bytes.HasPrefix(line, []byte(`"`)) && bytes.HasSuffix(line, []byte(`"`))
+	isText := bytes.HasPrefix(line, []byte(`"`)) && json.Valid(line)
 	if isText || bytes.HasPrefix(line, []byte(`{"`)) {
 		return "jsonl"
 	}
@@ -242,6 +270,9 @@ func (s *source) detectFormat(start []byte) string {
 	}
 	for format, separator := range map[string]string{"csv": ",", "tsv": "\t"} {
 		cells := strings.Split(strings.ToLower(string(line)), separator)
+		for i, cell := range cells {
+			cells[i] = strings.Trim(strings.TrimSpace(cell), `"`)
+		}
 		isColumn := func(name string) bool { return slices.Contains(cells, name) }
 		if len(cells) > 1 && slices.ContainsFunc(s.kind.columns, isColumn) {
 			return format

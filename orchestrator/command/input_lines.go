@@ -2,6 +2,7 @@ package command
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -95,14 +96,59 @@ func (s *source) textMember(members map[string]json.RawMessage) (json.RawMessage
 	return value, ok
 }
 
-// table reads a row from each record of a CSV with a header. A record that cannot be read ends the table, because
-// nothing tells where the next one starts. A record with too few cells is an error of its row.
-func (s *source) table(reader io.Reader, comma rune, yield func(inputRow) bool) error {
+// recordReader returns the next record of a table and its line, or io.EOF at the end.
+type recordReader func() (cells []string, line int, err error)
+
+// csvRecords returns a reader of the records of a CSV.
+func csvRecords(reader io.Reader) recordReader {
 	records := csv.NewReader(reader)
-	records.Comma = comma
 	records.FieldsPerRecord = -1
-	records.LazyQuotes = comma == '\t'
-	header, err := records.Read()
+	return func() (cells []string, line int, err error) {
+		cells, err = records.Read()
+		if err == nil {
+			line, _ = records.FieldPos(0)
+		}
+		return cells, line, err
+	}
+}
+
+// tsvRecords returns a reader of the records of a TSV: the lines that are not empty.
+func tsvRecords(reader io.Reader) recordReader {
+	scanner := newLineScanner(reader)
+	line := 0
+	return func() ([]string, int, error) {
+		for scanner.Scan() {
+			line++
+			if scanner.Text() == "" {
+				continue
+			}
+			cells := strings.Split(scanner.Text(), "\t")
+			for i, cell := range cells {
+				cells[i] = unquoted(cell)
+			}
+			return cells, line, nil
+		}
+		return nil, 0, cmp.Or(scanner.Err(), io.EOF)
+	}
+}
+
+// unquoted returns a cell without the quotes around it, and with each doubled quote inside as one. A cell with other
+// quotes is returned as it is.
+func unquoted(cell string) string {
+	if len(cell) < 2 || !strings.HasPrefix(cell, `"`) || !strings.HasSuffix(cell, `"`) {
+		return cell
+	}
+	inside := cell[1 : len(cell)-1]
+	if strings.Contains(strings.ReplaceAll(inside, `""`, ""), `"`) {
+		return cell
+	}
+	return strings.ReplaceAll(inside, `""`, `"`)
+}
+
+// table reads a row from each record of a table with a header. A record that cannot be read ends the table, because
+// nothing tells where the next one starts. A record with too few cells is an error of its row.
+func (s *source) table(read recordReader, yield func(inputRow) bool) error {
+	header, _, err := read()
 	if err != nil {
 		return unlessEOF(err)
 	}
@@ -117,11 +163,10 @@ func (s *source) table(reader io.Reader, comma rune, yield func(inputRow) bool) 
 		return err
 	}
 	for {
-		record, err := records.Read()
+		record, line, err := read()
 		if err != nil {
 			return unlessEOF(err)
 		}
-		line, _ := records.FieldPos(0)
 		row := inputRow{line: line, kept: keptCells(header, record, kept)}
 		if text < len(record) {
 			row.text = strings.TrimSpace(record[text])

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"sync"
 	"sync/atomic"
 
@@ -32,6 +31,7 @@ type pipeline struct {
 	progress *progress
 	rows     int // written
 	failed   int // of these, rows without an answer
+	skipped  int // rows that an earlier run has processed; final once all rows are read
 	answered atomic.Int64
 	refused  atomic.Int64
 }
@@ -71,10 +71,12 @@ func (f rowFlags) run(process *Process, arguments []string, p *pipeline) (err er
 	if err != nil {
 		return err
 	}
-	if p.source.file != "" && p.source.file != "-" { // before the output is created
-		if _, err := os.Stat(p.source.file); err != nil {
-			return err
-		}
+	input, err := p.source.stat() // before the output is created
+	if err != nil {
+		return err
+	}
+	if isRegular(input) && isSameFile(input, f.outputFlags.File) {
+		return fmt.Errorf("%s: the output would overwrite the input, which is the same file", f.outputFlags.File)
 	}
 	p.sink, err = f.open(process, p.hasMolecules)
 	if err != nil {
@@ -140,8 +142,9 @@ func (p *pipeline) answerAll() error {
 	if readErr != nil {
 		return p.interrupted(readErr)
 	}
-	if p.failed > 0 {
-		return &rowsError{failed: p.failed, total: p.rows}
+	failed := p.failed + max(p.skipped-p.sink.done.rows, 0)
+	if failed > 0 {
+		return &rowsError{failed: failed, total: p.rows + p.skipped}
 	}
 	return nil
 }
@@ -170,7 +173,7 @@ func (p *pipeline) read(ctx context.Context, batches chan<- []inputRow) error {
 			return context.Cause(ctx)
 		}
 	}
-	for row, err := range p.source.rowsAfter(p.sink.done) {
+	for row, err := range p.source.rowsAfter(p.sink.done, &p.skipped) {
 		if err != nil {
 			return err
 		}

@@ -18,14 +18,15 @@ type progress struct {
 // barDelay is how long a command takes before its bar appears.
 const barDelay = 700 * time.Millisecond
 
-// newProgress counts the rows after line, except those of standard input, whose number is unknown.
+// newProgress returns a bar of the rows after line. Their number is unknown if the input can be read only once, as
+// standard input and pipes can.
 func newProgress(process *Process, from *source, line int, activity string) *progress {
 	p := &progress{stderr: process.Stderr}
 	if !isTerminal(p.stderr) {
 		return p
 	}
 	total := -1
-	if from.file != "-" {
+	if from.isRepeatable() {
 		total = 0
 		for row, err := range from.rows() {
 			if err == nil && row.line > line {

@@ -31,7 +31,11 @@ func (c *replayCommand) Run(p *Process, s *client.Service) error {
 			return err
 		}
 		defer opened.Close()
-		if isSameFile(opened, c.Manifest) {
+		info, err := opened.Stat()
+		if err != nil {
+			return err
+		}
+		if isSameFile(info, c.Manifest) {
 			return fmt.Errorf("%s: --manifest would append the new answers to the file that is replayed", c.File)
 		}
 		file = opened
@@ -59,14 +63,10 @@ func (c *replayCommand) Run(p *Process, s *client.Service) error {
 	return nil
 }
 
-// isSameFile reports whether an open file is the file of a name.
-func isSameFile(opened *os.File, name string) bool {
-	first, err := opened.Stat()
-	if err != nil || name == "" {
-		return false
-	}
-	second, err := os.Stat(name)
-	return err == nil && os.SameFile(first, second)
+// isSameFile reports whether info is of the file of a name, which may be another link to it. No file has the name "".
+func isSameFile(info os.FileInfo, name string) bool {
+	named, err := os.Stat(name)
+	return err == nil && os.SameFile(info, named)
 }
 
 // replay sends the request of a document again, and prints whether the answer is equal to the recorded one and what

@@ -16,6 +16,7 @@ import (
 // resumePoint is the last row that the output of an earlier run has in full.
 type resumePoint struct {
 	line      int    // of the row; 0 for none
+	rows      int    // up to this one
 	input     string // what its records show as input
 	hasHeader bool   // the file is not empty
 }
@@ -68,10 +69,12 @@ func resume(file *os.File, format string) (resumePoint, error) {
 		return resumePoint{}, errForeignFile
 	}
 	var previous, last storedRecord // the first records of the last two rows
+	rows := 0
 	size, err := form.scan(file, func(r storedRecord) {
 		if r.line != last.line {
 			previous = last
 			last = r
+			rows++
 		}
 	})
 	if err != nil {
@@ -84,7 +87,12 @@ func resume(file *os.File, format string) (resumePoint, error) {
 		return resumePoint{}, err
 	}
 	_, err = file.Seek(size, io.SeekStart)
-	return resumePoint{line: previous.line, input: previous.input, hasHeader: size > 0}, err
+	return resumePoint{
+		line:      previous.line,
+		rows:      max(rows-1, 0),
+		input:     previous.input,
+		hasHeader: size > 0,
+	}, err
 }
 
 func scanJSONL(file *os.File, each func(storedRecord)) (int64, error) {
