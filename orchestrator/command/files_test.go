@@ -139,3 +139,14 @@ func TestDecodeToNoMolecule(t *testing.T) {
 		}
 	}
 }
+
+func TestSampleOfNoMolecule(t *testing.T) {
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"generated":[["CCN"],[]]}`)
+	}))
+	defer service.Close()
+	got := run(t, "CCO\nCCC\n", "sample", "--url", service.URL)
+	if got.code != 3 || !strings.Contains(got.out, "CCN") || !strings.Contains(got.err, "line 2: no molecule") {
+		t.Errorf("%+v", got)
+	}
+}

@@ -3,6 +3,8 @@ package masked
 import (
 	"slices"
 	"testing"
+
+	"retort/orchestrator/fault"
 )
 
 func TestCachedFragments(t *testing.T) {
@@ -55,5 +57,14 @@ func TestNearestRows(t *testing.T) {
 	want := []*draft{drafts[1], drafts[4], drafts[5]}
 	if !slices.Equal(nearest, want) || len(ids) != 3 || &ids[1][0] != &rows[4][0] {
 		t.Errorf("selected %v of %v", ids, rows)
+	}
+}
+
+func TestOpenPositionWithinFragment(t *testing.T) {
+	for _, fragments := range []string{"c1ccccc1[*]c1ccccc1", "*1CCCCC1"} {
+		ends, err := new(drafter).cutFragments(fragments)
+		if f := fault.As(err); f == nil || f.Kind != fault.Invalid || f.Field() != "smiles" {
+			t.Errorf("%s: %v, %v", fragments, ends, err)
+		}
 	}
 }
