@@ -8,7 +8,6 @@ import (
 	"retort/orchestrator/chat/engine"
 	"retort/orchestrator/chat/tools"
 	"retort/orchestrator/fault"
-	"retort/orchestrator/gateway"
 )
 
 // Respond answers in one piece. It runs the stream and returns the response of its last event. A background response is
@@ -240,15 +239,14 @@ func (w *responseWriter) writeContent(status Status) (OutputItem, error) {
 	return newMessage(w.item.id, status, part), err
 }
 
-// failureEvents returns the last events of a response that fails.
-func (w *responseWriter) failureEvents(f *fault.Error) []any {
+// failureEvent returns the name and the data of the last event of a response that fails.
+func (w *responseWriter) failureEvent(f *fault.Error) (name string, last event) {
 	w.response.Status = failed
 	w.response.Store = false
 	w.response.Error = &ResponseError{Code: "server_error", Message: f.Summary()}
 	if f.Kind == fault.Invalid {
 		w.response.Error.Code = "invalid_prompt"
 	}
-	const name = "response.failed"
-	last := event{"type": name, "sequence_number": w.sequence, "response": w.response}
-	return []any{gateway.NamedEvent{Name: name, Data: last}, chat.EndOfStream}
+	name = "response.failed"
+	return name, event{"type": name, "sequence_number": w.sequence, "response": w.response}
 }

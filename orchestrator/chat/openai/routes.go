@@ -6,6 +6,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"retort/orchestrator/chat"
+	"retort/orchestrator/fault"
 	"retort/orchestrator/gateway"
 	"retort/orchestrator/gateway/bind"
 )
@@ -92,7 +93,10 @@ func (s *Service) respond(ctx context.Context, r ResponseRequest) (Response, err
 func (s *Service) streamResponse(ctx context.Context, r ResponseRequest, events *gateway.Events) error {
 	w := s.newResponseWriter(gateway.Caller(ctx), r, events.SendNamed)
 	if err := w.run(ctx); err != nil {
-		return &gateway.StreamError{Err: err, Events: w.failureEvents}
+		return &gateway.StreamError{Err: err, Events: func(f *fault.Error) []any {
+			name, last := w.failureEvent(f)
+			return []any{gateway.NamedEvent{Name: name, Data: last}, chat.EndOfStream}
+		}}
 	}
 	return events.SendText(chat.EndOfStream)
 }
