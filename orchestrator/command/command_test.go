@@ -30,6 +30,17 @@ type result struct {
 // run runs a command line with a standard input.
 func run(t *testing.T, stdin string, args ...string) result {
 	t.Helper()
+	var stdout, stderr bytes.Buffer
+	err := runIn(t, &command.Process{Stdin: strings.NewReader(stdin), Stdout: &stdout, Stderr: &stderr}, args...)
+	if err != nil {
+		stderr.WriteString(err.Error())
+	}
+	return result{stdout.String(), stderr.String(), command.ExitCode(err)}
+}
+
+// runIn runs a command line with the streams of process and the context of the test.
+func runIn(t *testing.T, process *command.Process, args ...string) error {
+	t.Helper()
 	var commands command.Commands
 	parser, err := kong.New(&commands)
 	if err != nil {
@@ -37,19 +48,10 @@ func run(t *testing.T, stdin string, args ...string) result {
 	}
 	parsed, err := parser.Parse(args)
 	if err != nil {
-		return result{err: err.Error(), code: command.ExitCode(err)}
+		return err
 	}
-	var stdout, stderr bytes.Buffer
-	err = parsed.Run(&command.Process{
-		Context: t.Context(),
-		Stdin:   strings.NewReader(stdin),
-		Stdout:  &stdout,
-		Stderr:  &stderr,
-	})
-	if err != nil {
-		stderr.WriteString(err.Error())
-	}
-	return result{stdout.String(), stderr.String(), command.ExitCode(err)}
+	process.Context = t.Context()
+	return parsed.Run(process)
 }
 
 // fakeLatent is a latent API whose embedding of a molecule is the length of its SMILES. It refuses xenon.

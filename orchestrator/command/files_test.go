@@ -9,25 +9,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/alecthomas/kong"
-
 	"retort/orchestrator/command"
 )
 
 // runStreams runs a command line with files as standard input and standard error, and returns its output and error.
 func runStreams(t *testing.T, stdin, stderr *os.File, args ...string) (string, error) {
 	t.Helper()
-	var commands command.Commands
-	parser, err := kong.New(&commands)
-	if err != nil {
-		t.Fatal(err)
-	}
-	parsed, err := parser.Parse(args)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var stdout strings.Builder
-	err = parsed.Run(&command.Process{Context: t.Context(), Stdin: stdin, Stdout: &stdout, Stderr: stderr})
+	err := runIn(t, &command.Process{Stdin: stdin, Stdout: &stdout, Stderr: stderr}, args...)
 	return stdout.String(), err
 }
 
@@ -67,7 +56,7 @@ func TestOutputIsNotInput(t *testing.T) {
 func TestProgressOfPipe(t *testing.T) {
 	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	defer terminal.Close()
 	reader, writer, err := os.Pipe()

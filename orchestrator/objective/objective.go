@@ -151,7 +151,7 @@ func (o *Objective) partialScores(rows []row, failed *usedOracle, outputs [][]fl
 const probe = "CC(=O)Oc1ccccc1C(=O)O"
 
 // Probe lets each oracle but Told score one molecule, to find a failing oracle before a long computation. The error is
-// a fault.Invalid with the path of the term; if the oracle does not answer or is overloaded, or ctx ended, it is of the
+// a fault.Invalid with the path of the term; if the oracle does not answer or is overloaded, or ctx ended, it has the
 // kind of that, such as fault.Unavailable.
 func (o *Objective) Probe(ctx context.Context) error {
 	for _, oracle := range o.oracles {
@@ -169,7 +169,7 @@ func (o *Objective) Probe(ctx context.Context) error {
 		switch kind := fault.KindOf(err); {
 		case kind == fault.Canceled || kind == fault.Overloaded || ctx.Err() != nil:
 			return err
-		case kind == fault.Unavailable || kind == fault.Timeout:
+		case (kind == fault.Unavailable || kind == fault.Timeout) && !errors.Is(err, ErrBroken):
 			return fault.Wrap(kind, err, "The term %q: %s", oracle.Name(), fault.As(err).Message)
 		}
 		return fault.Field("value_error", oracle.Name(), oracle.path,

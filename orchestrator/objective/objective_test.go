@@ -203,7 +203,7 @@ func TestOraclesAreTerms(t *testing.T) {
 	if err := opened.Probe(t.Context()); err != nil {
 		t.Error(err)
 	}
-	broken := weigher{fault.New(fault.Rejected, "out of paper")}
+	broken := weigher{fault.Wrap(fault.Unavailable, objective.ErrBroken, "out of paper")}
 	failing := open(t, `{"combine": "geometric_mean", "terms": ["QED", "weigher"]}`, broken)
 	f := fault.As(failing.Probe(t.Context()))
 	if f == nil || f.Kind != fault.Invalid || f.Field() != "terms[1]" {

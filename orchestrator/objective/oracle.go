@@ -2,6 +2,7 @@ package objective
 
 import (
 	"context"
+	"errors"
 
 	"retort/chem"
 )
@@ -17,10 +18,13 @@ type Oracle interface {
 	// Facts returns the facts that Score needs of each molecule.
 	Facts() chem.Facts
 	// Score returns one row per molecule, with one number per output. NaN or an infinite number means no score. The
-	// error names the oracle. With an error, Score may return the rows of the molecules that were scored, nil for the
-	// others.
+	// error names the oracle, and is ErrBroken if the next try would fail, too. With an error, Score may return the
+	// rows of the molecules that were scored, nil for the others.
 	Score(ctx context.Context, molecules []*chem.Molecule) ([][]float64, error)
 }
+
+// ErrBroken is an oracle that is missing or answers with an error, unlike one that does not answer.
+var ErrBroken = errors.New("the oracle is broken")
 
 // Told is the name of the oracle whose scores the client of a job tells. A request that is no job does not have it.
 const Told = "told"

@@ -156,7 +156,8 @@ func (o *tritonOracle) Score(ctx context.Context, molecules []*chem.Molecule) ([
 	f := fault.As(err)
 	switch f.Kind {
 	case fault.Internal, fault.Rejected, fault.NotFound:
-		return rows, fault.Wrap(fault.Unavailable, err, "the oracle %s failed: %s", o.name, f.Message)
+		cause := fmt.Errorf("%w: %w", objective.ErrBroken, err)
+		return rows, fault.Wrap(fault.Unavailable, cause, "the oracle %s failed: %s", o.name, f.Message)
 	}
 	return rows, err
 }

@@ -182,6 +182,9 @@ func TestAnOracleThatFails(t *testing.T) {
 			t.Errorf("%s: no error", smiles)
 			continue
 		}
+		if broken := errors.Is(err, objective.ErrBroken); broken != (smiles == "CN") {
+			t.Errorf("%s: broken %v: %v", smiles, broken, err)
+		}
 		f := fault.As(err)
 		for _, message := range want.messages {
 			if f.Kind != want.kind || !strings.Contains(f.Message, message) {
