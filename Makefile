@@ -1,4 +1,4 @@
-# Retort: `make run` serves, `make test` checks everything. Bare `make` lists the targets.
+# Retort: `make run` serves, `make test` tests it. Bare `make` lists the targets.
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
@@ -35,7 +35,7 @@ PYTHON312 = $(shell for p in python3.12 /usr/bin/python3.12 $$HOME/.pyenv/versio
 
 .PHONY: help
 help: ## list the targets
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  %-14s %s\n", $$1, $$2}'
+	@sed -n 's/^\([a-z][a-z -]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  %-14s %s\n", $$1, $$2}'
 
 .PHONY: run
 run: bin/retort ## start Triton (unless RETORT_TRITON_URL is set) and the gateway; Ctrl-C stops both
@@ -55,7 +55,7 @@ bin/retort: deps tools
 	$(GO) build -trimpath -ldflags="-X main.commit=$$commit" -o $@ ./orchestrator
 
 .PHONY: test
-test: test-deps tools .venv-tests/stamp $(CLIENTS) $(JAVASCRIPT) $(PYTHONS) ## run every test, with a real Triton of its own
+test: test-deps tools .venv-tests/stamp $(CLIENTS) $(JAVASCRIPT) $(PYTHONS) ## run the tests of the service, with a real Triton of its own
 	@$(GO) vet -trimpath ./...
 	@$(TRITON) --scratch --control explicit -- $(MAKE) test-go test-python
 

@@ -30,7 +30,7 @@ func TestAnthropicClients(t *testing.T) {
 		status, _ := p.get("chat", "/v1/health/ready")
 		return status == 200
 	})
-	const id = "retort/molecule-reader-v7"
+	const id = "retort/molecule-reader-v8"
 	for _, test := range []struct {
 		method, path string
 		headers      string // "name: value" lines

@@ -112,7 +112,7 @@ func TestExamples(t *testing.T) {
 						t.Errorf("%s: image of the example: %v", path, err)
 					}
 				}
-				body := strings.ReplaceAll(string(request), "retort/molecule-reader-v7", vllmModel)
+				body := strings.ReplaceAll(string(request), "retort/molecule-reader-v8", vllmModel)
 				if status, text := s.post(path, body); status != 200 {
 					t.Errorf("%s: got %d %s for the example", path, status, text)
 				}

@@ -36,7 +36,7 @@ CALLS = {
     "ranking": ("/v1/ranking", {"query": {"text": "What eases pain?"}, "passages": [{"text": "Aspirin."}] * 32}),
     "chat": (
         "/v1/chat/completions",
-        {"model": "retort/molecule-reader-v7", "messages": [{"role": "user", "content": "What can you do?"}]},
+        {"model": "retort/molecule-reader-v8", "messages": [{"role": "user", "content": "What can you do?"}]},
     ),
 }
 

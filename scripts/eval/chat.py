@@ -34,7 +34,7 @@ from scripts.eval.service import Service
 from scripts.served_reader.properties import similarity
 from scripts.train import served
 
-MODEL = "retort/molecule-reader-v7"
+MODEL = "retort/molecule-reader-v8"
 NO_MOLECULE = ("does not look like a drawing of a molecule", "I could not read it")
 OUT_OF_SCOPE = "beyond me"
 SECTION = "eval-chat"

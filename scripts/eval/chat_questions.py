@@ -185,7 +185,7 @@ SMILES = (
 
 def smiles(answer: str) -> str:
     """Returns the canonical SMILES or CXSMILES in an answer, or ""."""
-    extended = re.search(r"\S+ \|\$[^|]*\$\|", answer)
+    extended = re.search(r"\S+ \|[^|]+\|", answer)
     if extended and (molecule := Chem.MolFromSmiles(extended[0])):
         return canonical_smiles(molecule)
     for word in reversed(answer.removesuffix(".").split()):

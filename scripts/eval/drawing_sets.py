@@ -1,8 +1,7 @@
 """The kinds of drawings of scripts.eval.drawings: canonical SMILES with PNG or JPEG files.
 
-The reader was neither trained nor calibrated on the molecules. They are equal parts of zinc250k_valid (the first
-MEASURED), chembl_valid (the first half) and chebi_valid of the data folder, with 3 to 45 heavy atoms and defined
-double bonds.
+A third of the molecules comes from each file of FILES: those with 3 to 45 heavy atoms and defined double bonds, among
+its first MEASURED (of chembl_subsets_valid, its first half). The reader was not calibrated on them.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from rdkit.Chem import rdAbbreviations, rdDepictor
 from rdkit.Chem.Draw import rdMolDraw2D
 
 from scripts.eval.chat_pictures import MEASURED
-from scripts.served_reader import placeholders
+from scripts.served_reader import markush, placeholders
 from scripts.served_reader.labels import (
     GROUPS,
     LINKS,
@@ -29,13 +28,22 @@ from scripts.served_reader.labels import (
 from scripts.served_reader.properties import canonical_smiles
 from scripts.train.molecules import read_molecules
 from scripts.train.vision import abbreviations, augmentation, marks, uneven_layout
+from scripts.train.vision import markush as markush_drawing
 from scripts.train.vision.drawing import has_defined_double_bonds
 
+FILES = ("zinc250k_valid.smi.gz", "chembl_subsets_valid.smi.gz", "common_chemicals_valid.smi.gz")
+"""Files of molecules in the data folder."""
 PROGRAMS = ("indigo", "openbabel", "cdk", "chython", "openchemlib", "smilesdrawer", "pikachu")
 PLAIN = ", default settings"
 """Suffix of a program's name for drawings from SMILES with its default settings."""
 Pictures = list[tuple[str, bytes]]
 DRAWINGS_PER_SPELLING = 2
+MAX_SUBSTITUENT = 14
+"""The most atoms of a substituent with a variable attachment."""
+MAX_UNIT = 8
+"""The most atoms of a repeat unit."""
+COUNTS = ("n", "n", "n", "m", "p", "x", "1-3", "2-4", "0-2")
+"""Repeat counts."""
 
 HARD = {
     "morphine": "CN1CC[C@]23c4c5ccc(O)c4O[C@H]2[C@@H](O)C=C[C@H]3[C@H]1C5",
@@ -247,7 +255,7 @@ def molecules(data: Path, count: int, seed: int) -> list[str]:
     """Returns canonical SMILES, the same for the same seed."""
     random = Random(f"drawings {seed}")
     out: list[str] = []
-    for name in ("zinc250k_valid.smi.gz", "chembl_valid.smi.gz", "chebi_valid.smi.gz"):
+    for name in FILES:
         every = read_molecules(data / name)
         every = every[: len(every) // 2 if name.startswith("chembl") else MEASURED]
         random.shuffle(every)
@@ -375,6 +383,81 @@ def wavy_bonds(smiles: list[str], seed: int) -> Pictures:
             bond.SetBondDir(Chem.BondDir.UNKNOWN)
             out.append((truth, file(draw(molecule, random))))
     return out
+
+
+def with_attachment(smiles: str, random: Random) -> str | None:
+    """Returns CXSMILES with a substituent at any place of its ring, None without one that can be detached."""
+    molecule = Chem.RWMol(Chem.MolFromSmiles(smiles))
+    rings = molecule.GetRingInfo().AtomRings()
+    found = [
+        (at.GetIdx(), other.GetIdx())
+        for bond in molecule.GetBonds()
+        for at, other in ((bond.GetBeginAtom(), bond.GetEndAtom()), (bond.GetEndAtom(), bond.GetBeginAtom()))
+        if bond.GetBondType() == Chem.BondType.SINGLE
+        and not bond.IsInRing()
+        and at.GetSymbol() == "C"
+        and at.GetChiralTag() == Chem.ChiralType.CHI_UNSPECIFIED
+        and all(each.GetStereo() == Chem.BondStereo.STEREONONE for each in other.GetBonds())
+        and [len(ring) for ring in rings if at.GetIdx() in ring] in ([5], [6])
+    ]
+    if not found:
+        return None
+    at, first = random.choice(found)
+    ring = next(ring for ring in rings if at in ring)
+    molecule.RemoveBond(at, first)
+    substituent = next(piece for piece in Chem.GetMolFrags(molecule) if first in piece)
+    end = molecule.AddAtom(Chem.Atom(0))
+    bonds = molecule.AddBond(end, first, Chem.BondType.SINGLE)
+    molecule.UpdatePropertyCache()
+    places = [number for number in ring if molecule.GetAtomWithIdx(number).GetTotalNumHs()]
+    markush.set_endpoints(molecule.GetBondWithIdx(bonds - 1), places)
+    return canonical_smiles(molecule) if len(substituent) <= MAX_SUBSTITUENT and len(places) > 1 else None
+
+
+def with_unit(smiles: str, random: Random) -> str | None:
+    """Returns CXSMILES with a part of a chain as a repeat unit, None if it has no chain."""
+    molecule = Chem.MolFromSmiles(smiles)
+    bonds = [
+        bond.GetIdx()
+        for bond in molecule.GetBonds()
+        if bond.GetBondType() == Chem.BondType.SINGLE and not bond.IsInRing()
+    ]
+    pairs = [(first, second) for number, first in enumerate(bonds) for second in bonds[:number]]
+    for pair in random.sample(pairs, len(pairs)):
+        unit = markush_drawing.atoms_between(molecule, *pair)
+        ends = [
+            atom for bond in map(molecule.GetBondWithIdx, pair) for atom in (bond.GetBeginAtom(), bond.GetEndAtom())
+        ]
+        outer = [atom for atom in ends if atom.GetIdx() not in unit]
+        if (
+            not 0 < len(unit) <= MAX_UNIT
+            or any(molecule.GetAtomWithIdx(atom).IsInRing() for atom in unit)
+            or all(atom.GetDegree() == 1 for atom in outer)
+        ):
+            continue
+        group = Chem.CreateMolSubstanceGroup(molecule, "SRU")
+        group.SetAtoms(unit)
+        group.SetBonds(pair)
+        group.SetProp("LABEL", random.choice(COUNTS))
+        group.SetProp("CONNECT", "HT")
+        return canonical_smiles(molecule)
+    return None
+
+
+MARKUSH: dict[str, Callable[[str, Random], str | None]] = {"attachments": with_attachment, "units": with_unit}
+"""By folder of the drawings: the function that adds the feature to a molecule, None where it has no place."""
+MARKUSH_KINDS = {"attachments": "variable attachments", "units": "repeat units"}
+
+
+def with_feature(smiles: list[str], feature: str) -> list[str]:
+    """Returns CXSMILES of the molecules that have a place for a feature of MARKUSH."""
+    made = (MARKUSH[feature](one, Random(f"{feature} {one}")) for one in smiles)
+    return [one for one in made if one]
+
+
+def canonical(smiles: str) -> str:
+    """Returns canonical SMILES; CXSMILES, which with_feature made canonical, as it is."""
+    return smiles if "|" in smiles else Chem.CanonSmiles(smiles)
 
 
 def _each(
@@ -516,7 +599,7 @@ def file(image: Image.Image, kind: str = "PNG") -> bytes:
 def drawn_by(path: Path, count: int) -> tuple[list[dict], Pictures]:
     """Reads the drawings of another program. Returns their records, and the drawings."""
     records = [json.loads(line) for line in path.open()][:count]
-    return records, [(Chem.CanonSmiles(r["smiles"]), base64.b64decode(r["png"])) for r in records]
+    return records, [(canonical(r["smiles"]), base64.b64decode(r["png"])) for r in records]
 
 
 def sets(data: Path, count: int, seed: int, folder: Path | None) -> dict[str, Pictures]:
@@ -548,6 +631,9 @@ def sets(data: Path, count: int, seed: int, folder: Path | None) -> dict[str, Pi
         (Chem.CanonSmiles(s.split()[0]), file(with_labels(s, Random(f"{seed} strange {s}")))) for s in UNKNOWN_HELD_OUT
     ]
     out["placeholders"] = [(labelled(s), file(with_labels(s, Random(f"{seed} strange {s}")))) for s in PLACEHOLDERS]
+    for feature, kind in MARKUSH_KINDS.items():
+        for path in sorted((folder / feature).glob("*.jsonl")) if folder else []:
+            out[f"{kind}, by {path.stem.removesuffix('-plain')}"] = drawn_by(path, count)[1]
     for path in sorted(folder.glob("*.jsonl")) if folder else []:
         kind = path.stem.replace("-plain", PLAIN)
         records, out[kind] = drawn_by(path, count)

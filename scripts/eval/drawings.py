@@ -3,7 +3,8 @@
     python -m scripts.eval.drawings --data DATA --url http://127.0.0.1:8005 [--count 100 --drawings FOLDER --write]
 
 The kinds of drawings are those of drawing_sets.py. FOLDER has drawings by other programs, from
-scripts.train.vision.other_programs with --measure; --list FILE writes the list of these molecules. The figures of a
+scripts.train.vision.other_programs with --measure; --list FILE writes the list of these molecules, and with
+--markush attachments or --markush units that of FOLDER/attachments or FOLDER/units. The figures of a
 kind are the shares of exact SMILES, of drawings that the model says are unreadable, and of wrong SMILES with and
 without a warning. A second table tells how well the confidence (from the log probabilities) fits, over the programs
 that the reader was not trained on. --kinds measures some kinds only.
@@ -152,6 +153,11 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "--list", type=Path, help="only write the molecules into this file, for scripts.train.vision.other_programs"
     )
+    parser.add_argument(
+        "--markush",
+        choices=drawing_sets.MARKUSH,
+        help="with --list: molecules with variable attachments or repeat units",
+    )
     parser.add_argument("--write", action="store_true", help="write the table into its section of the page")
     parser.add_argument("--page", type=Path, default=served.ENTRY / "EVALUATION.md", help="the page of --write")
     given = parser.parse_args(arguments)
@@ -160,7 +166,9 @@ def main(arguments: list[str] | None = None) -> None:
             parser.error(f"--write needs --drawings, and at least --count {MIN_COUNT}")
         sections.check(given.page, SECTION, CONFIDENCE_SECTION)
     if given.list:
-        given.list.write_text("\n".join(drawing_sets.molecules(given.data, 4 * given.count, given.seed + 1)) + "\n")
+        listed = drawing_sets.molecules(given.data, 4 * given.count, given.seed + 1)
+        listed = drawing_sets.with_feature(listed, given.markush) if given.markush else listed
+        given.list.write_text("\n".join(listed) + "\n")
         return
     api = API(given.url, given.concurrency)
     answers: dict[str, list[Graded]] = {}

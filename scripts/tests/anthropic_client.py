@@ -14,7 +14,7 @@ import anthropic
 from cases import report
 from pydantic import BaseModel
 
-CHAT = "retort/molecule-reader-v7"
+CHAT = "retort/molecule-reader-v8"
 QUESTION = "Which molecule is this?"
 URL, KEYED, DATA_URL = sys.argv[1:]
 CLIENT = anthropic.Anthropic(base_url=URL, api_key="not-needed", max_retries=0)

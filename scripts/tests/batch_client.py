@@ -97,7 +97,7 @@ def other_endpoints() -> list:
             "passages": [{"text": text} for text in TEXTS[:2]],
         },
         "/v1/chat/completions": {
-            "model": "retort/molecule-reader-v7",
+            "model": "retort/molecule-reader-v8",
             "messages": [{"role": "user", "content": "What can you do?"}],
         },
         "/latent/sampling": {"sequences": ["CCO"]},

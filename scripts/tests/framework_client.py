@@ -27,7 +27,7 @@ from llama_index.embeddings.nvidia import NVIDIAEmbedding
 from llama_index.llms.nvidia import NVIDIA
 from llama_index.postprocessor.nvidia_rerank import NVIDIARerank
 
-CHAT = "retort/molecule-reader-v7"
+CHAT = "retort/molecule-reader-v8"
 RANKER = "retort/rankqa-minilm-v2"
 ONE_MODE = "sentence-transformers/all-MiniLM-L6-v2"
 TWO_MODES = "retort/minilm-embedqa-v2"

@@ -14,7 +14,7 @@ import cohere
 from cases import report
 from llama_stack_client import APIStatusError, LlamaStackClient
 
-CHAT = "retort/molecule-reader-v7"
+CHAT = "retort/molecule-reader-v8"
 RANKER = "retort/rankqa-minilm-v2"
 MAIN, RANKING, IMAGE = sys.argv[1:]
 STACK = LlamaStackClient(base_url=MAIN, max_retries=0)

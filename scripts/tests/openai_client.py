@@ -24,7 +24,7 @@ from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.models.openai import OpenAIResponsesModel as PydanticResponsesModel
 from pydantic_ai.providers.openai import OpenAIProvider
 
-CHAT = "retort/molecule-reader-v7"
+CHAT = "retort/molecule-reader-v8"
 ONE_MODE = "sentence-transformers/all-MiniLM-L6-v2"
 TWO_MODES = "retort/minilm-embedqa-v2"
 QUESTION = "Which molecule is this?"

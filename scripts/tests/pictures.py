@@ -38,11 +38,11 @@ def drawing(width: int = 32, height: int = 24, shade: int = 255, **texts: object
 
 
 def struck_through(path: Path) -> bytes:
-    """A PNG file of a drawing with a line across its middle."""
+    """A PNG file of a drawing with a thick line across its middle."""
     image = Image.open(path).convert("RGB")
     width, height = image.size
     ends = [(width * 0.4, height * 0.1), (width * 0.6, height * 0.9)]
-    ImageDraw.Draw(image).line(ends, "black", 3)
+    ImageDraw.Draw(image).line(ends, "black", 5)
     file = io.BytesIO()
     image.save(file, "PNG")
     return file.getvalue()

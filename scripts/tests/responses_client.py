@@ -23,7 +23,7 @@ from pydantic_ai.models.openai import OpenAIResponsesModel as PydanticModel
 from pydantic_ai.models.openai import OpenAIResponsesModelSettings
 from pydantic_ai.providers.openai import OpenAIProvider
 
-CHAT = "retort/molecule-reader-v7"
+CHAT = "retort/molecule-reader-v8"
 URL, IMAGE = sys.argv[1:]
 KEY = "not-needed"
 FIRST, THEN = "Which molecule is this?", "What is its molecular formula?"

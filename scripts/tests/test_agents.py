@@ -115,7 +115,7 @@ def test_the_skill_has_the_published_form() -> None:
 
 def run_script(url: str, command: str, *, key: str = "") -> subprocess.CompletedProcess:
     """Runs a command of the skill, without this environment's packages."""
-    environment = {**os.environ, "RETORT_URL": url, "RETORT_KEY": key, "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**os.environ, "RETORT_URL": url, "RETORT_API_KEY": key, "PYTHONDONTWRITEBYTECODE": "1"}
     return subprocess.run(
         f"{sys.executable} -S scripts/{command}",
         shell=True,

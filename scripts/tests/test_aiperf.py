@@ -29,7 +29,7 @@ ENDPOINTS = {
         "12",
     ],
     "embeddings": ["--model", "sentence-transformers/all-MiniLM-L6-v2", "--synthetic-input-tokens-mean", "100"],
-    "chat": ["--model", "retort/molecule-reader-v7", "--synthetic-input-tokens-mean", "40"],
+    "chat": ["--model", "retort/molecule-reader-v8", "--synthetic-input-tokens-mean", "40"],
 }
 """The options of each endpoint, with texts that fit the model."""
 

@@ -58,12 +58,12 @@ def results(request: pytest.FixtureRequest, gateway_url: str, chat_url: str, key
 
 
 def test_models(results: dict) -> None:
-    assert results["models"] == [["retort/molecule-reader-v7"], *["retort/molecule-reader-v7"] * 2, True, "active"]
+    assert results["models"] == [["retort/molecule-reader-v8"], *["retort/molecule-reader-v8"] * 2, True, "active"]
 
 
 def test_messages(results: dict) -> None:
     text, *rest = results["create"]
-    assert text.startswith(ABLE) and rest == ["end_turn", "assistant", "retort/molecule-reader-v7", True, True]
+    assert text.startswith(ABLE) and rest == ["end_turn", "assistant", "retort/molecule-reader-v8", True, True]
     assert results["ends"] == ["max_tokens", 2, "stop_sequence", "molecules", "I read printed drawings of "]
     assert results["images"] == [READ] * 2
     assert results["turns"].endswith(ITS_FORMULA)
@@ -96,7 +96,7 @@ def test_errors_and_keys(results: dict) -> None:
         [*invalid, "tools.0.type", True],
         [*invalid, "top_p must be in (0, 1], got 2.", True],
     ]
-    served = [True, ["retort/molecule-reader-v7"]]
+    served = [True, ["retort/molecule-reader-v8"]]
     assert results["keys"] == [served, served, ["AuthenticationError", "authentication_error", 401]]
 
 
@@ -113,7 +113,7 @@ def javascript(
 
 
 def test_javascript(javascript: dict) -> None:
-    model = "retort/molecule-reader-v7"
+    model = "retort/molecule-reader-v8"
     assert javascript["models"] == [[model], model, "model"]
     text, *rest = javascript["create"]
     assert text.startswith(ABLE) and rest == ["end_turn", True, True, READ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import subprocess
 from pathlib import Path
 
@@ -134,6 +135,15 @@ def test_every_page_is_reached_from_the_start(tmp_path: Path) -> None:
     tree = Tree(tmp_path)
     found = links.check_reachable(tree, lambda path: markdown.parse(path, tree.read(path)))
     assert [problem.page for problem in found] == ["docs/alone.md"]
+
+
+def test_the_pages_have_every_parameter_of_a_model() -> None:
+    read = re.compile(r'\br\.(?:Text|Whole|Number|OneOf|List)\("(\w+)"|triton\.ReadFile\(r, "(\w+)"')
+    sources = [path.read_text() for path in (ROOT / "orchestrator").rglob("*.go") if not path.name.endswith("_test.go")]
+    names = {first or second for source in sources for first, second in read.findall(source)}
+    pages = "".join((ROOT / "orchestrator/docs/operate" / name).read_text() for name in ("MODELS.md", "CHAT.md"))
+    assert len(names) > 25
+    assert {name for name in names if f"`{name}`" not in pages} == set()
 
 
 def test_entries_that_git_does_not_track_are_left_out(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def run_node(name: str, folder: Path, *arguments: str) -> dict:
 
 def test_openai_models_and_embeddings(results: dict) -> None:
     assert results["models"] == [
-        ["retort/minilm-embedqa-v2", "retort/molecule-reader-v7"],
+        ["retort/minilm-embedqa-v2", "retort/molecule-reader-v8"],
         "retort/minilm-embedqa-v2",
         "retort",
     ]

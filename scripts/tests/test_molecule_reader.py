@@ -1,4 +1,4 @@
-"""The model retort/molecule-reader-v7 on a real Triton, behind the gateway.
+"""The model retort/molecule-reader-v8 on a real Triton, behind the gateway.
 
 Its answers are in testdata/conversations.txt. They are exact, because a stand-in (testdata/standin_reader.py) reads the
 pictures. RETORT_UPDATE=1 writes the current answers into the file, for review as a diff. The contract of the vLLM
@@ -29,7 +29,7 @@ from waiting import PATIENCE, at_once
 
 ENTRY = ROOT / "model_repository/molecule_reader"
 CONVERSATIONS = Path(__file__).with_name("testdata") / "conversations.txt"
-MODEL = "retort/molecule-reader-v7"
+MODEL = "retort/molecule-reader-v8"
 
 
 @pytest.fixture(scope="module")

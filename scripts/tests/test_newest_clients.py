@@ -31,7 +31,7 @@ def results(gateway_url: str, ranking_url: str) -> dict:
 
 
 def test_llama_stack_client_on_the_main_port(results: dict) -> None:
-    assert results["stack_models"] == [True, "retort/molecule-reader-v7"]
+    assert results["stack_models"] == [True, "retort/molecule-reader-v8"]
     unstreamed, streamed, text, response = results["stack_chat"]
     assert (unstreamed, streamed) == (READ, READ) and text.startswith(ABLE) and response.startswith(ABLE)
     assert results["stack_embeddings"] == 384

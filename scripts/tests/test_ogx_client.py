@@ -12,7 +12,7 @@ CAFFEINE_CALL = ["keep", '{"smiles": "Cn1c(=O)c2c(ncn2C)n(C)c1=O"}']
 
 @pytest.fixture(scope="module")
 def results(gateway_url: str) -> dict:
-    ids = ("retort/molecule-reader-v7", "sentence-transformers/all-MiniLM-L6-v2")
+    ids = ("retort/molecule-reader-v8", "sentence-transformers/all-MiniLM-L6-v2")
     return run_python("ogx_calls.py", gateway_url, CAFFEINE, *ids)
 
 

@@ -55,7 +55,7 @@ def framework_results(gateway_url: str) -> dict:
 
 def test_openai_lists_and_retrieves_models(openai_results: dict) -> None:
     listed, *one = openai_results["models"]
-    assert listed == ["retort/minilm-embedqa-v2", "retort/molecule-reader-v7"]
+    assert listed == ["retort/minilm-embedqa-v2", "retort/molecule-reader-v8"]
     assert one == ["retort/minilm-embedqa-v2", "retort", "embedding"]
 
 

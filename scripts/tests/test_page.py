@@ -378,7 +378,7 @@ def test_the_page_asks_for_a_key_and_stores_it_in_the_tab(browser: Browser, stac
         tab.get_by_role("button", name="Start", exact=True).click()
         done(tab, "molecules")
         code = tab.locator("#molecules .snippet code").inner_text()
-        assert "$RETORT_KEY" in code
+        assert "$RETORT_API_KEY" in code
         assert "right" not in code
         context.close()
 

@@ -4,18 +4,38 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import importlib
+import io
 import re
+import sys
+import time
 from concurrent.futures import Executor, Future
 from types import SimpleNamespace
+from typing import Any
+from unittest.mock import Mock
 
+import numpy as np
 import pytest
 from pictures import png
+from PIL import Image
 from rdkit import Chem
 from rdkit.Chem import rdDepictor
 
-from scripts.served_reader import answers, functional_groups, named_molecules, picture, properties, reading_cache
+from scripts.served_reader import (
+    answers,
+    assistant,
+    comparison,
+    conversation,
+    functional_groups,
+    intents,
+    json_answers,
+    named_molecules,
+    picture,
+    properties,
+    reading_cache,
+)
 from scripts.served_reader.conversation import Question, TurnPlan
-from scripts.served_reader.intents import Intent, NamedMolecule
+from scripts.served_reader.intents import Intent, NamedMolecule, ParsedText
 from scripts.served_reader.reading import Reading
 from scripts.served_reader.request import InvalidRequest
 from scripts.served_reader.wording import Molfile, tokens
@@ -53,6 +73,25 @@ class InlineExecutor(Executor):
         return future
 
 
+def encoded(image: Image.Image) -> bytes:
+    out = io.BytesIO()
+    image.save(out, "PNG")
+    return base64.b64encode(out.getvalue())
+
+
+def test_a_picture_with_16_bits_keeps_its_greys():
+    greys = np.array([[0, 128 * 256, 65535]], np.uint16)
+    image = reading_cache.decode_picture(encoded(Image.fromarray(greys)))
+    assert np.asarray(image).tolist() == [[[0] * 3, [128] * 3, [255] * 3]]
+
+
+def test_a_picture_with_too_many_pixels_is_an_invalid_request(monkeypatch):
+    picture = encoded(Image.new("L", (9, 9)))
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 10)
+    with pytest.raises(InvalidRequest, match="too large"):
+        reading_cache.decode_picture(picture)
+
+
 def test_a_failed_reading_is_evicted():
     cache = reading_cache.ReadingCache(SimpleNamespace(read_page=None), workers=1)
     cache.pool = InlineExecutor()
@@ -83,7 +122,11 @@ def test_a_failed_reading_is_evicted():
             "CC(C)(C)OC(=O)NCC#N",
             {"carbamate": 1, "ester": 0, "amide": 0, "amine": 0, "nitrile": 1, "methyl": 3, "triple bond": 1},
         ),
-        ("O=S(=O)(N)c1ccc(N)cc1", {"sulfonamide": 1, "amine": 1, "primary amine": 1, "thioether": 0}),
+        ("CC(=O)OC(C)=O", {"ester": 0}),
+        ("CC(=O)Oc1ccccc1", {"ester": 1}),
+        ("O=S(=O)(O)c1ccccc1", {"sulfone": 0}),
+        ("CS(=O)(=O)C", {"sulfone": 1, "sulfonamide": 0}),
+        ("O=S(=O)(N)c1ccc(N)cc1", {"sulfonamide": 1, "sulfone": 0, "amine": 1, "primary amine": 1, "thioether": 0}),
         ("OCCc1ccc(O)cc1", {"alcohol": 1, "phenol": 1, "hydroxyl": 2}),
         (
             "COc1ccncc1C(F)(F)F",
@@ -117,7 +160,7 @@ def with_r_groups(smiles: str) -> Reading:
 def ask(family: str, *readings: Reading, brief: bool = False, modes: tuple[str, ...] = ()) -> str:
     drawings = list(range(len(readings)))
     intent = Intent(family, 1.0, modes=list(modes))
-    names = dict(zip(drawings, ("the first", "the second")))
+    names = dict(zip(drawings, ("the first", "the second", "the third")))
     plan = TurnPlan([Question(intent, drawings)], brief, {n: n for n in drawings}, names)
     return "".join(answers.AnswerWriter(plan, readings.__getitem__, lambda texts: texts[0]).parts())
 
@@ -160,6 +203,23 @@ def test_what_depends_on_r_groups_is_not_answered(family, brief, says):
     assert ask(family, with_r_groups(PHENYL), brief=brief) == says
 
 
+@pytest.mark.parametrize(
+    ("smiles", "undetermined"),
+    [
+        ("*C |$Ar1;$|", "what Ar1 stands for"),
+        ("*CC |$aryl;;$|", "what aryl stands for"),
+        ("CC1CCC(C)CC1 |Sg:n:1,2,3,4,6,7:n:ht|", "how often the unit in brackets repeats (n)"),
+    ],
+)
+def test_rings_in_placeholders_and_repeat_units_are_not_counted(smiles, undetermined):
+    reading = with_r_groups(smiles)
+    for family in ("count_rings", "count_aromatic", "has_ring", "is_aromatic"):
+        assert ask(family, reading) == f"I cannot tell: that depends on {undetermined}."
+    assert ask("count_rings", reading, reading, modes=("more",)) == ask("mass", reading, reading, modes=("more",))
+    assert "I cannot tell how many rings it has." in ask("describe", reading)
+    assert json_answers.all_facts(reading)["rings"] is None
+
+
 def test_drawings_that_differ_in_r_groups_are_different():
     first, second = with_r_groups(PHENYL), with_r_groups("*c1ccc(*)cc1 |$_R1;;;;;_R2;;$|")
     assert ask("same", first, first, brief=True) == "Yes"
@@ -172,6 +232,52 @@ def test_drawings_that_differ_in_r_groups_are_different():
     unsure = dataclasses.replace(second, confidence=0.4)
     says = ask("mass", first, unsure, modes=("more",))
     assert says.startswith("I am not sure that I read the second right. I cannot tell: that depends on")
+
+
+@pytest.mark.parametrize(
+    ("family", "modes", "says"),
+    [
+        ("count_rings", ("more",), "The third: 2 rings against no rings and 1 ring."),
+        ("count_heavy", ("fewer",), "The first: 3 heavy atoms against 6 heavy atoms and 10 heavy atoms."),
+        ("count_rings", ("equal",), "No: the first has no rings, the second 1 ring, the third 2 rings."),
+        ("same", (), "No, they are different: the first is CCO, the second c1ccccc1, the third c1ccc2ccccc2c1."),
+        ("difference", (), comparison.NAME_TWO),
+    ],
+)
+def test_three_drawings_are_compared(family, modes, says):
+    assert ask(family, *map(with_r_groups, ("CCO", "c1ccccc1", "c1ccc2ccccc2c1")), modes=modes) == says
+
+
+def test_two_of_three_drawings_with_more_are_both_named():
+    more = ask("count_rings", *map(with_r_groups, ("c1ccccc1", "Cc1ccccc1", "CC")), modes=("more",))
+    assert more == "The first and the second: 1 ring against no rings."
+    assert ask("same", *[with_r_groups("CCO")] * 3) == "Yes, all show the same molecule: CCO."
+
+
+@pytest.mark.parametrize(
+    ("words", "drawings", "missing"),
+    [
+        (["third", "fifth"], [2, 4], ""),
+        (["fifth"], [0, 4], ""),
+        (["first"], [0], ""),
+        (["third", "seventh"], [], "seventh"),
+        ([], [0, 1, 2, 3, 4], ""),
+    ],
+)
+def test_which_of_five_drawings_are_compared(words, drawings, missing):
+    history = conversation.History()
+    history.add_drawings([0, 1, 2, 3, 4])
+    history.focus = [0]
+    question = history.find_drawings(Intent("same", 1.0, drawings=words))
+    assert (question.drawings, question.missing) == (drawings, missing)
+
+
+def test_the_third_drawing_is_told_from_later_ones():
+    def parse(text: str) -> ParsedText:
+        return ParsedText([Intent("mass", 1.0, drawings=["third"], text=part) for part in text.split(",")], False)
+
+    parsed = conversation.parse_with_ordinals("the third and the 5th, the sixth", parse)
+    assert [intent.drawings for intent in parsed.intents] == [["third", "5th"], ["sixth"]]
 
 
 CAFFEINE = "Cn1c(=O)c2c(ncn2C)n(C)c1=O"
@@ -203,6 +309,95 @@ def test_cxsmiles_in_a_question_keep_their_labels():
     (hidden, (found,)) = named_molecules.hide_molecules("Is that *c1ccccc1 |$_R1 ?")
     assert hidden == "Is that the other drawing |$_R1 ?"
     assert properties.canonical_smiles(found.molecule) == "*c1ccccc1"
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("less than 0.5?", 0.5),
+        ("heavier than 1,000 g/mol", 1000),
+        ("below -1.5", -1.5),
+        ("less than .5", 0.5),
+        ("more than -.5", -0.5),
+        ("the molecule.2 rings?", 2),
+        ("the 2nd drawing have more than 1 ring", 1),
+        ("the 2nd drawing have more than two rings", 2),
+        ("at least a ring", 1),
+        ("the 22nd", None),
+    ],
+)
+def test_the_number_of_a_bound(text, number):
+    assert intents.number_in(text) == number
+
+
+def parse_sentences(text: str) -> ParsedText:
+    """Parses each sentence as a question for the InChI."""
+    return ParsedText([Intent("inchi", 1.0, text=part) for part in re.findall(r"[^.?]+[.?]?", text)], False)
+
+
+@pytest.mark.parametrize(
+    ("text", "modes"),
+    [
+        ("Is this caffeine? Do not explain.", []),
+        ("Is this caffeine or not?", []),
+        ("Isn't this caffeine?", []),
+        ("Is this not caffeine?", ["absent"]),
+        ("Is this different from caffeine?", ["absent"]),
+    ],
+)
+def test_a_negation_counts_between_the_verb_and_the_molecule(text, modes):
+    intent = named_molecules.parse_with_molecules(text, parse_sentences).intents[0]
+    assert (intent.family, intent.modes) == ("same", modes)
+
+
+def test_a_question_beside_that_for_a_molecule_is_kept():
+    parsed = named_molecules.parse_with_molecules("Is this aspirin? How many rings does it have?", parse_sentences)
+    assert [(intent.family, len(intent.molecules)) for intent in parsed.intents] == [("same", 1), ("inchi", 0)]
+
+
+def test_long_texts_of_repeated_words_take_no_minutes():
+    start = time.monotonic()
+    named_molecules.parse_with_molecules("aspirin " + "which is " * 2000, parse_sentences)
+    assert not json_answers.ASKS_FOR_JSON.search("in " * 30_000)
+    assert not conversation.asks_for_list("list " * 30_000)
+    assert time.monotonic() - start < 5
+
+
+def test_a_text_with_many_molecules_names_the_first_ones():
+    text = " ".join(["CCO"] * 20 + ["aspirin"] * 20)
+    hidden, found = named_molecules.hide_molecules(text)
+    assert len(found) == named_molecules.MAX_MOLECULES == hidden.count(named_molecules.OTHER_DRAWING)
+
+
+def test_repeated_questions_are_answered_once_and_limited():
+    history = conversation.History()
+    history.add_drawings([0, 1])
+    asked = [Intent("count_rings", p, drawings=[word]) for p in (0.8, 0.9) for word in ("first", "second")]
+    assert [q.drawings for q in history.add_questions(asked, True)] == [[0], [1]]
+    history.add_questions([Intent("count_element", 1.0, elements=[e]) for e in properties.ELEMENTS], False)
+    assert len(history.last_intents) == conversation.MAX_QUESTIONS
+
+
+@pytest.mark.parametrize("checks", [0, 1], ids=["before the start", "while pictures are read"])
+def test_a_cancelled_request_is_not_answered(monkeypatch, checks):
+    backend = SimpleNamespace(TRITONSERVER_RESPONSE_COMPLETE_FINAL=1)
+    monkeypatch.setitem(sys.modules, "triton_python_backend_utils", backend)
+    responder = importlib.import_module("scripts.served_reader.responder")
+    cancelled = iter([False] * checks + [True])
+    send = Mock()
+    sender = SimpleNamespace(is_cancelled=lambda: next(cancelled), send=send)
+    text = SimpleNamespace(name=lambda: "text_input", as_numpy=lambda: np.array([b"Is it chiral?"], object))
+    request = SimpleNamespace(get_response_sender=lambda: sender, inputs=lambda: [text])
+    parser: Any = SimpleNamespace(parse=parse_sentences)
+    helper = assistant.Assistant(parser, reading_cache.ReadingCache(SimpleNamespace(read_page=None), workers=1))
+    responder.Responder(helper, 4096).respond(request)
+    send.assert_called_once_with(flags=1)
+    assert next(cancelled, None) is None
+
+
+@pytest.mark.parametrize("smiles", ["*C1CCCCC1 |m:0:1.2|", "*C.CC |m:0:0.2|"])
+def test_an_attachment_to_a_neighbour_is_no_molecule(smiles):
+    assert named_molecules.hide_molecules(f"Is it `{smiles}`?") == (f"Is it `{smiles}`?", [])
 
 
 def test_an_open_bond_is_named_in_words():
@@ -269,6 +464,6 @@ def test_a_served_reading_has_the_coordinates_of_the_drawing():
 
 def test_a_drawing_of_what_was_read_has_the_labels():
     star, end = with_r_groups("*CCO"), with_r_groups("*CCO |$_AP1;;;$|")
-    assert picture.picture_of(star.molecule) != picture.picture_of(end.molecule)
+    assert picture.picture_of(star) != picture.picture_of(end)
     other = with_r_groups(PHENYL.replace("R10", "R1"))
-    assert picture.picture_of(with_r_groups(PHENYL).molecule) != picture.picture_of(other.molecule)
+    assert picture.picture_of(with_r_groups(PHENYL)) != picture.picture_of(other)

@@ -30,7 +30,7 @@ REQUESTS: dict[str, dict] = {
         "passages": [{"text": "aspirin"}, {"text": "water"}],
     },
     "/chat/v1/chat/completions": {
-        "model": "retort/molecule-reader-v7",
+        "model": "retort/molecule-reader-v8",
         "messages": [{"role": "user", "content": "Which molecule is this?"}],
     },
 }

@@ -118,7 +118,7 @@ def test_the_small_set_of_models_serves_four_apis(triton):
                 "chat",
                 "/v1/chat/completions",
                 {
-                    "model": "retort/molecule-reader-v7",
+                    "model": "retort/molecule-reader-v8",
                     "messages": [{"role": "user", "content": "What can you do?"}],
                 },
             ),

@@ -116,7 +116,7 @@ def test_drawings_are_read(chat_url: str, name: str) -> None:
     answer = post(
         chat_url,
         "/v1/chat/completions",
-        model="retort/molecule-reader-v7",
+        model="retort/molecule-reader-v8",
         temperature=0,
         messages=[{"role": "user", "content": question}],
     )

@@ -270,3 +270,39 @@ def test_a_schema_in_a_prompt() -> None:
 def test_a_schema_that_cannot_be_filled_is_refused(asked: dict, molecules: list[str], says: str) -> None:
     got = fill(asked, *molecules)
     assert isinstance(got, str) and says in got
+
+
+@pytest.mark.parametrize(
+    ("name", "schema", "value"),
+    [
+        ("answer_id", {"anyOf": [{"const": "yes"}, {"const": "no"}]}, None),
+        ("answer_id", {"anyOf": [{"const": "yes"}, NULL]}, {"answer_id": None}),
+        ("answer_id", {"oneOf": [{"const": "yes"}, {"const": None}]}, {"answer_id": None}),
+        ("answer_id", {"enum": ["yes", None]}, {"answer_id": None}),
+        ("answer_id", {"enum": ["yes", "no"]}, None),
+        ("rings", {"enum": [0, 1, 2, None]}, {"rings": 1}),
+        ("is_aromatic", {"type": "boolean", "const": False}, None),
+        ("is_aromatic", {"type": "boolean", "const": True}, {"is_aromatic": True}),
+        ("is_aromatic", {"oneOf": [{"const": False}, {"const": True}]}, {"is_aromatic": True}),
+        ("rings", {"const": 3}, None),
+        ("rings", {"enum": [0, 1, 2]}, {"rings": 1}),
+        ("kind", {"type": "string", "const": "drug"}, {"kind": "drug"}),
+    ],
+)
+def test_a_constant_is_checked_against_what_is_known(name: str, schema: dict, value: Any) -> None:
+    answer = fill(form({name: schema}), ASPIRIN)
+    assert answer == value if value else answer.startswith(f"The schema asks for {name}")
+
+
+def test_all_parts_of_a_schema_are_filled() -> None:
+    parts = [
+        form({"smiles": TEXT})["json"],
+        form({"formula": TEXT})["json"],
+        {"properties": {"smiles": {"title": "S"}}},
+    ]
+    assert fill({"json": {"allOf": parts}}, ASPIRIN) == {"smiles": ASPIRIN, "formula": "C9H8O4"}
+    whole = {**form({"smiles": TEXT, "name": TEXT, "rings": WHOLE})["json"], "required": ["smiles"]}
+    choice = {**whole, "anyOf": [{"required": ["name"]}, {"required": ["rings"]}]}
+    assert fill({"json": choice}, ASPIRIN) == {"smiles": ASPIRIN, "rings": 1}
+    cyclic = {"allOf": [{"$ref": "#"}, {"$ref": "#"}]}
+    assert fill({"json": cyclic}, ASPIRIN) == "The schema is too large or too deep for this model."

@@ -76,8 +76,9 @@ def stored_questions(model: phrases.Model) -> dict[str, torch.Tensor]:
 def load_drawings(folder: Path, shape: vision.Shape | None = None) -> vision.Model:
     """Returns the model of drawings of an entry, in eval mode.
 
-    A shape can have other labels and more blocks. Labels are matched by name, see match_labels. New blocks start as the
-    identity (a last norm of zero: Goyal et al. 2017, arXiv 1706.02677, section 5.1).
+    A shape can have other labels, more kinds of bonds and more blocks. Labels are matched by name, kinds by number, see
+    match_labels. New blocks start as the identity (a last norm of zero: Goyal et al. 2017, arXiv 1706.02677, section
+    5.1).
 
     ValueError, which names the file: it is missing, damaged, or does not fit the shape.
     """
@@ -86,6 +87,7 @@ def load_drawings(folder: Path, shape: vision.Shape | None = None) -> vision.Mod
     rows = ["no atom", *old.labels], ["no atom", *shape.labels]
     weights = of_part(weights, DRAWINGS)
     match_labels(weights, "atom_detector.atom.2", *rows, ["offset x", "offset y"])
+    match_labels(weights, "bond_classifier.out", *([str(kind) for kind in range(s.kinds)] for s in (old, shape)))
     model = stored.load_network(
         folder / stored.WEIGHTS,
         folder / stored.CONFIG,

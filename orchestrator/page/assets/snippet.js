@@ -1,4 +1,4 @@
-// The last requests as curl commands and as a Python program, which read the key from RETORT_KEY, and how their answers
+// The last requests as curl commands and as a Python program, which read the key from RETORT_API_KEY, and how their answers
 // were made.
 
 import { base, hasKey } from "./api.js";
@@ -21,7 +21,7 @@ function withoutPictures(body) {
 }
 
 function curl({ method = "POST", path, body, stream }) {
-  const key = hasKey() ? ` -H "Authorization: Bearer $RETORT_KEY"` : "";
+  const key = hasKey() ? ` -H "Authorization: Bearer $RETORT_API_KEY"` : "";
   if (body === undefined) return `curl ${shellQuote(base + path)}${key}`;
   const { text, files } = withoutPictures(body);
   const flags = `${stream ? "-N " : ""}${method === "POST" ? "" : `-X ${method} `}`;
@@ -62,7 +62,7 @@ function python(requests) {
   if (streams) lines.push("import json");
   if (hasKey()) lines.push("import os");
   lines.push("", "import requests", "", `base = ${JSON.stringify(base)}`);
-  if (hasKey()) lines.push('headers = {"Authorization": "Bearer " + os.environ["RETORT_KEY"]}');
+  if (hasKey()) lines.push('headers = {"Authorization": "Bearer " + os.environ["RETORT_API_KEY"]}');
   const headers = hasKey() ? ", headers=headers" : "";
   if (pictures)
     lines.push(

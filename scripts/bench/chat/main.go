@@ -25,7 +25,7 @@ import (
 var (
 	gatewayURL = flag.String("gateway", "http://127.0.0.1:8005", "base URL of the chat API")
 	tritonURL  = flag.String("triton", "127.0.0.1:8701", "gRPC address of the gateway's Triton")
-	publicID   = flag.String("model", "retort/molecule-reader-v7", "public id of the model")
+	publicID   = flag.String("model", "retort/molecule-reader-v8", "public id of the model")
 	entry      = flag.String("entry", "molecule_reader", "the model's name in Triton")
 	molecules  = flag.String("molecules", "chem/testdata/molecules.smi",
 		"SMILES to draw, one a line; only molecules of 12 to 30 heavy atoms are drawn")

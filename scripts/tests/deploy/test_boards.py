@@ -131,7 +131,7 @@ def load(gateway: Gateway) -> None:
         ("latent", "/embedding", {"sequences": [smiles]}, 200),
         ("latent", "/generate", {"smi": smiles, "num_molecules": 2, "iterations": 1, "particles": 2}, 200),
         ("masked", "/generate", {"smiles": "[*{5-8}]", "num_molecules": 1}, 200),
-        ("chat", "/v1/chat/completions", {"model": "retort/molecule-reader-v7", "messages": messages}, 200),
+        ("chat", "/v1/chat/completions", {"model": "retort/molecule-reader-v8", "messages": messages}, 200),
     ]:
         answer = requests.post(gateway.urls[api] + path, json=body, timeout=PATIENCE)
         assert answer.status_code == status, f"{api} {path}: {answer.status_code} {answer.text}"

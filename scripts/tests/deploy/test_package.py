@@ -175,7 +175,7 @@ def test_every_api_answers_from_the_fresh_root(debian: Path, triton: str) -> Non
                 "passages": [{"text": "aspirin"}],
             },
             "/chat/v1/chat/completions": {
-                "model": "retort/molecule-reader-v7",
+                "model": "retort/molecule-reader-v8",
                 "messages": [{"role": "user", "content": "Which molecule is CCO?"}],
             },
         }.items():

@@ -17,7 +17,7 @@ from waiting import PATIENCE
 
 EMBEDDING = "sentence-transformers/all-MiniLM-L6-v2"
 RANKING = "retort/rankqa-minilm-v2"
-CHAT = "retort/molecule-reader-v7"
+CHAT = "retort/molecule-reader-v8"
 
 
 def connect(url: str) -> socket.socket:

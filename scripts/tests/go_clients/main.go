@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	chatModel = "retort/molecule-reader-v7"
+	chatModel = "retort/molecule-reader-v8"
 	oneMode   = "sentence-transformers/all-MiniLM-L6-v2"
 	twoModes  = "retort/minilm-embedqa-v2"
 	question  = "Which molecule is this?"

@@ -7,7 +7,7 @@
 
 import Anthropic from "@anthropic-ai/sdk";
 
-const CHAT = "retort/molecule-reader-v7";
+const CHAT = "retort/molecule-reader-v8";
 const [url, keyed, image] = process.argv.slice(2);
 const client = new Anthropic({ baseURL: url, apiKey: "not-needed", maxRetries: 0 });
 

@@ -12,7 +12,7 @@ import OpenAI from "openai";
 import { zodResponseFormat, zodTextFormat } from "openai/helpers/zod";
 import { z } from "zod";
 
-const CHAT = "retort/molecule-reader-v7";
+const CHAT = "retort/molecule-reader-v8";
 const ONE_MODE = "sentence-transformers/all-MiniLM-L6-v2";
 const TWO_MODES = "retort/minilm-embedqa-v2";
 const QUESTION = "Which molecule is this?";

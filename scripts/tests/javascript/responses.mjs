@@ -7,7 +7,7 @@
 
 import OpenAI from "openai";
 
-const CHAT = "retort/molecule-reader-v7";
+const CHAT = "retort/molecule-reader-v8";
 const [url, image] = process.argv.slice(2);
 const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: "not-needed", maxRetries: 0 });
 

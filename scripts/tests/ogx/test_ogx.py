@@ -18,7 +18,7 @@ from test_ogx_client import CAFFEINE_CALL  # noqa: E402
 from test_openai_clients import ABLE, CAFFEINE, READ  # noqa: E402
 from waiting import PATIENCE, wait_for  # noqa: E402
 
-CHAT = "retort/retort/molecule-reader-v7"
+CHAT = "retort/retort/molecule-reader-v8"
 """The id of the provider, and that of the model there."""
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from scripts import sections
+from scripts.eval import drawing_sets
 from scripts.train import card, molecules
 from scripts.train.data import __main__ as data
 from scripts.train.data import benchmarks, manifest, smiles, texts
@@ -22,6 +23,7 @@ from scripts.train.latent import corpus, tokens
 from scripts.train.latent import evaluation as latent_evaluation
 from scripts.train.masked import __main__ as masked
 from scripts.train.masked import broad
+from scripts.train.vision import evaluation
 
 SAMPLES = Path(__file__).with_name("samples")
 LIKE = {"squadshifts_new_wiki": "squadshifts"}
@@ -49,7 +51,7 @@ def test_every_set_has_a_builder_and_a_sample():
 
 def test_the_defaults_of_the_training_are_public():
     public = {result.name for each in manifest.read().values() for result in each.results}
-    assert {*corpus.SHARES, *broad.SHARES, *latent_evaluation.VALID} <= public
+    assert {*corpus.SHARES, *broad.SHARES, *latent_evaluation.VALID, *evaluation.VALID, *drawing_sets.FILES} <= public
     for name in (*corpora.OPEN_SETS, *corpora.UNCLEAR_SETS, *corpora.MEASURE_SETS):
         assert name in manifest.read()
 

@@ -12,17 +12,20 @@ from rdkit import Chem
 from rdkit.Chem.Draw import rdMolDraw2D
 
 from scripts.eval import drawing_sets
-from scripts.served_reader import ink, labels, molecule_builder
+from scripts.served_reader import ink, labels, molecule_builder, properties
+from scripts.served_reader import markush as reader_markush
 from scripts.served_reader import placeholders as reader_placeholders
 from scripts.tests.reader_detections import MOLECULES, perfect_detections
 from scripts.train.vision import (
     abbreviations,
     alignment,
     augmentation,
+    batches,
     corpus,
     drawing,
     evaluation,
     marks,
+    markush,
     negatives,
     other_programs,
     placeholders,
@@ -416,9 +419,23 @@ def test_placeholders_are_drawn_and_read_back():
     assert len(seen) > 60 and {"R", "R1", labels.ATTACHMENT_POINT, "X"} <= seen and seen & {*labels.GENERIC_GROUPS}
 
 
+SHARES = {
+    styles: ("WAVY_SHARE", "HIGHLIGHTED_SHARE", "MAPPED_SHARE"),
+    markush: ("ATTACHED_SHARE", "REPEATED_SHARE"),
+}
+"""What training drawings have a share of."""
+
+
+def draw_only(monkeypatch: pytest.MonkeyPatch, share: str) -> None:
+    """Lets all training drawings have one of the SHARES, and none of the others."""
+    for module, names in SHARES.items():
+        for name in names:
+            monkeypatch.setattr(module, name, float(name == share))
+
+
 @pytest.mark.parametrize("default", [True, False])
 def test_wavy_bonds_are_drawn_and_read_back(monkeypatch, default):
-    monkeypatch.setattr(styles, "WAVY_SHARE", 1.0)
+    draw_only(monkeypatch, "WAVY_SHARE")
     smiles = "C[C@H](N)C(=O)OCc1ccccc1"
     seen = set()
     for seed in range(20):
@@ -431,14 +448,80 @@ def test_wavy_bonds_are_drawn_and_read_back(monkeypatch, default):
 @pytest.mark.parametrize("share", ["HIGHLIGHTED_SHARE", "MAPPED_SHARE"])
 def test_highlights_and_atom_map_numbers_change_the_picture_and_not_the_labels(monkeypatch, share):
     smiles = "C[C@H](N)C(=O)OCc1ccccc1"
-    for name in ("WAVY_SHARE", "HIGHLIGHTED_SHARE", "MAPPED_SHARE"):
-        monkeypatch.setattr(styles, name, float(name == share))
+    draw_only(monkeypatch, share)
     monkeypatch.setattr(styles, "default", lambda _: styles.options(rdMolDraw2D.MolDraw2DCairo(300, 300))[0])
     for seed in range(12):
         marked, drawn = drawing.picture(smiles, Random(seed), True, marked=True)
         assert molecule_builder.build(perfect_detections(drawn)).smiles == smiles
         plain, _ = drawing.picture(smiles, Random(seed), True)
         assert marked != plain
+
+
+def test_variable_attachments_are_drawn_and_read_back(monkeypatch):
+    draw_only(monkeypatch, "ATTACHED_SHARE")
+    smiles = ["Cc1ccc(CCN)cc1", "c1ccc(cc1)C1CCNC1", "O=C(O)c1ccccc1Cl"]
+    seen = set()
+    for seed in range(60):
+        given = smiles[seed % 3]
+        _, drawn = drawing.picture(given, Random(seed), seed % 4 == 0, lambda molecule, _: molecule, marked=True)
+        built = molecule_builder.build(perfect_detections(drawn))
+        found = list(reader_markush.attachments(built.molecule))
+        assert built.faults == 0 and built.pieces == 1 and len(found) == 1 and " |" in built.smiles
+        moved = "*C.NCCc1ccccc1 |m:0:" in built.smiles
+        seen.add("moved" if moved else "added" if built.molecule.GetNumHeavyAtoms() > 10 else "other")
+    assert {"moved", "added"} <= seen
+
+
+def test_a_molecule_without_rings_has_no_variable_attachment(monkeypatch):
+    draw_only(monkeypatch, "ATTACHED_SHARE")
+    _, drawn = drawing.picture("CCOC(=O)CN", Random(1), True, marked=True)
+    assert molecule_builder.build(perfect_detections(drawn)).smiles == "CCOC(=O)CN"
+
+
+def test_repeat_units_are_drawn_and_read_back(monkeypatch):
+    draw_only(monkeypatch, "REPEATED_SHARE")
+    smiles = "OCCOCCCCNc1ccccc1"
+    counts, plain = set(), 0
+    for seed in range(80):
+        random = Random(seed)
+        png, drawn = drawing.picture(smiles, random, seed % 4 == 0, lambda molecule, _: molecule, marked=True)
+        built = molecule_builder.build(perfect_detections(drawn))
+        crossed = np.flatnonzero(drawn.bonds[:, 2] == labels.CROSSED)
+        assert built.faults == 0 and len(crossed) in (0, 2) and len(drawn.points) == len(drawn.atoms)
+        if not len(crossed):  # There was no room.
+            assert built.smiles == smiles
+            plain += 1
+            continue
+        counts.add(drawn.atoms[-1])
+        units = list(reader_markush.repeat_units(built.molecule))
+        assert drawn.atoms[-1].isdigit() or [count for count, _ in units] == [drawn.atoms[-1]]
+        grey = np.asarray(Image.open(io.BytesIO(png)).convert("L"))
+        x, y = drawn.points[-1].round().astype(int)
+        around = grey[max(0, y - 12) : y + 12, max(0, x - 12) : x + 12]
+        assert around.min() < np.median(grey) - 60
+    assert "n" in counts and len(counts) > 5 and plain < 40
+
+
+def test_the_atom_detector_does_not_learn_repeat_counts():
+    bonds = np.array([[0, 2, labels.CROSSED], [2, 3, labels.SINGLE]])
+    points = np.array([[5, 5], [40, 20], [25, 5], [45, 5]], np.float32)
+    drawn = drawing.Drawing(np.full((50, 50), 255, np.uint8), points, ["O", "n", "C", "N"], bonds)
+    kept = batches.without_counts(drawn)
+    assert kept.atoms == ["O", "C", "N"] and kept.points.tolist() == points[[0, 2, 3]].tolist()
+    assert kept.bonds.tolist() == [[0, 1, labels.CROSSED], [1, 2, labels.SINGLE]]
+    assert batches.without_counts(kept) is kept
+    sample = batches.sample(drawn, np.random.default_rng(1))
+    assert len(sample.classes) == len(sample.points) == 3
+
+
+def test_molecules_with_variable_attachments_and_repeat_units():
+    smiles = ["Cc1ccc(CCN)cc1", "CCO", "OCCOCCCCNc1ccccc1"]
+    attached = drawing_sets.with_feature(smiles, "attachments")
+    assert len(attached) == 2 and all("|m:" in one or ",m:" in one for one in attached)
+    units = drawing_sets.with_feature(smiles, "units")
+    assert len(units) == 2 and all("Sg:n:" in one for one in units)
+    for one in (*attached, *units):
+        assert drawing_sets.canonical(one) == properties.canonical_smiles(Chem.MolFromSmiles(one)) == one
 
 
 def test_a_double_bond_beside_a_wavy_one_is_neither_e_nor_z():

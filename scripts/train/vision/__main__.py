@@ -24,7 +24,7 @@ from scripts.train.vision import evaluation, sources
 from scripts.train.vision.batches import Batches
 from scripts.train.vision.model import SIZES, Model, Shape, describe, loss
 
-PLACEHOLDERS, PATENTS, SCANS = 0.12, 0.3, 0.2
+PLACEHOLDERS, PATENTS, SCANS = 0.12, 0.35, 0.3
 """Shares of RDKit's drawings; see batches.Batches."""
 
 

@@ -202,6 +202,11 @@ def _graft(molecule: Chem.RWMol, random: Random) -> None:
         _abbreviate_at(molecule, random.choice(ends), random.choice(list(GROUPS)), random)
 
 
+def put_random_group(molecule: Chem.RWMol, at: int, random: Random) -> None:
+    """Replaces an atom with one bond by any group."""
+    _abbreviate_at(molecule, at, random.choice(list(GROUPS)), random)
+
+
 def _insert_link(molecule: Chem.RWMol, random: Random) -> None:
     """Replaces an atom inside a chain by any group with two bonds."""
     links = [a.GetIdx() for a in molecule.GetAtoms() if is_link(a) and not a.HasProp(DRAWN_LABEL)]

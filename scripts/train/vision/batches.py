@@ -21,7 +21,7 @@ from rdkit import Chem
 
 from scripts.served_reader.detection import line_between
 from scripts.served_reader.ink import MARGIN, Box, box_of, scale_of, scaled
-from scripts.served_reader.labels import CLASSES, UNKNOWN_CLASS
+from scripts.served_reader.labels import CLASSES, REPEAT_COUNTS, UNKNOWN_CLASS
 from scripts.served_reader.sparse_cells import SparseCells, sparse_cells
 from scripts.train.vision import abbreviations, negatives, targets
 from scripts.train.vision.corpus import SMALLEST_SHARE, Corpus, smallest_molecule
@@ -144,8 +144,20 @@ def tighten(box: Box, drawing: Drawing, random: np.random.Generator) -> Box:
     return left, top, right, bottom
 
 
+def without_counts(drawing: Drawing) -> Drawing:
+    """Returns a drawing whose repeat counts, which have no bonds, are not atoms: the reader finds them in the ink."""
+    is_atom = [label not in REPEAT_COUNTS for label in drawing.atoms]
+    if all(is_atom):
+        return drawing
+    number = np.cumsum(is_atom) - 1
+    bonds = np.concatenate([number[drawing.bonds[:, :2]], drawing.bonds[:, 2:]], axis=1)
+    atoms = [label for label, keep in zip(drawing.atoms, is_atom, strict=True) if keep]
+    return Drawing(drawing.ink, drawing.points[is_atom], atoms, bonds)
+
+
 def sample(drawing: Drawing, random: np.random.Generator) -> Sample:
     """Crops and scales a drawing as the reader does, with random errors."""
+    drawing = without_counts(drawing)
     ink = add_noise(drawing.ink, random)
     box = box_of(ink) or (0, 0, ink.shape[1], ink.shape[0])
     jitter = random.integers(-2, 3, 4) * (min(box[2] - box[0], box[3] - box[1]) > 8)

@@ -26,7 +26,7 @@ from scripts.served_reader.labels import (
     WAVY,
     WEDGE,
 )
-from scripts.train.vision import abbreviations, augmentation, marks, styles, uneven_layout
+from scripts.train.vision import abbreviations, augmentation, marks, markush, styles, uneven_layout
 
 RDLogger.DisableLog("rdApp.*")
 
@@ -110,7 +110,8 @@ def picture(
 
     Without `alter`, a molecule in a random style sometimes has abbreviations. uneven: share of the random styles with
     coordinates as people draw them. patents: share of the random styles that imitate patents. marked: whether some
-    drawings have wavy bonds, which then show another molecule, highlights or atom map numbers (styles.mark).
+    drawings have highlights or atom map numbers (styles.mark), or show another molecule: one with wavy bonds, a
+    variable attachment or a repeat unit (markush).
     """
     molecule = Chem.MolFromSmiles(smiles)
     if molecule is None:
@@ -122,18 +123,24 @@ def picture(
         if random.random() < uneven:
             uneven_layout.distort(molecule, random)
     molecule = rdMolDraw2D.PrepareMolForDrawing(molecule)
+    if marked and random.random() < markush.ATTACHED_SHARE:
+        molecule = markush.attach_variably(molecule, random)
     highlights = styles.mark(molecule, random) if marked else {}
     drawer, legend = (styles.default(random), "") if default else styles.varied(molecule, random, patents)
     rdBase.SeedRandomNumberGenerator(random.randrange(1 << 30))  # RDKit's comic mode draws wavering lines.
     drawer.DrawMolecule(molecule, legend=legend, **highlights)
-    points = [drawer.GetDrawCoords(atom) for atom in range(molecule.GetNumAtoms())]
-    drawer.FinishDrawing()
+    drawn = [drawer.GetDrawCoords(atom) for atom in range(molecule.GetNumAtoms())]
+    points = np.array([(p.x, p.y) for p in drawn], np.float32)
     labels = Drawing(
-        np.zeros((0, 0), np.uint8),
-        np.array([(p.x, p.y) for p in points], np.float32),
-        [atom_label(a) for a in molecule.GetAtoms()],
-        bonds_of(molecule),
+        np.zeros((0, 0), np.uint8), points, [atom_label(a) for a in molecule.GetAtoms()], bonds_of(molecule)
     )
+    if marked and random.random() < markush.REPEATED_SHARE:
+        unit = markush.draw_repeat_unit(drawer, molecule, points, random)
+        if unit:
+            markush.mark_bonds(labels.bonds, unit)
+            labels.points = np.concatenate([points, np.array([unit.point], np.float32)])
+            labels.atoms.append(unit.count)
+    drawer.FinishDrawing()
     return drawer.GetDrawingText(), labels
 
 

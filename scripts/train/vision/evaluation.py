@@ -24,7 +24,7 @@ from scripts.train.vision.drawing import Alter, Drawing, has_defined_double_bond
 from scripts.train.vision.model import Model
 from scripts.train.vision.placeholders import add_placeholders
 
-VALID = ["zinc250k_valid.smi.gz", "chembl_valid.smi.gz"]
+VALID = ["zinc250k_valid.smi.gz", "chembl_subsets_valid.smi.gz"]
 """Files of held-out molecules."""
 TUNING_SHARE = 1 / 6
 """Share of each file, its end, for tuning and calibration. The others are for measuring, here and in scripts.eval."""

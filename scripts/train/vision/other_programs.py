@@ -32,14 +32,17 @@ from rdkit import Chem
 from rdkit.Chem.Draw import rdMolDraw2D
 from rdkit.Geometry import Point3D
 
+from scripts.served_reader import markush
 from scripts.served_reader.ink import ink_of
 from scripts.served_reader.labels import AROMATIC, DASH, DOUBLE, SINGLE, TRIPLE, WAVY, WEDGE
+from scripts.train import files
 from scripts.train.latent.corpus import parse_shares
-from scripts.train.molecules import read_molecules
 from scripts.train.vision import abbreviations, alignment, corpus, drawing, marks, programs, styles, uneven_layout
 
 POINT_DECIMALS = 1
 """Decimals of the stored points."""
+MAX_ENDPOINT_DISTANCE = 1.5
+"""The longest distance of a variable attachment's end to the nearest atom of its ring, in bond lengths."""
 
 
 class OtherMolecule(Exception):
@@ -216,7 +219,7 @@ def plain_records(name: str, molecules: Molecules, labelled: bool) -> RecordMake
         if drawn is None:
             return None
         png, text = drawn
-        if text is not None and smiles_of(text) != Chem.CanonSmiles(smiles):
+        if text is not None and (smiles_of(text) != Chem.CanonSmiles(smiles) or not _shows_attachments(text, smiles)):
             return None
         if not labelled:
             return {"png": base64.b64encode(png).decode(), "smiles": smiles}
@@ -230,6 +233,19 @@ def plain_records(name: str, molecules: Molecules, labelled: bool) -> RecordMake
         return make_record(smiles, image, points, [drawing.atom_label(a) for a in molecule.GetAtoms()], bonds)
 
     return record
+
+
+def _shows_attachments(text: str, smiles: str) -> bool:
+    """Reports whether the bonds of variable attachments end near the atoms that CXSMILES names. CDK cannot always place
+    them. text: the mol file of the drawing, with the atoms of the CXSMILES in their order."""
+    molecule = Chem.MolFromSmiles(smiles)
+    attachments = list(markush.attachments(molecule))
+    if not attachments:
+        return True
+    points = Chem.MolFromMolBlock(text, removeHs=False).GetConformer().GetPositions()
+    bonds = [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in molecule.GetBonds()]
+    reach = MAX_ENDPOINT_DISTANCE * float(np.median([np.linalg.norm(points[a] - points[b]) for a, b in bonds]))
+    return all(np.linalg.norm(points[atoms] - points[inner], axis=1).min() < reach for inner, atoms in attachments)
 
 
 def self_labelled_records(name: str, molecules: Molecules) -> RecordMaker:
@@ -310,7 +326,7 @@ def main() -> None:
         help="files of the data folder, and their shares of the molecules (default: those of corpus.py)",
     )
     parser.add_argument(
-        "--measure", type=Path, help="draw the molecules of this file, one SMILES a line, to measure on"
+        "--measure", type=Path, help="draw the molecules of this file, one SMILES or CXSMILES a line, to measure on"
     )
     parser.add_argument(
         "--layouts",
@@ -335,7 +351,7 @@ def main() -> None:
     folder = given.to or Path(given.data) / "drawings"
     folder.mkdir(parents=True, exist_ok=True)
     molecules: Molecules = (
-        InOrder(read_molecules(given.measure))
+        InOrder([line.strip() for line in files.read_lines(given.measure) if line.strip()])
         if given.measure
         else corpus.load(Path(given.data), parse_shares(given.molecules, corpus.FILES))
     )

@@ -97,6 +97,16 @@ def add_placeholders(molecule: Chem.Mol, random: Random, wavy: bool = True) -> C
     return out.GetMol()
 
 
+def random_name(random: Random) -> str:
+    """Returns a placeholder other than an attachment point."""
+    return _choose([name for name in PLACEHOLDERS if name != ATTACHMENT_POINT], random)
+
+
+def put_placeholder(molecule: Chem.RWMol, at: int, name: str, random: Random) -> None:
+    """Replaces an atom by a placeholder, its number in a random style."""
+    _put(molecule, at, name, random, random.choice(NUMBER_STYLES))
+
+
 def _choose(names: list[str], random: Random) -> str:
     """Returns one of the names by WEIGHTS, a group by the weight of its first R group."""
     return random.choices(names, [WEIGHTS.get(_split(name)[1], 1) for name in names])[0]

@@ -95,7 +95,7 @@ def _imitate_patent(chosen: rdMolDraw2D.MolDrawOptions, random: Random, scale: f
     """Sets large black letters with serifs more often than not, thin or thick lines, written methyl groups. scale: the
     factor on the size of the picture."""
     chosen.useBWAtomPalette()
-    chosen.baseFontSize = random.uniform(0.42, 0.9)
+    chosen.baseFontSize = random.uniform(0.3, 0.9)
     chosen.bondLineWidth = random.choice([1, 1, 1.5, 2, 2, 3, 4]) * random.uniform(1, scale)
     chosen.scaleBondWidth = False
     chosen.comicMode = False

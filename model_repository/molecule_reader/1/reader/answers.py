@@ -10,13 +10,14 @@ from dataclasses import replace
 
 from rdkit import Chem
 
-from . import comparison, functional_groups, placeholders, properties
+from . import comparison, functional_groups, markush, placeholders, properties
+from .comparison import NAME_TWO
 from .conversation import Question, TurnPlan
 from .functional_groups import display_name
 from .intents import COMPARING, PAIR, Intent, NamedMolecule
 from .named_molecules import common_name
-from .placeholders import ATTACHMENT_POINT_NAME, in_order
-from .properties import COUNTS, ELEMENTS, MEASURES, NEED_NO_PLACEHOLDERS, element_counts, format_measure
+from .placeholders import ATTACHMENT_POINT_NAME
+from .properties import COUNTS, ELEMENTS, MEASURES, element_counts, format_measure, is_determined
 from .reading import Reading
 from .wording import Molfile, Parts, Smiles, counted, join_and, lower_first, plural, tokens, upper_first
 
@@ -117,7 +118,7 @@ class AnswerWriter:
                 ]
             )
         if intent.family in PAIR or COMPARING & set(intent.modes):
-            return self.compare_pair(question)
+            return self.compare_drawings(question)
         if intent.family in ABOUT_PICTURES:
             firsts = {self.plan.pictures[drawing]: drawing for drawing in reversed(question.drawings)}
             question = replace(question, drawings=sorted(firsts.values()))
@@ -182,8 +183,8 @@ class AnswerWriter:
     def answer_from(self, intent: Intent, reading: Reading) -> Parts:
         """Answers from the molecule that was read."""
         family = intent.family
-        if family in NEED_NO_PLACEHOLDERS and reading.placeholders():
-            return [depends_on_placeholders([reading.molecule])]
+        if not is_determined(family, reading.molecule):
+            return [depends_on_undetermined([reading.molecule])]
         if family in COUNTS:
             compute, one, many = COUNTS[family]
             return [self.answer_count(intent, compute(reading.molecule), one, many)]
@@ -266,7 +267,7 @@ class AnswerWriter:
         if self.plan.brief:
             return [text]
         start = self.choose(["The SMILES is ", "I read it as ", "This is "])
-        return [start, text, ".", *sentence_of_placeholders(reading)]
+        return [start, text, ".", *sentence_on_undetermined(reading)]
 
     def name(self, reading: Reading) -> Parts:
         name, exact = common_name(reading.molecule)
@@ -308,22 +309,24 @@ class AnswerWriter:
         return [sentence_of_groups(groups)]
 
     def describe(self, reading: Reading) -> Parts:
-        molecule, has_placeholders = reading.molecule, bool(reading.placeholders())
+        molecule, is_definite = reading.molecule, reading.is_definite()
         rings = COUNTS["count_rings"].compute(molecule)
         aromatic = COUNTS["count_aromatic"].compute(molecule)
         sentence = f"It has {counted(rings, 'ring', 'rings')}"
         if rings:
             sentence += f", of which {counted(aromatic, 'is', 'are') if aromatic else 'none is'} aromatic"
+        if not is_determined("count_rings", molecule):
+            sentence = "I cannot tell how many rings it has"
         mass = MEASURES["mass"].compute(molecule)
         return [
             "It is ",
             Smiles(reading.smiles),
-            ". " if has_placeholders else f", {properties.formula(molecule)}, {mass:.2f} g/mol. ",
+            f", {properties.formula(molecule)}, {mass:.2f} g/mol. " if is_definite else ". ",
             sentence + ".",
             *(
-                sentence_of_placeholders(reading)
-                if has_placeholders
-                else [" ", sentence_of_groups(functional_groups.summary(molecule))]
+                [" ", sentence_of_groups(functional_groups.summary(molecule))]
+                if is_definite
+                else sentence_on_undetermined(reading)
             ),
         ]
 
@@ -341,8 +344,8 @@ class AnswerWriter:
             return [cannot_compare(name, reading)]
         self.used[drawing] = reading
         names, molecules = (name, named.name), (reading.molecule, named.molecule)
-        if comparison.needs_no_placeholders(intent.family) and any(map(placeholders.names, molecules)):
-            sentences: Parts = [depends_on_placeholders(molecules)]
+        if not comparison.are_comparable(intent.family, molecules):
+            sentences: Parts = [depends_on_undetermined(molecules)]
         elif intent.family == "same":
             stereo = not named.any_stereo
             sentences = comparison.compare_with_named(intent, names, molecules, stereo, self.plan.brief)
@@ -350,22 +353,22 @@ class AnswerWriter:
             sentences = comparison.compare(intent, names, molecules, self.plan.brief)
         return self.warning(drawing, reading, sentences) + sentences
 
-    def compare_pair(self, question: Question) -> Parts:
-        """Compares the first two drawings of a question."""
-        if len(question.drawings) < 2:
-            return ["I need two drawings to compare. " + SEND_PICTURE]
-        pair = question.drawings[:2]
-        names = [self.plan.names[drawing] for drawing in pair]
-        readings = [self.read(drawing) for drawing in pair]
+    def compare_drawings(self, question: Question) -> Parts:
+        """Compares the drawings of a question, usually two."""
+        drawings = question.drawings
+        if len(drawings) < 2:
+            return [NAME_TWO if len(self.plan.pictures) > 1 else "I need two drawings to compare. " + SEND_PICTURE]
+        names = [self.plan.names[drawing] for drawing in drawings]
+        readings = [self.read(drawing) for drawing in drawings]
         for name, reading in zip(names, readings):
             if not reading.is_readable():
                 return [cannot_compare(name, reading)]
-        self.used |= dict(zip(pair, readings, strict=True))
+        self.used |= dict(zip(drawings, readings, strict=True))
         unsure = [name for name, reading in zip(names, readings) if reading.is_unsure()]
         warning = [f"I am not sure that I read {join_and(unsure)} right. "] if unsure and not self.plan.brief else []
         molecules = [reading.molecule for reading in readings]
-        if comparison.needs_no_placeholders(question.intent.family) and any(map(placeholders.names, molecules)):
-            return [*warning, depends_on_placeholders(molecules)]
+        if not comparison.are_comparable(question.intent.family, molecules):
+            return [*warning, depends_on_undetermined(molecules)]
         return warning + comparison.compare(question.intent, names, molecules, self.plan.brief)
 
 
@@ -405,22 +408,33 @@ def sentence_of_groups(groups: Sequence[tuple[str, int]]) -> str:
     return f"It has {join_and([counted(n, display_name(name), plural(display_name(name))) for name, n in groups])}."
 
 
-def sentence_of_placeholders(reading: Reading) -> Parts:
-    """Returns a sentence on the placeholders of a molecule, none without them."""
-    names = reading.placeholders()
-    return [f" The drawing does not say what {subject_and_verb(names)} for."] if names else []
+def sentence_on_undetermined(reading: Reading) -> Parts:
+    """Returns a sentence on what a drawing does not say of its molecule, none for a definite one."""
+    found = undetermined([reading.molecule])
+    return [f" The drawing does not say {found}."] if found else []
 
 
-def depends_on_placeholders(molecules: Sequence[Chem.Mol]) -> str:
-    """Returns the answer to a question that needs molecules without placeholders, if some have placeholders."""
-    found = in_order({name for molecule in molecules for name in placeholders.names(molecule)})
-    return f"I cannot tell: that depends on what {subject_and_verb(found)} for."
+def depends_on_undetermined(molecules: Sequence[Chem.Mol]) -> str:
+    """Returns the answer to a question that needs definite molecules, if some are not."""
+    return f"I cannot tell: that depends on {undetermined(molecules)}."
 
 
-def subject_and_verb(names: list[str]) -> str:
-    """Returns "R1 stands" or "R1 and X stand", from the names of placeholders."""
-    listed = join_and([f"the {name}" if name == ATTACHMENT_POINT_NAME else name for name in names])
-    return f"{listed} {'stands' if len(names) == 1 else 'stand'}"
+def undetermined(molecules: Sequence[Chem.Mol]) -> str:
+    """Returns what drawings do not say: "what R1 and X stand for and how often the unit in brackets repeats (n)"; ""
+    for definite molecules."""
+    names = {name for molecule in molecules for name in placeholders.names(molecule)}
+    counts = [count for molecule in molecules for count, _ in markush.repeat_units(molecule)]
+    groups = [
+        f"the {name}" if name == ATTACHMENT_POINT_NAME else name for name in placeholders.in_order(names - {*counts})
+    ]
+    places = sum(len(list(markush.attachments(molecule))) for molecule in molecules)
+    found = [f"what {join_and(groups)} {'stands' if len(groups) == 1 else 'stand'} for"] if groups else []
+    if counts:
+        repeats = "unit in brackets repeats" if len(counts) == 1 else "units in brackets repeat"
+        found.append(f"how often the {repeats} ({join_and(placeholders.in_order({*counts}))})")
+    if places:
+        found.append(f"where on {'its ring a substituent is' if places == 1 else 'their rings substituents are'}")
+    return join_and(found) if found else ""
 
 
 def cannot_compare(name: str, reading: Reading) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
 
@@ -14,7 +15,7 @@ from .json_answers import ASKS_FOR_EVERYTHING, ASKS_FOR_JSON, answers_as_json, f
 from .named_molecules import parse_with_molecules
 from .reading import Reading
 from .reading_cache import ReadingCache
-from .request import InvalidRequest, Request
+from .request import Cancelled, InvalidRequest, Request
 from .wording import Parts, tokens
 
 
@@ -34,14 +35,15 @@ class Assistant:
         self.parser = parser
         self.cache = cache
 
-    def answer(self, request: Request) -> Answer:
-        """Returns the whole answer."""
+    def answer(self, request: Request, is_cancelled: Callable[[], bool]) -> Answer:
+        """Returns the whole answer. Raises Cancelled if the client has disconnected before the pictures are read."""
         turns = parse_turns(request.prompt)
         prefix = turns[-1].text if turns and turns[-1].role == "assistant" and not turns[-1].ended else ""
         images = sum(len(turn.pictures) for turn in turns)
         if images != len(request.images):
             raise InvalidRequest(f"the prompt has {images} image markers, the request {len(request.images)} images")
-        return Conversation(self, request, turns or [Turn("user", request.prompt, [])]).answer(prefix)
+        turns = turns or [Turn("user", request.prompt, [])]
+        return Conversation(self, request, turns, is_cancelled).answer(prefix)
 
     def parse(self, text: str) -> ParsedText:
         """Returns the questions of a text with the molecules that it names; a request for JSON is no question."""
@@ -52,11 +54,15 @@ class Assistant:
 class Conversation:
     """The turns of one request. Its pictures are read in the background."""
 
-    def __init__(self, assistant: Assistant, request: Request, turns: list[Turn]) -> None:
+    def __init__(
+        self, assistant: Assistant, request: Request, turns: list[Turn], is_cancelled: Callable[[], bool]
+    ) -> None:
         self.request = request
         self.turns = turns
         self.pictures = [assistant.cache.start(image) for image in request.images]
         counts = [count_drawings(picture) for picture in self.pictures]
+        if is_cancelled():
+            raise Cancelled
         self.plan = plan_turn(turns, number_drawings(turns, counts), assistant.parse)
         self.used: dict[int, Reading] = {}
         """By drawing: the readings on whose molecules the answer depends."""

@@ -1,12 +1,13 @@
-"""Compares two molecules: whether they are the same, how they differ, which has more of something.
+"""Compares molecules: whether they are the same, how two differ, which has more of something.
 
-`names` and `molecules` have two items each. A brief answer is the bare value. An identity question with the mode absent
-asks whether the molecules are different.
+`names` and `molecules` have an item for each of them, two or more. A brief answer is the bare value. An identity
+question with the mode absent asks whether the molecules are different.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import compress
 from typing import NamedTuple
 
 from rdkit import Chem
@@ -18,18 +19,20 @@ from .properties import (
     COUNTS,
     ELEMENTS,
     MEASURES,
-    NEED_NO_PLACEHOLDERS,
     canonical_smiles,
     element_counts,
     format_measure,
     formula,
+    is_determined,
     similarity,
 )
 from .wording import Parts, Smiles, counted, join_and, plural, upper_first
 
+NAME_TWO = "Name the two drawings that I should compare, such as the first and the third."
+
 
 class Quantity(NamedTuple):
-    """A quantity of two molecules: the values, the values as text, and the quantity's name."""
+    """A quantity of molecules: the values, the values as text, and the quantity's name."""
 
     values: list[float]
     texts: list[str]
@@ -50,20 +53,24 @@ def compare(intent: Intent, names: Sequence[str], molecules: Sequence[Chem.Mol],
     values, texts, name = quantity
     if "equal" in intent.modes:
         return compare_texts(names, texts, name, brief)
-    if abs(values[0] - values[1]) < 1e-9:
-        return ["neither" if brief else f"They are equal in this: {texts[0]}."]
-    best = int((values[1] > values[0]) == ("more" in intent.modes))
+    extreme = max(values) if "more" in intent.modes else min(values)
+    is_best = [abs(value - extreme) < 1e-9 for value in values]
+    if all(is_best):
+        return [("neither" if len(names) == 2 else "none") if brief else f"They are equal in this: {texts[0]}."]
+    best = join_and(list(compress(names, is_best)))
     if brief:
-        return [names[best]]
-    return [f"{upper_first(names[best])}: {texts[best]} against {texts[1 - best]}."]
+        return [best]
+    others = join_and([text for text, is_one in zip(texts, is_best) if not is_one])
+    return [f"{upper_first(best)}: {texts[is_best.index(True)]} against {others}."]
 
 
-def needs_no_placeholders(family: str) -> bool:
-    """Reports whether molecules with placeholders cannot be compared for a family of questions.
+def are_comparable(family: str, molecules: Sequence[Chem.Mol]) -> bool:
+    """Reports whether all molecules have what is compared for a family of questions.
 
     Families without a quantity are answered with a description of the difference, which has the formulas.
     """
-    return family != "same" and (family not in COUNTS or family in NEED_NO_PLACEHOLDERS)
+    compared = family if family in COUNTS or family == "same" else "formula"
+    return all(is_determined(compared, molecule) for molecule in molecules)
 
 
 def measure(intent: Intent, molecules: Sequence[Chem.Mol]) -> Quantity | None:
@@ -89,20 +96,25 @@ def measure(intent: Intent, molecules: Sequence[Chem.Mol]) -> Quantity | None:
 
 
 def compare_texts(names: Sequence[str], texts: Sequence[str], name: str, brief: bool) -> Parts:
-    """Answers whether two values are equal."""
-    if texts[0] != texts[1]:
-        return ["No" if brief else f"No: {names[0]} has {texts[0]}, {names[1]} {texts[1]}."]
+    """Answers whether the values are equal."""
+    if len(set(texts)) > 1:
+        rest = "".join(f", {other} {text}" for other, text in zip(names[1:], texts[1:]))
+        return ["No" if brief else f"No: {names[0]} has {texts[0]}{rest}."]
     if brief:
         return ["Yes"]
     if texts[0][0].isdigit():
-        return [f"Yes, both have {texts[0]}."]
-    return [f"Yes, both have the same {name}: {texts[0]}."]
+        return [f"Yes, {both_or_all(names)} have {texts[0]}."]
+    return [f"Yes, {both_or_all(names)} have the same {name}: {texts[0]}."]
 
 
 def compare_identity(intent: Intent, names: Sequence[str], molecules: Sequence[Chem.Mol], brief: bool) -> Parts:
-    """Answers whether two drawings show the same molecule."""
-    first = f"they are different: {names[0]} is "
-    return _identity(intent, molecules, True, brief, "both show the same molecule: ", (first, f", {names[1]} "))
+    """Answers whether all drawings show the same molecule."""
+    different = (f"they are different: {names[0]} is ", *(f", {name} " for name in names[1:]))
+    return _identity(intent, molecules, True, brief, f"{both_or_all(names)} show the same molecule: ", different)
+
+
+def both_or_all(names: Sequence[str]) -> str:
+    return "both" if len(names) == 2 else "all"
 
 
 def compare_with_named(
@@ -114,32 +126,33 @@ def compare_with_named(
 
 
 def _identity(
-    intent: Intent, molecules: Sequence[Chem.Mol], stereo: bool, brief: bool, same: str, different: tuple[str, str]
+    intent: Intent, molecules: Sequence[Chem.Mol], stereo: bool, brief: bool, same: str, different: Sequence[str]
 ) -> Parts:
-    """Answers yes or no, with `same` before the SMILES of both, or `different` before each SMILES."""
-    a, b = molecules
-    is_same = canonical_smiles(a, stereo) == canonical_smiles(b, stereo)
+    """Answers yes or no, with `same` before the SMILES of all, or `different` before each SMILES."""
+    is_same = len({canonical_smiles(molecule, stereo) for molecule in molecules}) == 1
     word = "Yes" if is_same != ("absent" in intent.modes) else "No"
     if brief:
         return [word]
-    smiles = Smiles(canonical_smiles(a))
+    smiles = [Smiles(canonical_smiles(molecule)) for molecule in molecules]
     if is_same:
-        return [f"{word}, {same}", smiles, "."]
-    before_a, before_b = different
-    return [f"{word}, {before_a}", smiles, before_b, Smiles(canonical_smiles(b)), ".", *similarities(a, b)]
+        return [f"{word}, {same}", smiles[0], "."]
+    listed = [part for pair in zip(different, smiles) for part in pair]
+    return [f"{word}, ", *listed, ".", *(similarities(*molecules) if len(molecules) == 2 else [])]
 
 
 def similarities(a: Chem.Mol, b: Chem.Mol) -> Parts:
     """Returns a sentence on what two different molecules have in common, none if it is neither skeleton nor formula."""
     if canonical_smiles(a, stereo=False) == canonical_smiles(b, stereo=False):
         return [" They differ only in their stereochemistry."]
-    if not placeholders.names(a) and formula(a) == formula(b):
+    if placeholders.is_definite(a) and placeholders.is_definite(b) and formula(a) == formula(b):
         return [f" They are isomers, both {formula(a)}."]
     return []
 
 
 def describe_difference(names: Sequence[str], molecules: Sequence[Chem.Mol]) -> Parts:
-    """Tells how two molecules differ: formula, rings, groups and similarity."""
+    """Tells how two molecules differ: formula, rings, groups and similarity. Of more, asks for two."""
+    if len(molecules) > 2:
+        return [NAME_TWO]
     a, b = molecules
     if canonical_smiles(a) == canonical_smiles(b):
         return ["There is none: both show the same molecule, ", Smiles(canonical_smiles(a)), "."]

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from .intents import COMPARING, PAIR, Intent, ParsedText
 
@@ -24,15 +25,17 @@ FAMILIES_WITHOUT_DRAWING = {"greeting", "thanks", "help", "style", "beyond", "ag
 MAX_QUESTIONS = 8
 """The most questions of a turn that are answered: the first ones."""
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
-LATER_ORDINAL = re.compile(r"\b(?:fourth|fifth|sixth|seventh|eighth|(?:[4-9]|[1-9]\d)(?:st|nd|rd|th))\b", re.IGNORECASE)
-"""The ordinals that the network does not know: it knows the first three."""
-
-LIST = re.compile(
-    r"\b(?:list|what|which|where|find|extract|locate|read|show|give|return|identify|detect|get)\b[^.?!]*"
-    r"\b(?:molecules|structures|compounds|drawings|(?:bounding )?box(?:es)?)\b|\bwhere are they\b",
-    re.IGNORECASE,
+THIRD_OR_LATER = re.compile(
+    r"\b(?:third|fourth|fifth|sixth|seventh|eighth|(?:[3-9]|[1-9]\d)(?:st|nd|rd|th))\b", re.IGNORECASE
 )
-"""Asks for all molecules on a page."""
+"""Ordinals from the third on. The network knows only first, second and third: it reads "third" in place of each."""
+
+LIST_VERB = re.compile(
+    r"\b(?:list|what|which|where|find|extract|locate|read|show|give|return|identify|detect|get)\b", re.IGNORECASE
+)
+LISTED = re.compile(r"\b(?:molecules|structures|compounds|drawings|(?:bounding )?box(?:es)?)\b", re.IGNORECASE)
+"""Nouns for all molecules on a page."""
+WHERE = re.compile(r"\bwhere are they\b", re.IGNORECASE)
 OTHER_QUESTION = re.compile(
     r"\b(?:how many|groups?|formulas?|mass(?:es)?|weights?|rings?|names?|called|inchis?|atoms?|charges?|logp|have|has|"
     r"mol[ -]?(?:files?|blocks?)|v3000|contains?|same|differ\w*|more|most|less|fewer|between|first|second|third|last|"
@@ -117,7 +120,7 @@ def plan_turn(turns: list[Turn], pictures: dict[int, int], parse: Callable[[str]
     topic = history.topic if len(history.topic) > 1 else history.drawings
     names = {number: f"the {ordinal(i)} drawing" for i, number in enumerate(topic)}
     names.update({number: f"drawing {number + 1}" for number in history.drawings if number not in names})
-    return TurnPlan(questions[:MAX_QUESTIONS], brief or always_brief, pictures, names)
+    return TurnPlan(questions, brief or always_brief, pictures, names)
 
 
 class History:
@@ -147,8 +150,10 @@ class History:
                 asked = [Intent("again" if self.last_intents else "help", 1.0)]
         resolved: list[Intent] = []
         for intent in asked:
-            resolved += self.repeat(intent) if intent.family == "again" else [intent]
-        questions = [self.find_drawings(intent) for intent in without_repeats(resolved)]
+            for meant in self.repeat(intent) if intent.family == "again" else [intent]:
+                if len(resolved) < MAX_QUESTIONS and meant not in resolved:
+                    resolved.append(meant)
+        questions = [self.find_drawings(intent) for intent in resolved]
         about_drawings = [q for q in questions if q.intent.family not in FAMILIES_WITHOUT_DRAWING and q.drawings]
         if about_drawings:
             self.last_intents = [question.intent for question in about_drawings]
@@ -181,10 +186,19 @@ class History:
         if intent.molecules:
             return Question(intent, named or list(self.focus))
         if intent.family in PAIR or COMPARING & set(intent.modes):
-            return Question(intent, named if len(named) > 1 else self.candidates())
+            if missing not in ("", "other"):
+                return Question(intent, [], missing)
+            return Question(intent, self.compared(named))
         if missing and not named:
             return Question(intent, [], missing)
         return Question(intent, named or list(self.focus))
+
+    def compared(self, named: list[int]) -> list[int]:
+        """Returns the drawings to compare if these are named; one if it is not clear with which."""
+        among = self.candidates()
+        if len(named) != 1 or (len(among) == 2 and named[0] in among):
+            return named if len(named) > 1 else among
+        return named if named[0] in self.focus or len(self.focus) > 1 else sorted(self.focus + named)
 
     def candidates(self) -> list[int]:
         """Returns the drawings to compare if none is named."""
@@ -204,25 +218,18 @@ class History:
         return among[place : place + 1], "" if place < len(among) else name
 
 
-def without_repeats(intents: list[Intent]) -> list[Intent]:
-    """Returns the intents without later ones that are equal but for their probability."""
-    return [
-        intent
-        for i, intent in enumerate(intents)
-        if not any(replace(intent, probability=earlier.probability) == earlier for earlier in intents[:i])
-    ]
-
-
 def parse_with_ordinals(text: str, parse: Callable[[str], ParsedText]) -> ParsedText:
-    """Returns the questions of a text, in which the network sees the third drawing in place of later ones."""
-    later = [word.lower() for word in LATER_ORDINAL.findall(text)]
+    """Parses a text with "third" in place of each later ordinal, and restores those in the drawings of the intents."""
+    later = [word.lower() for word in THIRD_OR_LATER.findall(text)]
     if not later:
         return parse(text)
-    parsed = parse(LATER_ORDINAL.sub("third", text))
-    intents = [
-        replace(intent, drawings=[name for word in intent.drawings for name in (later if word == "third" else [word])])
-        for intent in parsed.intents
-    ]
+    parsed = parse(THIRD_OR_LATER.sub("third", text))
+    left = iter(later)
+    intents = []
+    for intent in parsed.intents:
+        own = list(islice(left, intent.text.count("third"))) or later
+        drawings = [name for word in intent.drawings for name in (own if word == "third" else [word])]
+        intents.append(replace(intent, drawings=drawings))
     return ParsedText(intents, parsed.brief)
 
 
@@ -236,4 +243,8 @@ def ordinal(i: int) -> str:
 
 def asks_for_list(text: str) -> bool:
     """Reports whether a text about a page asks for all molecules on it or for their boxes, and for nothing else."""
-    return bool(LIST.search(text)) and not OTHER_QUESTION.search(text)
+    asks = WHERE.search(text) is not None
+    for sentence in re.split(r"[.?!]", text):
+        verb = LIST_VERB.search(sentence)
+        asks = asks or (verb is not None and LISTED.search(sentence, verb.end()) is not None)
+    return asks and not OTHER_QUESTION.search(text)

@@ -22,11 +22,12 @@ from .cropping import drawing_box, split_at_widest_gap
 from .detection import CARBON, Detections, detect
 from .ink import MARGIN, Box, Page, box_of, flatten, page_of, scale_of, scaled
 from .label_reader import LabelReader
-from .labels import DETECTED_LABELS, UNKNOWN_CLASS
+from .labels import CROSSED, DETECTED_LABELS, NONE, REPEAT_COUNT_CLASSES, UNKNOWN_CLASS
 from .molecule_builder import build
 from .networks import Networks, OnnxNetworks
 from .page_reader import find_drawings
 from .reading import Reading
+from .repeat_counts import find_counts
 from .views import LONE_BOND, MAX_BOND, MIN_BOND, RETRY_SCALES, USUAL_BOND, Calibration, Scales, View
 
 MAX_SIDE = 1600
@@ -48,7 +49,8 @@ MIN_UNKNOWN = 0.3
 SURE_LABEL = 0.97
 """Otherwise, atoms whose label has at least this probability are not read."""
 MAX_LETTERED = 60
-"""The most atoms of a view whose letters are read, the first ones. Each takes about three milliseconds."""
+"""The most atoms and the most repeat counts of a view whose letters are read, the first ones. Each takes about three
+milliseconds."""
 CROP_FACTOR = 0.75
 """Factor on the bond length that scales the crops of letters. Below 1, letters are larger in the crop, and their digits
 are read better; chosen on scanned patents."""
@@ -60,8 +62,15 @@ READER_DOUBT = 0.01
 UNKNOWN_DOUBT = 0.05
 """Added to the label reader's probability of the unknown label, which it gives too seldom: an unsure spelling is
 unknown."""
+MIN_COUNT = 0.01
+"""The least probability that letters beside a bracket are a count."""
+MAX_SAME_COUNT_DISTANCE = 0.6
+"""A detected atom without bonds at most this far from a count, in bond lengths, is that count, and is dropped."""
 SURE_VIEW = 0.97
 """The confidence above which a view is sure."""
+
+REPEAT_COUNT_LABELS = sorted(REPEAT_COUNT_CLASSES)
+"""As an index of label probabilities."""
 
 
 class DrawingReader:
@@ -211,6 +220,7 @@ class DrawingReader:
         bond_length = detections.bond_length()
         if self.label_reader and 0 < bond_length < LONE_BOND:
             self._read_labels(self.label_reader, detections, ink, np.array(box[:2]), exact_scale)
+            read_counts(self.label_reader, detections, ink, np.array(box[:2]), exact_scale)
         candidate = build(detections)
         choices = [rows for rows in (detections.label_probabilities, detections.kind_probabilities) if len(rows)]
         weakest = min([float(p) for rows in choices for p in rows.max(1)] + [1.0])
@@ -232,13 +242,16 @@ class DrawingReader:
         self, reader: LabelReader, detections: Detections, ink: np.ndarray, corner: np.ndarray, scale: np.ndarray
     ) -> None:
         """Updates detections.label_probabilities from the letters: of the atoms of which the atom detector is unsure,
-        or of all atoms with letters if one may have an unknown label.
+        or of all atoms with letters if one that has a bond may have an unknown label: counts and captions have none.
 
         corner, scale: as in View.
         """
         detected = detections.label_probabilities
         lettered = detected[:, CARBON] < MAX_CARBON
-        if (detected[lettered, UNKNOWN_CLASS] < MIN_UNKNOWN).all():
+        bonded = np.zeros(len(detected), bool)
+        if len(detections.pairs):
+            bonded[detections.pairs[detections.kind_probabilities.argmax(1) != NONE]] = True
+        if (detected[lettered & bonded, UNKNOWN_CLASS] < MIN_UNKNOWN).all():
             lettered &= detected.max(1) < SURE_LABEL
         rows = np.flatnonzero(lettered)[:MAX_LETTERED]
         if not len(rows):
@@ -246,6 +259,38 @@ class DrawingReader:
         points = (detections.points[rows] - MARGIN) / scale + corner
         seen = reader.read(ink, points, CROP_FACTOR * detections.bond_length() / float(scale.mean()))
         detections.label_probabilities[rows] = combined(detected[rows], seen)
+
+
+def read_counts(
+    reader: LabelReader, detections: Detections, ink: np.ndarray, corner: np.ndarray, scale: np.ndarray
+) -> None:
+    """Adds the repeat counts beside brackets to the atoms.
+
+    corner, scale: as in View.
+    """
+    if not len(detections.pairs):
+        return
+    kinds = detections.kind_probabilities.argmax(1)
+    if not (kinds == CROSSED).any():
+        return
+    points = (detections.points - MARGIN) / scale + corner
+    length = detections.bond_length() / float(scale.mean())
+    pairs = detections.pairs
+    found = find_counts(ink, points[pairs[kinds == CROSSED]], points[pairs[kinds != NONE]], length)
+    if not len(found):
+        return
+    found = found[:MAX_LETTERED]
+    seen = reader.read(ink, found, CROP_FACTOR * length)
+    labels = np.zeros_like(seen)
+    labels[:, REPEAT_COUNT_LABELS] = seen[:, REPEAT_COUNT_LABELS]
+    likely = labels.sum(1) > MIN_COUNT
+    found, labels = found[likely], labels[likely] / labels[likely].sum(1, keepdims=True)
+    alone = np.setdiff1d(np.arange(len(points)), pairs[kinds != NONE])
+    near = np.linalg.norm(points[alone][:, None] - found[None], axis=2) < MAX_SAME_COUNT_DISTANCE * length
+    detections.label_probabilities[alone[near.any(1)]] = np.eye(labels.shape[1])[CARBON]  # A speck.
+    detections.points = np.concatenate([detections.points, (found - corner) * scale + MARGIN])
+    detections.scores = np.concatenate([detections.scores, np.ones(len(found))])
+    detections.label_probabilities = np.concatenate([detections.label_probabilities, labels])
 
 
 def combined(detected: np.ndarray, seen: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ PATTERNS = {
     "alcohol": "[OX2H][CX4]",
     "phenol": "[OX2H]c",
     "carboxylic acid": "[CX3](=O)[OX2H1,OX1-]",
-    "ester": "[CX3;H1,$(C[#6])](=[OX1])[OX2H0][#6]",
+    "ester": "[CX3;H1,$(C[#6])](=[OX1])[OX2H0][#6;!$([CX3]=[OX1])]",
     "ether": "[OX2H0;!$(O[C,S,P]=[O,S,N])]([#6])[#6]",
     "amide": "[CX3;H1,$(C[#6])](=[OX1])[NX3]",
     "amine": "[$([NX3;H2,H1,H0]),$([NX4+]);!$(N*=[O,N,S]);!$(N[!#6;!#1]);!$(NC#N)][#6]",
@@ -21,7 +21,7 @@ PATTERNS = {
     "aldehyde": "[CX3H1](=[OX1])[#6]",
     "carbonyl": "[#6X3]=[OX1]",
     "sulfonamide": "[SX4](=[OX1])(=[OX1])[NX3,NX2-]",
-    "sulfone": "[SX4](=[OX1])(=[OX1])",
+    "sulfone": "[SX4](=[OX1])(=[OX1])([#6])[#6]",
     "thioether": "[SX2H0]([#6])[#6]",
     "thiol": "[SX2H][#6]",
     "urea": "[CX3](=[OX1])([NX3])[NX3]",
@@ -118,8 +118,5 @@ def display_name(name: str) -> str:
 
 
 def summary(molecule: Chem.Mol) -> list[tuple[str, int]]:
-    """Returns the functional groups of a molecule with their numbers. A sulfonamide does not count as a sulfone too."""
-    counts = {name: count(molecule, name) for name in SUMMARY}
-    if counts["sulfonamide"]:
-        counts["sulfone"] = 0
-    return [(name, n) for name, n in counts.items() if n]
+    """Returns the functional groups of a molecule with their numbers."""
+    return [(name, n) for name in SUMMARY if (n := count(molecule, name))]

@@ -52,6 +52,8 @@ def page_of(image: Image.Image, max_side: int) -> Page:
 
 def flatten(image: Image.Image) -> Image.Image:
     """Returns the picture in RGB, with white behind transparent pixels."""
+    if image.mode == "I" or image.mode.startswith("I;16"):  # 16 bits, which convert("RGB") cuts off at 255.
+        image = Image.fromarray((np.asarray(image) // 256).clip(0, 255).astype(np.uint8))
     if image.mode in ("RGBA", "LA", "PA", "La", "RGBa") or "transparency" in image.info:
         image = image.convert("RGBA")
         return Image.alpha_composite(Image.new("RGBA", image.size, (255, 255, 255, 255)), image).convert("RGB")

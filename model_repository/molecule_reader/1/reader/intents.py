@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from rdkit import Chem
 
 WORD = re.compile(r"[^\W\d_]+|\d+|[^\w\s]|_")
+SPACED_WORD = re.compile(rf"(?:{WORD.pattern})\s*")
 MAX_WORDS = 64
 """The most words that are labelled. In a longer text these are the first 32 and the last 32."""
 MAX_LETTERS = 18
@@ -54,6 +55,11 @@ BOUNDS: dict[str, Callable[[float, float], bool]] = {
 }
 """By mode: the test of a value against Intent.number."""
 
+NUMBER = re.compile(
+    r"(?:(?<!\w)[-\u2212])?(?:(?<!\w)\.\d+|(?<!\d)(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?)(?!\d|(?:st|nd|rd|th)\b)",
+    re.IGNORECASE,
+)
+"""A number in digits, such as 2, -0.5, .5 or 1,000, and no ordinal."""
 NUMBERS = {
     "no": 0,
     "zero": 0,
@@ -99,16 +105,18 @@ class Intent:
     """
 
     family: str
-    probability: float
+    probability: float = field(compare=False)
     """Probability of the family."""
     elements: list[str] = field(default_factory=list)
     groups: list[str] = field(default_factory=list)
     drawings: list[str] = field(default_factory=list)
     """Words for drawings: first, second, third, last, other, both."""
     modes: list[str] = field(default_factory=list)
-    number: int | None = None
+    number: float | None = None
     molecules: list[NamedMolecule] = field(default_factory=list)
     """Molecules in the text to compare with."""
+    text: str = field(default="", compare=False)
+    """The words of the question."""
 
     def is_in_bounds(self, value: float) -> bool | None:
         """Returns whether a value is within the bound of the question, None if the question has no bound."""
@@ -127,7 +135,12 @@ class ParsedText:
 
 def split_words(text: str) -> list[str]:
     """Returns the words, numbers and signs of a text, at most MAX_WORDS."""
-    words = WORD.findall(text)
+    return [word.rstrip() for word in split_spaced(text)]
+
+
+def split_spaced(text: str) -> list[str]:
+    """Returns split_words with the space after each word."""
+    words = SPACED_WORD.findall(text)
     half = MAX_WORDS // 2
     return words if len(words) <= MAX_WORDS else words[:half] + words[-half:]
 
@@ -163,10 +176,10 @@ class IntentParser:
         self.parse = functools.lru_cache(4096)(self._parse)
 
     def _parse(self, text: str) -> ParsedText:
-        words = split_words(text)
+        words = split_spaced(text)
         if not words:
             return ParsedText([], False)
-        begins, *heads = self.session.run(None, {"words": feature_rows(words)})
+        begins, *heads = self.session.run(None, {"words": feature_rows([word.rstrip() for word in words])})
         return decode(words, begins, dict(zip(HEADS, heads)), self.labels)
 
 
@@ -175,8 +188,8 @@ def decode(
 ) -> ParsedText:
     """Returns the questions in the network's outputs.
 
-    begins [words] are logits that a question begins at a word; heads are log-probabilities [words, labels]. The family
-    of a question is averaged over its words.
+    words may have the space after them. begins [words] are logits that a question begins at a word; heads are
+    log-probabilities [words, labels]. The family of a question is averaged over its words.
     """
     starts = [0, *(i for i in range(1, len(words)) if begins[i] > 0), len(words)]
     names = {head: [labels[head][k] for k in values.argmax(1)] for head, values in heads.items() if head != "family"}
@@ -192,6 +205,7 @@ def decode(
             for head, values in names.items()
         }
         modes = [mode for mode in found["mode"] if mode != "brief"]
+        text = "".join(words[start:end])
         intents.append(
             Intent(
                 labels["family"][best],
@@ -200,14 +214,18 @@ def decode(
                 found["group"],
                 found["drawing"],
                 modes,
-                number_in(words[start:end]) if any(mode in BOUNDS for mode in modes) else None,
+                number_in(text) if any(mode in BOUNDS for mode in modes) else None,
+                text=text,
             )
         )
     return ParsedText(intents, "brief" in names["mode"])
 
 
-def number_in(words: list[str]) -> int | None:
-    """Returns the first number of the words; "a", "one" and "no" only if there is no other."""
-    values = [int(w) if w.isdigit() and len(w) < 5 else NUMBERS.get(w.lower()) for w in words]
-    numbers = [v for v in values if v is not None]
-    return next((v for v in numbers if v > 1), numbers[0] if numbers else None)
+def number_in(text: str) -> float | None:
+    """Returns the first number of a text that is in digits and no ordinal, else the first in words; "a", "one" and "no"
+    only if there is no other."""
+    digits = NUMBER.search(text)
+    if digits:
+        return float(digits.group().replace(",", "").replace("\u2212", "-"))
+    numbers = [NUMBERS[word] for word in re.findall(r"[^\W\d_]+", text.lower()) if word in NUMBERS]
+    return next((n for n in numbers if n > 1), numbers[0] if numbers else None)

@@ -6,6 +6,7 @@ left out if it is optional, and otherwise makes the request invalid: no value is
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Callable, Sequence
@@ -61,7 +62,7 @@ ALL_FACTS = (
 placeholders is null. The mol file is too long for it: it is in the answer to a question for it."""
 ASKS_FOR_JSON = re.compile(
     r"(?:\b(?:as|in|into|with|using|via|return|give me|output|respond|reply|answer)\s+)?"
-    r"(?:\b(?:in|as|with|an?|valid|pure|plain|one|single|only|just)\s+)*\bjson\b"
+    r"(?:\b(?:in|as|with|an?|valid|pure|plain|one|single|only|just)\s+){0,6}\bjson\b"
     r"(?:[ -](?:object|format|form|document|please|only))*",
     re.IGNORECASE,
 )
@@ -105,14 +106,22 @@ FIELDS_BY_TYPE = {
     "number": json_fields.number_field,
     "boolean": json_fields.boolean_field,
 }
+LIST_FIELDS = (json_fields.list_field, json_fields.number_list_field)
+FACTS_BY_TYPE = {
+    "string": (json_fields.text_field, json_fields.number_field, *LIST_FIELDS),
+    "array": LIST_FIELDS,
+    **{kind: (find,) for kind, find in FIELDS_BY_TYPE.items()},
+}
+"""By type of a schema: the functions that return the fact of a field from its name, None for an unknown name."""
+TYPE_OF_CONSTANT = {bool: "boolean", int: "integer", float: "number", list: "array", dict: "object"}
 
 
 class NoValue(Exception):
     """A field of a schema has no known value; the text is the path of the field."""
 
-    def __init__(self, path: str, depends_on_placeholders: bool = False) -> None:
+    def __init__(self, path: str, is_indefinite: bool = False) -> None:
         super().__init__(path)
-        self.depends_on_placeholders = depends_on_placeholders
+        self.is_indefinite = is_indefinite
 
 
 def box_of(reading: Reading) -> dict[str, Any]:
@@ -130,17 +139,17 @@ def all_facts(reading: Reading) -> dict[str, Any]:
         if fact is not None:
             try:
                 facts[name] = fact(reading)
-            except json_fields.DependsOnPlaceholders:
+            except json_fields.Indefinite:
                 facts[name] = None
-    placeholders = reading.placeholders()
+    is_definite = reading.is_definite()
     return (
         facts
         | box_of(reading)
         | {
             "name": common_name(reading.molecule)[0] or None,
-            "elements": None if placeholders else dict(element_counts(reading.molecule)),
-            "functional_groups": None if placeholders else dict(functional_groups.summary(reading.molecule)),
-            "placeholders": placeholders,
+            "elements": dict(element_counts(reading.molecule)) if is_definite else None,
+            "functional_groups": dict(functional_groups.summary(reading.molecule)) if is_definite else None,
+            "placeholders": reading.placeholders(),
         }
     )
 
@@ -204,7 +213,11 @@ def fill_form(form: dict[str, Any], readings: Sequence[Reading], prose: Callable
         try:
             value = SchemaFiller(schema, readings, prose).fill(schema, "", first, 0)
         except NoValue as error:
-            what = "a drawing with placeholders" if error.depends_on_placeholders else "a molecule"
+            what = (
+                "a drawing with placeholders, a variable attachment or a repeat unit"
+                if error.is_indefinite
+                else "a molecule"
+            )
             raise InvalidRequest(
                 f"The schema asks for {error}, which this model does not know of {what}; "
                 "make it nullable or leave it out."
@@ -234,36 +247,64 @@ class SchemaFiller:
         self.prose = prose
         self.fields_left = MAX_FIELDS * max(1, len(readings) // 4)
 
-    def fill(self, schema: Any, name: str, reading: Reading, depth: int) -> object:
-        """Returns the value of a field. Raises NoValue if it is unknown."""
+    def count_field(self, depth: int) -> None:
+        """Counts a field. Raises InvalidRequest if the schema is too large or too deep."""
         self.fields_left -= 1
         if depth > MAX_DEPTH or self.fields_left < 0:
             raise InvalidRequest("The schema is too large or too deep for this model.")
+
+    def merged(self, schema: object, depth: int) -> dict[str, Any]:
+        """Returns the schema without $ref and allOf: with what they refer to."""
         if not isinstance(schema, dict):
-            schema = {}
+            return {}
         if "$ref" in schema:
-            return self.fill(self.resolve(schema["$ref"]), name, reading, depth + 1)
-        for keyword in ("anyOf", "oneOf", "allOf"):
+            parts = [self.resolve(schema["$ref"])]
+        elif isinstance(schema.get("allOf"), list):
+            parts = [{key: value for key, value in schema.items() if key != "allOf"}, *schema["allOf"]]
+        else:
+            return schema
+        self.count_field(depth)
+        return functools.reduce(merge, [self.merged(part, depth + 1) for part in parts])
+
+    def fill(self, schema: Any, name: str, reading: Reading, depth: int, is_choice: bool = False) -> object:
+        """Returns the value of a field. Raises NoValue if it is unknown.
+
+        is_choice: whether the schema is one of several for the field, so that its constant is no fact by itself.
+        """
+        self.count_field(depth)
+        schema = self.merged(schema, depth)
+        for keyword in ("anyOf", "oneOf"):
             if isinstance(schema.get(keyword), list) and schema[keyword]:
-                return self.fill_first(schema[keyword], name, reading, depth)
+                rest = {key: value for key, value in schema.items() if key != keyword}
+                options = [merge(rest, self.merged(option, depth + 1)) for option in schema[keyword]]
+                return self.fill_first(options, name, reading, depth, is_choice or len(options) > 1)
         kinds = schema.get("type")
         if isinstance(kinds, list):
-            return self.fill_first([{**schema, "type": kind} for kind in kinds], name, reading, depth)
-        if kinds == "null":
+            options = [{**schema, "type": kind} for kind in kinds]
+            return self.fill_first(options, name, reading, depth, is_choice)
+        if kinds is None and None in schema.get("enum", ()):
+            values = [value for value in schema["enum"] if value is not None]
+            return self.fill_first([{**schema, "enum": values}, {"type": "null"}], name, reading, depth, is_choice)
+        if is_null(schema):
             return None
+        kind = kinds or implied_type(schema)
         if "const" in schema:
-            return schema["const"]
-        value = self.fill_value(schema, kinds or implied_type(schema), name, reading, depth)
+            if not is_choice and not is_known(kind, name):  # Such as the tag of a variant.
+                return schema["const"]
+            schema = {**schema, "enum": [schema["const"]]}
+        value = self.fill_value(schema, kind, name, reading, depth)
         if "enum" in schema and value not in schema["enum"]:
             raise NoValue(name or "a value")
         return value
 
-    def fill_first(self, options: list[Any], name: str, reading: Reading, depth: int) -> object:
+    def fill_first(
+        self, options: list[dict[str, Any]], name: str, reading: Reading, depth: int, is_choice: bool
+    ) -> object:
         """Returns the value of the first option that can be filled, null last."""
         problem: NoValue | None = None
-        for option in sorted(options, key=lambda o: isinstance(o, dict) and o.get("type") == "null"):
+        for option in sorted(options, key=is_null):
             try:
-                return self.fill(option, name, reading, depth + 1)
+                return self.fill(option, name, reading, depth + 1, is_choice)
             except NoValue as error:
                 problem = error
         raise problem or NoValue(name)
@@ -327,7 +368,7 @@ class SchemaFiller:
                 if name in required:
                     path = str(error)
                     path = path if path.startswith(name) else f"{name}.{path}"
-                    raise NoValue(path, error.depends_on_placeholders) from error
+                    raise NoValue(path, error.is_indefinite) from error
         return out
 
     def fill_array(self, schema: dict[str, Any], name: str, reading: Reading, depth: int) -> list[Any]:
@@ -353,13 +394,36 @@ class SchemaFiller:
 
 
 def value_of(fact: json_fields.Fact, name: str, reading: Reading) -> Any:
-    """Returns a fact for a field. Raises NoValue if it depends on placeholders."""
+    """Returns a fact for a field. Raises NoValue if the molecule is not definite and the fact needs that."""
     try:
         return fact(reading)
-    except json_fields.DependsOnPlaceholders as error:
-        raise NoValue(name, depends_on_placeholders=True) from error
+    except json_fields.Indefinite as error:
+        raise NoValue(name, is_indefinite=True) from error
 
 
 def implied_type(schema: dict[str, Any]) -> str:
     """Returns the type of a schema that does not state it."""
-    return "object" if "properties" in schema else "array" if "items" in schema else "string"
+    if "properties" in schema or "items" in schema:
+        return "object" if "properties" in schema else "array"
+    return TYPE_OF_CONSTANT.get(type([schema.get("const"), *schema.get("enum", ())][-1]), "string")
+
+
+def is_null(schema: dict[str, Any]) -> bool:
+    return schema.get("type") == "null" or schema.get("const", "") is None
+
+
+def is_known(kind: str, name: str) -> bool:
+    """Reports whether a field of a type stands for a fact."""
+    return any(find(name) for find in FACTS_BY_TYPE.get(kind, ()))
+
+
+def merge(a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:
+    """Returns a schema with the keywords of two. Properties and `required` are joined; b wins for other keywords."""
+    out = a | b
+    if "properties" in a and "properties" in b:
+        shared = a["properties"].keys() & b["properties"].keys()
+        both = {name: {"allOf": [a["properties"][name], b["properties"][name]]} for name in shared}
+        out["properties"] = a["properties"] | b["properties"] | both
+    if "required" in a and "required" in b:
+        out["required"] = [*a["required"], *b["required"]]
+    return out

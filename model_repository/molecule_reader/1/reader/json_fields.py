@@ -13,24 +13,24 @@ from typing import Any
 
 from . import functional_groups
 from .picture import picture_of
-from .properties import COUNTS, ELEMENTS, MEASURES, NEED_NO_PLACEHOLDERS, element_counts, formula, inchi
+from .properties import COUNTS, ELEMENTS, MEASURES, element_counts, formula, inchi, is_determined
 from .reading import Reading
 from .wording import plural
 
 Fact = Callable[[Reading], Any]
-"""Returns a fact about a reading that has a molecule. May raise DependsOnPlaceholders."""
+"""Returns a fact about a reading that has a molecule. May raise Indefinite."""
 
 
-class DependsOnPlaceholders(Exception):
-    """A fact has no value, since the molecule has placeholders."""
+class Indefinite(Exception):
+    """A fact has no value, since the molecule is not definite (placeholders.is_definite)."""
 
 
-def _without_placeholders(fact: Fact) -> Fact:
-    """Returns a fact that has a value only without placeholders."""
+def _if_definite(fact: Fact) -> Fact:
+    """Returns a fact that has a value only for a definite molecule."""
 
     def checked(reading: Reading) -> Any:
-        if reading.placeholders():
-            raise DependsOnPlaceholders
+        if not reading.is_definite():
+            raise Indefinite
         return fact(reading)
 
     return checked
@@ -54,16 +54,16 @@ def without_counting_words(name: str) -> str:
 
 TEXTS: dict[str, Fact] = {
     "smiles": lambda r: r.smiles,
-    "inchi": _without_placeholders(lambda r: inchi(r.molecule)[0]),
-    "inchikey": _without_placeholders(lambda r: inchi(r.molecule)[1]),
-    "formula": _without_placeholders(lambda r: formula(r.molecule)),
-    "drawing": lambda r: picture_of(r.molecule),
+    "inchi": _if_definite(lambda r: inchi(r.molecule)[0]),
+    "inchikey": _if_definite(lambda r: inchi(r.molecule)[1]),
+    "formula": _if_definite(lambda r: formula(r.molecule)),
+    "drawing": picture_of,
     "molfile": Reading.molfile,
 }
 
 LISTS: dict[str, Fact] = {
-    "elements": _without_placeholders(lambda r: list(element_counts(r.molecule))),
-    "functionalgroups": _without_placeholders(lambda r: [name for name, _ in functional_groups.summary(r.molecule)]),
+    "elements": _if_definite(lambda r: list(element_counts(r.molecule))),
+    "functionalgroups": _if_definite(lambda r: [name for name, _ in functional_groups.summary(r.molecule)]),
     "placeholders": Reading.placeholders,
 }
 
@@ -75,13 +75,15 @@ WITHOUT_MOLECULE = {"box", "confidence"}
 
 def _count_fact(family: str) -> Fact:
     def count(reading: Reading) -> int:
+        if not is_determined(family, reading.molecule):
+            raise Indefinite
         return COUNTS[family].compute(reading.molecule)
 
-    return _without_placeholders(count) if family in NEED_NO_PLACEHOLDERS else count
+    return count
 
 
 def _measure_fact(family: str) -> Fact:
-    return _without_placeholders(lambda r: round(MEASURES[family].compute(r.molecule), 4))
+    return _if_definite(lambda r: round(MEASURES[family].compute(r.molecule), 4))
 
 
 NUMBERS: dict[str, Fact] = {
@@ -176,11 +178,11 @@ def _count_of(name: str) -> Fact | None:
     name = re.sub(r"(?:atoms?|groups?)$", "", name)
     for symbol, element in ELEMENTS.items():
         if name in (element, element + "s"):
-            return _without_placeholders(partial(_element_count, symbol))
+            return _if_definite(partial(_element_count, symbol))
     for group in functional_groups.NAMES:
         one = re.sub(r"[^a-z0-9]", "", group)
         if name in (one, re.sub(r"[^a-z0-9]", "", plural(group)), one + "s"):
-            return _without_placeholders(partial(_group_count, group))
+            return _if_definite(partial(_group_count, group))
     return None
 
 

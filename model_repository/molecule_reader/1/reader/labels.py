@@ -204,7 +204,10 @@ R_GROUPS = [
 LETTERS = [f"{letter}{index}" for letter in "AEGJLMQTUVWXYZ" for index in ("", "'", *range(1, 10))]
 """Single letters used as placeholders, alone or with a prime or number. U, V, W and Y are read as placeholders, never
 as elements."""
-WORDS = ["Ar", *(f"Ar{number}" for number in range(1, 5)), *"Het Hal Alk alkyl aryl".split()]
+RINGS = ["Ar", *(f"Ar{number}" for number in range(1, 5)), "Het", "aryl"]
+"""Placeholders for groups with a ring."""
+# In the order of the trained classes.
+WORDS = [*RINGS[:-1], "Hal", "Alk", "alkyl", "aryl"]
 CHAINS = [f"(CH2){count}" for count in "nmpqrsxyz"]
 REPEATED_R_GROUPS = [f"({name}){count}" for name in R_GROUPS[:10] for count in "nmpqxyz"]
 PLACEHOLDERS = [STAR, ATTACHMENT_POINT, *R_GROUPS, *LETTERS, *WORDS, *CHAINS, *REPEATED_R_GROUPS]
@@ -236,7 +239,16 @@ GENERIC_GROUPS = {
     for ends in choices
 }
 """Groups with one or two R groups, and their CXSMILES. As in GROUPS, the first atom has the bond."""
-ATOM_LABELS = (*COMMON, *RARE, *UNBONDED, *GROUPS, *LINKS, UNKNOWN_LABEL, *PLACEHOLDERS, *GENERIC_GROUPS)
+REPEAT_COUNTS = [
+    *"nmpqrsxyzabkl",
+    *map(str, range(1, 31)),
+    *(f"{least}-{most}" for most in range(1, 11) for least in range(min(most, 6))),
+]
+"""How often a unit in brackets repeats, written beside the second bracket. A count has no bonds and is not an atom."""
+ATOM_LABELS = (
+    *(*COMMON, *RARE, *UNBONDED, *GROUPS, *LINKS, UNKNOWN_LABEL),
+    *(*PLACEHOLDERS, *GENERIC_GROUPS, *REPEAT_COUNTS),
+)
 """All labels. A class is an index into it."""
 CLASSES = {label: number for number, label in enumerate(ATOM_LABELS)}
 """By label: the class."""
@@ -274,6 +286,8 @@ def _labelled_atom(label: str) -> LabelledAtom:
     return LabelledAtom(number, charge, hydrogens)
 
 
+IN_GROUP = "inGroup"
+"""The property of an atom that a drawing has only as part of an abbreviation, such as the carbon of OMe."""
 FRAGMENT_SMILES = GROUPS | LINKS | GENERIC_GROUPS
 ATOMS = [_labelled_atom(label) for label in ATOM_LABELS]
 """By class: the atom."""
@@ -281,12 +295,14 @@ FRAGMENTS = {CLASSES[name]: Chem.MolFromSmiles(smiles) for name, smiles in FRAGM
 """By class: the molecule of a group."""
 BOND_COUNTS = {CLASSES[name]: (1, 2) if name == "NMe" else (2,) if name in LINKS else (1,) for name in FRAGMENT_SMILES}
 """By class: the numbers of bonds that a group may have. NMe is written at an end and in a chain."""
+REPEAT_COUNT_CLASSES = frozenset(CLASSES[count] for count in REPEAT_COUNTS)
+"""The classes of repeat counts."""
 UNBONDED_OK = frozenset(CLASSES[name] for name in (*UNBONDED, "O", "OH", "NH2", "SH"))
 """Classes that may have no bond. A carbon without a bond is a speck."""
 
-NONE, SINGLE, DOUBLE, TRIPLE, WEDGE, WEDGE_BACK, DASH, DASH_BACK, AROMATIC, WAVY = range(10)
+NONE, SINGLE, DOUBLE, TRIPLE, WEDGE, WEDGE_BACK, DASH, DASH_BACK, AROMATIC, WAVY, CROSSED = range(11)
 """Kinds of bond from a first atom to a second. The narrow end of WEDGE and DASH is at the first atom, of WEDGE_BACK and
 DASH_BACK at the second. AROMATIC is a side of a ring drawn with a circle or dashes. WAVY is a wavy bond or a crossed
-double bond, whose stereochemistry is undefined."""
-REVERSED_KIND = np.array([NONE, SINGLE, DOUBLE, TRIPLE, WEDGE_BACK, WEDGE, DASH_BACK, DASH, AROMATIC, WAVY])
+double bond, whose stereochemistry is undefined. CROSSED is a single bond that a bracket of a repeat unit crosses."""
+REVERSED_KIND = np.array([NONE, SINGLE, DOUBLE, TRIPLE, WEDGE_BACK, WEDGE, DASH_BACK, DASH, AROMATIC, WAVY, CROSSED])
 """By kind: the kind as seen from the second atom."""

@@ -19,16 +19,22 @@ import numpy as np
 from rdkit import Chem, RDLogger
 from rdkit.Geometry import Point3D
 
+from . import markush
 from .detection import MAX_ATOMS, Detections
 from .labels import (
     AROMATIC,
     ATOM_LABELS,
     ATOMS,
     BOND_COUNTS,
+    CLASSES,
+    CROSSED,
     DASH,
     DASH_BACK,
     FRAGMENTS,
+    IN_GROUP,
     NONE,
+    REPEAT_COUNT_CLASSES,
+    STAR,
     UNBONDED_OK,
     UNKNOWN_CLASS,
     WAVY,
@@ -39,8 +45,6 @@ from .placeholders import LABEL, clear_isotopes, label_of, set_isotopes, smiles_
 
 RDLogger.DisableLog("rdApp.*")
 
-IN_GROUP = "inGroup"
-"""The property of an atom that a drawing has only as part of an abbreviation, such as the carbon of OMe."""
 MAX_DEGREE = 6
 """The most bonds of an atom."""
 MAX_TRIES = 40
@@ -65,7 +69,7 @@ _WATER = Chem.MolFromSmarts("[O;D0;H2]")
 _BOND_TYPES = (
     [None, Chem.BondType.SINGLE, Chem.BondType.DOUBLE, Chem.BondType.TRIPLE]
     + 4 * [Chem.BondType.SINGLE]
-    + [Chem.BondType.AROMATIC, Chem.BondType.SINGLE]
+    + [Chem.BondType.AROMATIC, Chem.BondType.SINGLE, Chem.BondType.SINGLE]
 )
 
 
@@ -164,9 +168,14 @@ def _build_with(detections: Detections, replacements: list[Replacement], cost: f
             dropped.add(row)
     bonded = {int(a) for pair, kind in zip(detections.pairs, kinds) if kind for a in pair}
     alone = {a for a in range(len(classes)) if a not in bonded and a not in dropped}
+    count_atoms = [a for a in alone if classes[a] in REPEAT_COUNT_CLASSES]
     if len(alone) > 1 or bonded:  # A single atom without bonds may be methane; beside others it is a speck.
         dropped |= {a for a in alone if classes[a] not in UNBONDED_OK}
-    pieces = connected_pieces(len(classes), detections.pairs[kinds != NONE], dropped)
+    rings = markush.inner_ends(detections.points, classes, detections.pairs, kinds, dropped)
+    classes[list(rings)] = CLASSES[STAR]
+    attached = [(a, ring[0]) for a, ring in rings.items()]
+    bonds = np.concatenate([detections.pairs[kinds != NONE], np.array(attached, int).reshape(-1, 2)])
+    pieces = connected_pieces(len(classes), bonds, dropped)
     captions = [
         piece
         for piece in pieces[1:]
@@ -183,11 +192,16 @@ def _build_with(detections: Detections, replacements: list[Replacement], cost: f
     piece_count = len(pieces) - len(captions)
     faults = _atom_faults(molecule, classes, kept) + min(len(captions), 2)
     if piece_count > 1:
-        faults += _piece_faults(molecule)
+        faults += _piece_faults(molecule, [(kept.index(a), kept.index(b)) for a, b in attached if a in kept])
+    markush.mark_atoms(molecule, kept, rings)
+    counts = [markush.RepeatCount(ATOM_LABELS[classes[a]], detections.points[a] * [1, -1]) for a in count_atoms]
+    markush.open_ends(molecule, counts)
     unknown_labels = sum(classes[a] == UNKNOWN_CLASS for a in kept)
     try:
         set_isotopes(molecule)
         molecule = perceive_stereo(molecule)
+        molecule, more_faults = markush.add_features(molecule, counts)
+        faults += more_faults
         smiles = smiles_of(molecule)
     except (ValueError, RuntimeError):
         return None
@@ -209,19 +223,24 @@ def _atom_faults(molecule: Chem.Mol, classes: np.ndarray, kept: list[int]) -> fl
         faults += atom.GetNumRadicalElectrons() > 0
         if ATOM_LABELS[label_class] in ("H", "D"):
             faults += atom.GetDegree() != 1
+        faults += label_class in REPEAT_COUNT_CLASSES  # A count has no bond.
         if label_class in FRAGMENTS:
             bonds_in_group = FRAGMENTS[label_class].GetAtomWithIdx(0).GetDegree()
             faults += atom.GetDegree() - bonds_in_group not in BOND_COUNTS[label_class]
     return faults
 
 
-def _piece_faults(molecule: Chem.Mol) -> float:
-    """Returns the faults of several pieces in one molecule.
+def _piece_faults(molecule: Chem.Mol, attached: list[tuple[int, int]]) -> float:
+    """Returns the faults of several pieces in one molecule. attached: pairs of atoms whose pieces belong
+    together.
 
     The charges of a salt's pieces add up to 0, or the pieces are an acid and a base. Any other piece is probably a
     caption, or half of a molecule with an undetected bond.
     """
-    pieces = sorted(Chem.GetMolFrags(molecule, asMols=True, sanitizeFrags=False), key=Chem.Mol.GetNumAtoms)[:-1]
+    joined = Chem.RWMol(molecule)
+    for pair in attached:
+        joined.AddBond(*pair, Chem.BondType.ZERO)
+    pieces = sorted(Chem.GetMolFrags(joined, asMols=True, sanitizeFrags=False), key=Chem.Mol.GetNumAtoms)[:-1]
     acid, base = molecule.HasSubstructMatch(_ACID), molecule.HasSubstructMatch(_BASE)
     unrelated = 0
     for piece in pieces:
@@ -279,6 +298,8 @@ def assemble(
         begin, end = (b, a) if kind in (WEDGE_BACK, DASH_BACK) else (a, b)
         bond = molecule.GetBondWithIdx(molecule.AddBond(index[begin], index[end], _BOND_TYPES[kind]) - 1)
         _set_stereo_or_aromatic(bond, kind, [classes[begin], classes[end]])
+        if kind == CROSSED:
+            bond.SetBoolProp(markush.CROSSING, True)
     for a in kept:
         if classes[a] in FRAGMENTS:
             _expand_group(molecule, index[a], FRAGMENTS[classes[a]], positions)

@@ -3,9 +3,12 @@
 The atoms are placed as in the drawing, those of abbreviated groups beside them. Placeholders are written as:
 
 R1 to R32             R#, with the number in RGROUPS
-an attachment point   ATTCHPT of its neighbour; if the stereochemistry there needs the atom, a star with the label AP1
+an attachment point   ATTCHPT of its neighbour; a star with the label AP1 where stereochemistry, a bracket or a
+                      variable attachment needs the atom
 a star                *
 others                a star in a superatom S-group whose LABEL is their label, which programs show in its place
+
+A variable attachment is a bond from a star with ENDPTS, a repeat unit an S-group of type SRU with brackets.
 """
 
 from __future__ import annotations
@@ -18,8 +21,8 @@ from rdkit import Chem
 from rdkit.Chem import rdDepictor, rdmolops, rdMolTransforms
 from rdkit.Geometry import Point2D
 
-from .labels import ATTACHMENT_POINT
-from .molecule_builder import IN_GROUP
+from . import markush
+from .labels import ATTACHMENT_POINT, IN_GROUP
 from .placeholders import LABEL, label_of, placeholders
 
 TITLE = "read from a drawing"
@@ -36,18 +39,21 @@ def molfile_of(drawn: Chem.Mol) -> str:
     """Returns the mol file of a molecule with the conformer of its drawing."""
     molecule = Chem.RWMol(drawn)
     molecule.SetProp("_Name", TITLE)
-    _scale(molecule)
+    scale(molecule)
     Chem.Kekulize(molecule, clearAromaticFlags=True)
-    _lay_out_groups(molecule)
+    lay_out_groups(molecule)
     _write_attachment_points(molecule)
     for number, label in placeholders(molecule).items():
         _write_placeholder(molecule, number, label.removeprefix("_"))
+    for number, _ in markush.attachments(molecule):
+        _write_placeholder(molecule, number, "")
+    markush.add_brackets(molecule)
     options = Chem.MolWriterParams()
     options.precision = DECIMALS
     return Chem.MolToV3KMolBlock(molecule, options)
 
 
-def _scale(molecule: Chem.Mol) -> None:
+def scale(molecule: Chem.Mol) -> None:
     """Scales a molecule to BOND_LENGTH and moves its centre to the origin. Groups are left out of the median: their
     atoms are not drawn."""
     conformer = molecule.GetConformer()
@@ -63,8 +69,12 @@ def _scale(molecule: Chem.Mol) -> None:
     conformer.Set3D(False)
 
 
-def _lay_out_groups(molecule: Chem.Mol) -> None:
-    """Places the atoms of groups, which a drawing has as letters, beside the drawn atoms."""
+def lay_out_groups(molecule: Chem.Mol) -> None:
+    """Places the atoms of groups, which a drawing has as letters, beside the drawn atoms. With copies of a repeat unit,
+    which a drawing has no room for, all atoms are placed anew."""
+    if any(atom.HasProp(markush.COPY) for atom in molecule.GetAtoms()):
+        rdDepictor.Compute2DCoords(molecule, canonOrient=False)
+        return
     if not any(atom.HasProp(IN_GROUP) for atom in molecule.GetAtoms()):
         return
     drawn = {
@@ -76,11 +86,14 @@ def _lay_out_groups(molecule: Chem.Mol) -> None:
 
 
 def _write_attachment_points(molecule: Chem.RWMol) -> None:
-    """Replaces an attachment point by an attribute of its neighbour, unless that has stereochemistry."""
+    """Replaces an attachment point by an attribute of its neighbour, unless that has stereochemistry, or the bond is a
+    variable attachment or crossed by a bracket."""
     name = label_of(ATTACHMENT_POINT)
+    crossing = {bond for group in Chem.GetMolSubstanceGroups(molecule) for bond in group.GetBonds()}
     for number, label in placeholders(molecule).items():
         atom = molecule.GetAtomWithIdx(number)
-        if label == name and any(_has_stereo(neighbour) for neighbour in atom.GetNeighbors()):
+        is_needed = any(bond.GetIdx() in crossing or bond.HasProp(markush.ENDPOINTS) for bond in atom.GetBonds())
+        if label == name and (is_needed or any(_has_stereo(neighbour) for neighbour in atom.GetNeighbors())):
             atom.SetProp(LABEL, name.removeprefix("_"))  # RDKit replaces only those with the underscore.
     rdmolops.CollapseAttachmentPoints(molecule, markedOnly=True)
 

@@ -276,7 +276,7 @@ class PageReader:
             for neighbour in structure.neighbours:
                 whole = around(whole, self.bodies.boxes[neighbour])
             salt = self.reader.read_ink(self.ink_of(structure.numbers + structure.neighbours, whole), self.size)
-            if salt.is_readable() and not salt.is_unsure() and "." in (salt.smiles or ""):
+            if salt.is_readable() and not salt.is_unsure() and not salt.is_connected():
                 reading, structure.box = salt, whole
         probability = max(reading.drawing_probability, structure.probability)
         atoms = reading.heavy_atoms() if reading.has_molecule() else structure.heavy_atoms

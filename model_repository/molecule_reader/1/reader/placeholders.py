@@ -1,4 +1,5 @@
 """Molecules with placeholders (labels.PLACEHOLDERS): dummy atoms with the property `atomLabel`, and their CXSMILES.
+See markush for variable attachments and repeat units.
 
 https://docs.chemaxon.com/latest/formats_chemaxon-extended-smiles-and-smarts-cxsmiles-and-cxsmarts.html
 """
@@ -11,7 +12,8 @@ from collections.abc import Iterable
 
 from rdkit import Chem
 
-from .labels import ATTACHMENT_POINT, R_GROUPS, STAR
+from . import markush
+from .labels import ATTACHMENT_POINT, R_GROUPS, RINGS, STAR
 
 LABEL = "atomLabel"
 """RDKit's property of an atom that has a label in CXSMILES."""
@@ -29,23 +31,39 @@ def label_of(name: str) -> str:
 
 
 def placeholders(molecule: Chem.Mol) -> dict[int, str]:
-    """Returns the labels of the dummy atoms by atom, "" for a star."""
+    """Returns the labels of the dummy atoms by atom, "" for a star; without the inner ends of variable attachments."""
+    inner = {number for number, _ in markush.attachments(molecule)}
     return {
         atom.GetIdx(): atom.GetProp(LABEL) if atom.HasProp(LABEL) else ""
         for atom in molecule.GetAtoms()
-        if not atom.GetAtomicNum()
+        if not atom.GetAtomicNum() and atom.GetIdx() not in inner
     }
 
 
 def names(molecule: Chem.Mol) -> list[str]:
-    """Returns the names of a molecule's placeholders as in a drawing, once each, in order."""
+    """Returns the names of a molecule's placeholders and repeat counts as in a drawing, once each, in order."""
     found = {text.removeprefix("_") or STAR for text in placeholders(molecule).values()}
+    found |= {count for count, _ in markush.repeat_units(molecule)}
     return in_order(ATTACHMENT_POINT_NAME if name == "AP1" else name for name in found)
 
 
 def in_order(found: Iterable[str]) -> list[str]:
     """Sorts names, R2 before R10."""
     return sorted(found, key=lambda name: [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)])
+
+
+def is_definite(molecule: Chem.Mol) -> bool:
+    """Reports whether a drawing shows one molecule: it has no placeholder, variable attachment or repeat unit."""
+    return not names(molecule) and not any(markush.attachments(molecule))
+
+
+def has_definite_rings(molecule: Chem.Mol) -> bool:
+    """Reports whether the rings of a molecule are those drawn: none is in a repeat unit or a placeholder for a group
+    with a ring, such as Ar."""
+    repeated = {atom for _, atoms in markush.repeat_units(molecule) for atom in atoms}
+    return not any(name in RINGS for name in placeholders(molecule).values()) and not any(
+        molecule.GetAtomWithIdx(atom).IsInRing() for atom in repeated
+    )
 
 
 def heavy_atoms(molecule: Chem.Mol) -> int:
@@ -68,13 +86,14 @@ def clear_isotopes(molecule: Chem.Mol) -> None:
 
 
 def smiles_of(molecule: Chem.Mol) -> str:
-    """Returns canonical SMILES of a molecule after set_isotopes; CXSMILES if a placeholder has a label."""
-    smiles = Chem.MolToSmiles(molecule)
+    """Returns canonical SMILES of a molecule after set_isotopes; CXSMILES if a placeholder has a label, or if there is
+    a variable attachment or a repeat unit."""
+    numbers = markush.canonical_order(molecule)
+    numbered = Chem.RenumberAtoms(molecule, numbers)
+    smiles = re.sub(r"\[\d+\*\]", "*", Chem.MolToSmiles(numbered))
+    order = [numbers[atom] for atom in json.loads(numbered.GetProp("_smilesAtomOutputOrder").replace(",]", "]"))]
     labels = placeholders(molecule)
-    if not labels:
-        return smiles
-    smiles = re.sub(r"\[\d+\*\]", "*", smiles)
-    if not any(labels.values()):
-        return smiles
-    order = json.loads(molecule.GetProp("_smilesAtomOutputOrder").replace(",]", "]"))
-    return f"{smiles} |${';'.join(labels.get(number, '') for number in order)}$|"
+    parts = markush.extensions(molecule, order)
+    if any(labels.values()):
+        parts.insert(0, f"${';'.join(labels.get(number, '') for number in order)}$")
+    return f"{smiles} |{','.join(parts)}|" if parts else smiles

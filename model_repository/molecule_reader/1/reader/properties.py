@@ -1,7 +1,8 @@
 """Properties of a molecule: counts and measures by the family of the question, formula, elements, identity,
 similarity.
 
-The families in NEED_NO_PLACEHOLDERS have no value for a molecule with placeholders.
+The families in NEED_DEFINITE have no value for a molecule that is not definite, those in NEED_DEFINITE_RINGS for one
+whose rings are not.
 """
 
 from __future__ import annotations
@@ -92,12 +93,21 @@ MEASURES = {
 """By family."""
 
 
-NEED_NO_PLACEHOLDERS = frozenset(
+NEED_DEFINITE = frozenset(
     {"name", "inchi", "formula", "elements", "count_element", "has_element", "groups", "count_group", "has_group"}
     | {"is_charged", "count_heavy", "count_atoms", "count_bonds", "count_stereo", "is_chiral", "count_donors"}
     | {"count_acceptors", "count_rotatable", *MEASURES}
 )
-"""Families of questions that need a molecule without placeholders."""
+"""Families of questions that need a definite molecule (placeholders.is_definite)."""
+NEED_DEFINITE_RINGS = frozenset({"count_rings", "count_aromatic", "has_ring", "is_aromatic"})
+"""Families of questions that need definite rings (placeholders.has_definite_rings)."""
+
+
+def is_determined(family: str, molecule: Chem.Mol) -> bool:
+    """Reports whether a molecule has a value for a family of questions."""
+    if family in NEED_DEFINITE:
+        return placeholders.is_definite(molecule)
+    return family not in NEED_DEFINITE_RINGS or placeholders.has_definite_rings(molecule)
 
 
 def format_measure(family: str, value: float) -> str:
@@ -123,8 +133,8 @@ def similarity(a: Chem.Mol, b: Chem.Mol) -> float:
 
 
 def canonical_smiles(molecule: Chem.Mol, stereo: bool = True) -> str:
-    """Returns SMILES, or CXSMILES if a placeholder has a label."""
-    if not placeholders.placeholders(molecule):
+    """Returns SMILES, or CXSMILES; see placeholders.smiles_of."""
+    if placeholders.is_definite(molecule):
         return Chem.MolToSmiles(molecule, isomericSmiles=stereo)
     marked = Chem.Mol(molecule)
     placeholders.set_isotopes(marked)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from rdkit import Chem
 
-from . import placeholders
+from . import markush, placeholders
 from .molfile import molfile_of
 
 SURE_CONFIDENCE = 0.8
@@ -24,7 +24,7 @@ class Reading:
     """What a picture shows."""
 
     smiles: str | None
-    """Canonical isomeric SMILES, or CXSMILES if a placeholder has a label; None if no molecule could be built."""
+    """Canonical isomeric SMILES, or CXSMILES (placeholders.smiles_of); None if no molecule could be built."""
     molecule: Chem.Mol | None
     """The molecule. That of a DrawingReader has the conformer of the drawing (x to the right, y up, in pixels of the
     picture)."""
@@ -50,8 +50,12 @@ class Reading:
         return molfile_of(self.drawn or self.molecule)
 
     def placeholders(self) -> list[str]:
-        """Returns the names of the placeholders of the molecule."""
+        """Returns the names of the placeholders and repeat counts of the molecule."""
         return placeholders.names(self.molecule) if self.molecule is not None else []
+
+    def is_definite(self) -> bool:
+        """Reports whether the drawing shows one molecule, see placeholders.is_definite."""
+        return self.molecule is not None and placeholders.is_definite(self.molecule)
 
     def is_drawing(self) -> bool:
         return self.drawing_probability >= MIN_DRAWING_PROBABILITY
@@ -69,7 +73,7 @@ class Reading:
 
     def is_connected(self) -> bool:
         """Reports whether the molecule is in one piece."""
-        return self.smiles is not None and "." not in self.smiles
+        return self.molecule is not None and markush.pieces(self.molecule) == 1
 
     def heavy_atoms(self) -> int:
         return placeholders.heavy_atoms(self.molecule) if self.molecule else 0

@@ -89,6 +89,8 @@ def decode_picture(picture: bytes) -> Image.Image:
                 f"the picture has {image.width} × {image.height} pixels; at most {MAX_PIXELS:,} are allowed"
             )
         return flatten(ImageOps.exif_transpose(image))
+    except Image.DecompressionBombError as error:
+        raise InvalidRequest(f"the picture is too large: at most {MAX_PIXELS:,} pixels are allowed") from error
     except binascii.Error as error:
         raise InvalidRequest("an image is not base64") from error
     except UnidentifiedImageError as error:

@@ -19,6 +19,10 @@ class InvalidRequest(Exception):
     """The request cannot be answered; the text tells the client why."""
 
 
+class Cancelled(Exception):
+    """The client has disconnected."""
+
+
 @dataclass
 class Sampling:
     """The sampling parameters that affect an answer. Others are accepted and ignored: answers are computed, not sampled

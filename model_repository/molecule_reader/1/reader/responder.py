@@ -11,7 +11,7 @@ import numpy as np
 import triton_python_backend_utils as pb_utils
 
 from .assistant import Answer, Assistant
-from .request import InvalidRequest, Request
+from .request import Cancelled, InvalidRequest, Request
 
 CANCEL_CHECK_INTERVAL = 0.002
 """Seconds between checks whether the client has disconnected. A check is a round trip to the server and as slow as
@@ -28,12 +28,16 @@ class Responder:
         self.max_length = max_length
 
     def respond(self, pb_request: Any) -> None:
-        """Sends the whole answer to one request, or an error response."""
+        """Sends the whole answer to one request, or an error response; nothing if the client has disconnected."""
         sender = pb_request.get_response_sender()
         try:
+            if sender.is_cancelled():
+                raise Cancelled
             request = Request(pb_request.inputs(), self.max_length)
-            answer = self.assistant.answer(request)
+            answer = self.assistant.answer(request, sender.is_cancelled)
             Response(request, sender, answer).send()
+        except Cancelled:
+            sender.send(flags=FINAL)
         except InvalidRequest as error:
             sender.send(error_response(f"InvalidRequest: {error}"), flags=FINAL)
         except Exception as error:

@@ -16,8 +16,8 @@ TIMEOUT = 600  # seconds
 def call(path: str, body: dict | None = None) -> dict:
     """The answer to a POST with a body, or to a GET. A failure ends the program with the service's message."""
     headers = {"Content-Type": "application/json"}
-    if os.environ.get("RETORT_KEY"):
-        headers["Authorization"] = "Bearer " + os.environ["RETORT_KEY"]
+    if os.environ.get("RETORT_API_KEY"):
+        headers["Authorization"] = "Bearer " + os.environ["RETORT_API_KEY"]
     data = None if body is None else json.dumps(body).encode()
     try:
         request = urllib.request.Request(URL + path, data, headers)
