@@ -87,14 +87,14 @@ func streams(t *testing.T, s *testServer) {
 	}
 	var offsets []int
 	for _, e := range s.events("/v1/completions", object{
-		"model": vllmModel, "prompt": `script {"say": ["Hé", "l", "lo"]}`, "stream": true, "logprobs": 1,
+		"model": vllmModel, "prompt": `script {"say": ["Hé", "l", "lo", "x"]}`, "stream": true, "logprobs": 1, "stop": "lo!",
 	}) {
 		var event openai.TextCompletion
 		if e != "[DONE]" && json.Unmarshal([]byte(e), &event) == nil && event.Choices[0].Logprobs != nil {
 			offsets = append(offsets, event.Choices[0].Logprobs.TextOffset...)
 		}
 	}
-	if diff := cmp.Diff([]int{0, 2, 3}, offsets); diff != "" {
+	if diff := cmp.Diff([]int{0, 2, 3, 5}, offsets); diff != "" {
 		t.Error(diff)
 	}
 	for _, model := range []string{ensembleModel, llmapiModel} {

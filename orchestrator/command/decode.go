@@ -67,12 +67,15 @@ func (c *decodeCommand) Run(p *Process, s *client.Service) error {
 		answers, err := onePerRow(rows, len(response.Generated), func(i int) []field {
 			return []field{{"smiles", response.Generated[i]}}
 		})
-		for i := range answers {
-			if _, err := chem.Parse(response.Generated[i]); err != nil {
-				answers[i] = answer{err: fmt.Errorf("it decodes to %q, which is no molecule: %w", response.Generated[i], err)}
+		if err != nil {
+			return nil, err
+		}
+		for i, smiles := range response.Generated {
+			if _, err := chem.Parse(smiles); err != nil {
+				answers[i] = answer{err: fmt.Errorf("it decodes to %q, which is no molecule: %w", smiles, err)}
 			}
 		}
-		return answers, err
+		return answers, nil
 	}
 	return c.run(p, c.States, &pipeline{
 		kind: hiddenStateRows, activity: "decoding", batchSize: 32, hasMolecules: true, request: decode,

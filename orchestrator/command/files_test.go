@@ -52,6 +52,23 @@ func TestOutputIsNotInput(t *testing.T) {
 	check("standard input", err)
 }
 
+func TestStandardOutputIsNotInput(t *testing.T) {
+	input := filepath.Join(t.TempDir(), "a.smi")
+	if err := os.WriteFile(input, []byte("CCO\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	output, err := os.OpenFile(input, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer output.Close()
+	err = runIn(t, &command.Process{Stdin: os.Stdin, Stdout: output, Stderr: os.Stderr}, "describe", input)
+	after, readErr := os.ReadFile(input)
+	if err == nil || !strings.Contains(err.Error(), "same file") || readErr != nil || string(after) != "CCO\n" {
+		t.Errorf("%v, now %q", err, after)
+	}
+}
+
 // TestProgressOfPipe shows a bar while a pipe is read by its name, as by a shell's <(...).
 func TestProgressOfPipe(t *testing.T) {
 	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)

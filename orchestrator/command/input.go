@@ -257,12 +257,28 @@ func (s *source) readFrom(file io.Reader, yield func(inputRow) bool) error {
 	return s.lines(reader, format == "smi", yield)
 }
 
+// areStrings reports whether all whole lines of the start of an input are JSON strings.
+func areStrings(start []byte) bool {
+	lines := 0
+	for line := range bytes.Lines(start) {
+		text := bytes.TrimSpace(line)
+		isCut := lines > 0 && !bytes.HasSuffix(line, []byte("\n"))
+		if len(text) == 0 || isCut {
+			continue
+		}
+		if !bytes.HasPrefix(text, []byte(`"`)) || !json.Valid(text) {
+			return false
+		}
+		lines++
+	}
+	return lines > 0
+}
+
 // detectFormat returns the format of an input by its start.
 func (s *source) detectFormat(start []byte) string {
 	line, _, _ := bytes.Cut(bytes.TrimLeft(start, "\r\n"), []byte("\n"))
 	line = bytes.TrimSpace(line)
-	isText := bytes.HasPrefix(line, []byte(`"`)) && json.Valid(line)
-	if isText || bytes.HasPrefix(line, []byte(`{"`)) {
+	if areStrings(start) || bytes.HasPrefix(line, []byte(`{"`)) {
 		return "jsonl"
 	}
 	if bytes.Contains(start, []byte(" V2000")) || bytes.Contains(start, []byte(" V3000")) {

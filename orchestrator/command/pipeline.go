@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"sync/atomic"
 
@@ -77,6 +78,11 @@ func (f rowFlags) run(process *Process, arguments []string, p *pipeline) (err er
 	}
 	if isRegular(input) && isSameFile(input, f.outputFlags.File) {
 		return fmt.Errorf("%s: the output would overwrite the input, which is the same file", f.outputFlags.File)
+	}
+	if stdout, isFile := process.Stdout.(*os.File); isFile && f.outputFlags.File == "" && isRegular(input) {
+		if output, err := stdout.Stat(); err == nil && os.SameFile(input, output) {
+			return errors.New("standard output would be appended to the input, which is the same file")
+		}
 	}
 	p.sink, err = f.open(process, p.hasMolecules)
 	if err != nil {

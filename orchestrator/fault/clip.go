@@ -16,8 +16,9 @@ const maxMessage = 5 * MaxEcho
 func Clip(text string) string { return clip(text, MaxEcho) }
 
 func clip(text string, maxBytes int) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
 	if len(text) <= maxBytes {
-		return strings.ToValidUTF8(text, "\uFFFD")
+		return text
 	}
 	return strings.ToValidUTF8(text[:maxBytes], "") + "…"
 }

@@ -142,6 +142,9 @@ func TestClipped(t *testing.T) {
 	if got := Clip("a\xffb"); got != "a\uFFFDb" {
 		t.Errorf("%q", got)
 	}
+	if got := Clip(strings.Repeat("\xffa", MaxEcho/2)); len(got) > MaxEcho+len("…") || !utf8.ValidString(got) {
+		t.Errorf("%d bytes: %q", len(got), got)
+	}
 	if got := Clip(long); !utf8.ValidString(got) {
 		t.Errorf("a character is cut in two: %q", got)
 	}

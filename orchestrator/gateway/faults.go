@@ -133,7 +133,7 @@ func (x *exchange) answerError(c *fiber.Ctx, err error) {
 	}
 	f := classify(err)
 	x.err = f
-	if f.Kind == fault.Overloaded {
+	if f.Kind == fault.Overloaded && !x.call.isBackground() {
 		x.gateway.opts.Metrics.CountRefusal(x.request.API)
 	}
 	if f.RetryAfter > 0 || f.Kind == fault.Overloaded || f.Kind == fault.Unavailable {

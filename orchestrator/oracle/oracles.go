@@ -27,7 +27,7 @@ func New(config Config, catalog *discovery.Catalog[objective.Oracle]) *Oracles {
 }
 
 // All returns the oracles, also those that are sick, so that a request which names one learns that it does not answer.
-func (o *Oracles) All() []objective.Oracle { return append(o.catalog.All(), o.catalog.Silent()...) }
+func (o *Oracles) All() []objective.Oracle { return append(o.catalog.All(), o.catalog.Sick()...) }
 
 // Check probes the oracles of an objective, before a long computation, and bounds the molecules that they may score.
 // The error is that of Probe, or a fault.Invalid with the path of the term.

@@ -93,8 +93,8 @@ func TestSickModelEverywhere(t *testing.T) {
 	if _, err := catalog.Find("lab/a"); fault.KindOf(err) != fault.Unavailable {
 		t.Errorf("the sick model: %v", err)
 	}
-	if silent := catalog.Silent(); len(silent) != 1 || silent[0] != "a" {
-		t.Errorf("sick: %v", silent)
+	if sick := catalog.Sick(); len(sick) != 1 || sick[0] != "a" {
+		t.Errorf("sick: %v", sick)
 	}
 	if name, err := catalog.Find("lab/b"); err != nil || name != "b" {
 		t.Errorf("the other model: %q, %v", name, err)

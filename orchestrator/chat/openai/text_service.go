@@ -81,7 +81,7 @@ func streamPrompt(
 	answer *chat.Answer, event TextCompletion, firstIndex int, echo string, send func(TextCompletion) error,
 ) error {
 	started := make([]bool, answer.Choices)
-	characters := make([]int, answer.Choices) // sent of each choice
+	offsets := make([]int, answer.Choices) // of the next token of each choice, in characters
 	for chunk, err := range answer.Chunks() {
 		if err != nil {
 			return err
@@ -89,10 +89,14 @@ func streamPrompt(
 		choice := TextChoice{
 			Index:      firstIndex + chunk.Choice,
 			Text:       chunk.Text,
-			Logprobs:   textLogprobs(appendLogprobs(nil, chunk.Logprobs), characters[chunk.Choice]),
+			Logprobs:   textLogprobs(appendLogprobs(nil, chunk.Logprobs), offsets[chunk.Choice]),
 			StopReason: chunk.Stop,
 		}
-		characters[chunk.Choice] += utf8.RuneCountInString(chunk.Text)
+		if choice.Logprobs != nil { // The text of a token may be held back, or sent before it.
+			for _, token := range choice.Logprobs.Tokens {
+				offsets[chunk.Choice] += utf8.RuneCountInString(token)
+			}
+		}
 		if chunk.Finish != "" {
 			choice.FinishReason = &chunk.Finish
 		}

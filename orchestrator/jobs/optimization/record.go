@@ -13,6 +13,10 @@ type record struct {
 	BodySize   int64  `json:"BodySize"`   // bytes
 	ResultSize int64  `json:"ResultSize"` // bytes; of a job that has not ended, those of an unfinished result
 	Failures   int    `json:"Failures"`   // failed attempts since the last progress
+	// UnavailableSince is the Unix time of the start of the first of the last attempts that could not start; 0: the
+	// last one could.
+	UnavailableSince int64 `json:"UnavailableSince,omitzero"`
+	ResultIteration  int   `json:"ResultIteration,omitzero"` // Progress.Iteration with the unfinished result
 	// Seeded jobs have the member seed. Each attempt starts from the beginning, so that the result does not depend on
 	// where an earlier attempt ended.
 	Seeded   bool     `json:"Seeded"`
@@ -75,6 +79,7 @@ func (r *record) apply(e event) bool {
 	}
 	if !r.Seeded || s.Done > s.Furthest {
 		r.Failures = 0
+		r.UnavailableSince = 0
 	}
 	s.Furthest = max(s.Furthest, s.Done)
 	r.updateProgress()

@@ -183,13 +183,15 @@ func TestFailuresOfOthers(t *testing.T) {
 	b := begin(t, t.TempDir(), Config{Timeout: time.Hour}, api)
 	job := b.submit("latent", `{"smi":"CCC","iterations":20}`)
 	<-started
+	startedAt, iteration := time.Now(), 7
 	settle := func(ctx context.Context, status int, answer string) error {
 		t.Helper()
 		r, st, err := b.get(t.Context(), "latent", "", job.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
-		a := &attempt{service: b.Service, stores: st, record: r}
+		r.Progress.Iteration = iteration
+		a := &attempt{service: b.Service, stores: st, record: r, startedAt: startedAt}
 		return a.settle(ctx, newOutcome("latent", status, []byte(answer), nil))
 	}
 	goesOn := func(ctx context.Context, status int, answer string, failures int) {
@@ -206,13 +208,19 @@ func TestFailuresOfOthers(t *testing.T) {
 		goesOn(t.Context(), 503, `{"detail":"Triton is away"}`, 1)
 	}
 	goesOn(t.Context(), 429, `{"detail":"busy"}`, 1)
+	goesOn(t.Context(), 504, `{"detail":"the oracle does not answer"}`, 1)
+	goesOn(t.Context(), 422, `{"detail":"the oracle is not loaded"}`, 1)
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
 	goesOn(stopped, 499, `{"detail":"the request was canceled"}`, 1)
-	for failures := 2; failures < maxFailures; failures++ {
-		goesOn(t.Context(), 422, `{"detail":"the oracle is gone"}`, failures)
+	goesOn(t.Context(), 500, `{"detail":"a bug"}`, 2)
+	iteration = 3 // An attempt that gets less far does not replace the result.
+	goesOn(t.Context(), 200, strings.Replace(kept, "CCO", "C", 1), 3)
+	startedAt = time.Now().Add(-2 * time.Hour) // The time of a search has passed since it has been away.
+	for failures := 4; failures < maxFailures; failures++ {
+		goesOn(t.Context(), 503, `{"detail":"Triton is away"}`, failures)
 	}
-	if err := settle(t.Context(), 422, `{"detail":"the oracle is gone"}`); err != nil {
+	if err := settle(t.Context(), 503, `{"detail":"Triton is away"}`); err != nil {
 		t.Fatal(err)
 	}
 	seen := b.await(job, Failed)

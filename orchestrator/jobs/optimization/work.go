@@ -67,7 +67,9 @@ func (s *Service) attempt(ctx context.Context, st *stores, task queue.Task) erro
 	case r.Status.ended():
 		return nil
 	}
-	a := &attempt{service: s, stores: st, record: r, cancelledBefore: r.Status == Cancelling}
+	a := &attempt{
+		service: s, stores: st, record: r, cancelledBefore: r.Status == Cancelling, startedAt: time.Now(),
+	}
 	body, err := io.ReadAll(st.files.Open(ctx, bodyName(r.key()), r.BodySize))
 	if errors.Is(err, queue.ErrNone) && task.Attempt > staleAttempts {
 		return a.finishWith(ctx, Failed, outcome{answer: missingBody[r.API]})
@@ -96,7 +98,8 @@ type attempt struct {
 	service         *Service
 	stores          *stores
 	record          record
-	cancelledBefore bool      // the job was cancelled before this attempt
+	cancelledBefore bool // the job was cancelled before this attempt
+	startedAt       time.Time
 	writtenAt       time.Time // when progress was last written
 	board           *board    // nil: not a told job
 }
@@ -151,8 +154,10 @@ func (a *attempt) writeProgress(ctx context.Context) error {
 		}
 		r.Searches = a.record.Searches
 		r.Failures = a.record.Failures
+		r.UnavailableSince = a.record.UnavailableSince
 		r.Progress = a.record.Progress
 		r.ResultSize = a.record.ResultSize
+		r.ResultIteration = a.record.ResultIteration
 		return nil
 	})
 	return err
@@ -191,13 +196,18 @@ func (o outcome) isRejection() bool {
 	return o.err == nil && o.status >= 400 && o.status < 500 && o.status != http.StatusTooManyRequests
 }
 
-// isUnavailable reports whether the API could not start, since a model or Triton is away or has no room.
+// isUnavailable reports whether the API could not start, since a model, an oracle or Triton is away or has no room.
 func (o outcome) isUnavailable() bool {
-	return o.err == nil && (o.status == http.StatusServiceUnavailable || o.status == http.StatusTooManyRequests)
+	switch o.status {
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return o.err == nil
+	}
+	return false
 }
 
 // settle ends the job after an attempt, or returns errRetry if another attempt is due. It is if ctx ended, since the
-// gateway is stopping, and if a request is refused that was valid before: an oracle of its objective may be away.
+// gateway is stopping, and if a request is refused with which an earlier attempt made progress: an oracle of its
+// objective may be away.
 func (a *attempt) settle(ctx context.Context, o outcome) error {
 	isStopping := ctx.Err() != nil
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
@@ -236,6 +246,7 @@ func (a *attempt) park(ctx context.Context) error {
 		r.Searches = a.record.Searches
 		r.Progress = a.record.Progress
 		r.ParkedAt = now()
+		r.UnavailableSince = 0
 		return r.countWaiting(ctx, a.stores)
 	})
 	if err == nil && (r.Status == Cancelling || r.isParked() && r.Waiting == 0) {
@@ -246,10 +257,17 @@ func (a *attempt) park(ctx context.Context) error {
 
 // retryOrFail returns errRetry while the job may have another attempt, else it ends the job as failed. failures is the
 // number of failed attempts before this one. An attempt that ended because the gateway is stopping has not failed, nor
-// one that could not start, until the time for the job is up.
+// one that could not start, unless that has lasted for the time that a job may take.
 func (a *attempt) retryOrFail(ctx context.Context, o outcome, failures int) error {
-	isLate := a.record.StartedAt != nil && now()-*a.record.StartedAt > int64(a.service.config.Timeout/time.Second)
-	if o.unfinished != unfinished.Stopping && (isLate || !o.isUnavailable()) {
+	isAway := o.isUnavailable() || o.isRejection() // see settle
+	switch {
+	case !isAway:
+		a.record.UnavailableSince = 0
+	case a.record.UnavailableSince == 0:
+		a.record.UnavailableSince = a.startedAt.Unix()
+	}
+	isLate := now()-a.record.UnavailableSince > int64(a.service.config.Timeout/time.Second)
+	if o.unfinished != unfinished.Stopping && (isLate || !isAway) {
 		failures++
 	}
 	a.record.Failures = failures
@@ -261,27 +279,46 @@ func (a *attempt) retryOrFail(ctx context.Context, o outcome, failures int) erro
 
 // retry keeps the progress and the unfinished result of an attempt, and returns errRetry.
 func (a *attempt) retry(ctx context.Context, o outcome) error {
-	if o.result != nil {
-		if err := a.writeResult(ctx, o.result); err != nil {
-			return err
-		}
-		a.record.ResultSize = int64(len(o.result))
+	if o.result != nil && !a.hasBetterResult() {
+		a.keepResult(ctx, o.result)
 	}
 	if err := a.writeProgress(ctx); err != nil {
 		return err
 	}
-	return fmt.Errorf("%w: status %d, %q, %w", errRetry, o.status, o.unfinished, o.err)
+	if o.err != nil {
+		return fmt.Errorf("%w: %w", errRetry, o.err)
+	}
+	return fmt.Errorf("%w: status %d, %q", errRetry, o.status, o.unfinished)
 }
 
-// finishWith ends a job that is not completed: with the result of its last attempt that had one, else, if it failed,
+// hasBetterResult reports whether a result is kept of an attempt that got further than this one.
+func (a *attempt) hasBetterResult() bool {
+	return a.record.ResultSize > 0 && a.record.Progress.Iteration < a.record.ResultIteration
+}
+
+// keepResult stores an unfinished result. The job goes on without it if that fails, such as for want of space.
+func (a *attempt) keepResult(ctx context.Context, result []byte) {
+	a.record.ResultSize = 0
+	a.record.ResultIteration = 0
+	if err := a.writeResult(ctx, result); err != nil {
+		a.service.logger.Warn().Err(err).Str("job", a.record.ID).Msg("the unfinished result of a job is not kept")
+		return
+	}
+	a.record.ResultSize = int64(len(result))
+	a.record.ResultIteration = a.record.Progress.Iteration
+}
+
+// finishWith ends a job that is not completed: with the result of the attempt that got furthest, else, if it failed,
 // with the API's answer as its error.
 func (a *attempt) finishWith(ctx context.Context, status Status, o outcome) error {
-	if o.result == nil && a.record.ResultSize > 0 {
-		// The file may be missing or incomplete, if a write was interrupted.
+	if a.record.ResultSize > 0 && (o.result == nil || a.hasBetterResult()) {
 		kept, err := io.ReadAll(a.stores.files.Open(ctx, resultName(a.record.key()), a.record.ResultSize))
-		if err == nil && json.Valid(kept) {
-			o.result = kept
-		}
+		switch {
+		case err == nil && json.Valid(kept):
+			return a.end(ctx, status, kept, nil)
+		case err != nil && !errors.Is(err, queue.ErrNone):
+			return err
+		} // else its write was interrupted
 	}
 	var failure []byte
 	if status == Failed && o.result == nil && json.Valid(o.answer) {
@@ -308,6 +345,11 @@ func (a *attempt) finish(ctx context.Context, status Status, result, failure []b
 			return err
 		}
 	}
+	return a.end(ctx, status, result, failure)
+}
+
+// end ends the job with its stored result and its error, nil for none.
+func (a *attempt) end(ctx context.Context, status Status, result, failure []byte) error {
 	var answer struct {
 		Unfinished json.RawMessage `json:"unfinished"`
 	}

@@ -31,6 +31,8 @@ type Task struct {
 const (
 	// ackTimeout is how long a worker may be silent before its task is delivered to another one.
 	ackTimeout = 12 * time.Second
+	// maxPause is the longest pause before the next attempt at a task. It doubles from 2 s on.
+	maxPause = 5 * time.Minute
 	// heartbeatInterval is how often a worker reports that it works on a task.
 	heartbeatInterval = 3 * time.Second
 )
@@ -130,7 +132,7 @@ func (t *Tasks) workOnce(ctx context.Context, do func(context.Context, Task) err
 		err = msg.Nak()
 	default:
 		logger.Warn().Err(err).Int("attempt", task.Attempt).Msg("task failed and will be retried")
-		err = msg.NakWithDelay(min(time.Second<<min(task.Attempt, 10), 30*time.Second))
+		err = msg.NakWithDelay(min(time.Second<<min(task.Attempt, 10), maxPause))
 	}
 	if err != nil { // the task is delivered again; tasks are idempotent
 		logger.Warn().Err(err).Msg("the end of a task was not acknowledged")

@@ -17,9 +17,9 @@ import (
 const (
 	// maxUnfinished is how many background responses of one owner may be unfinished.
 	maxUnfinished = 256
-	// maxAttempts is how often a request is sent whose failure may be temporary: with the pauses of the queue, for some
-	// 50 minutes.
-	maxAttempts = 100
+	// maxAttempts is how often a request is sent whose failure may be temporary: with the pauses of the queue, for
+	// nearly an hour.
+	maxAttempts = 18
 )
 
 // Start stores a background response of a caller and queues its request, which a worker sends to the chat API.

@@ -28,13 +28,13 @@ type Catalog[T any] struct {
 
 // catalogTable is what a catalog derives from one snapshot.
 type catalogTable[T any] struct {
-	ids      []string // that can be served, sorted
-	items    map[string]T
+	ids      []string     // that can be served, sorted
+	items    map[string]T // that can be served, by public id
+	unserved map[string]T // that are sick, by public id
 	opened   []opened[T]
 	staleErr error             // why the snapshot is stale, or nil
 	problems []string          // of models that cannot be served
 	sick     map[string]string // reasons by public id
-	silent   []T               // sick models
 	// reloading has the public ids of models that left the repository while they were sick, and when: operators unload
 	// a sick model to load it again.
 	reloading map[string]time.Time
@@ -100,6 +100,7 @@ func (c *Catalog[T]) update(s *Snapshot) {
 	old := c.table.Load()
 	table := &catalogTable[T]{
 		items:     map[string]T{},
+		unserved:  map[string]T{},
 		sick:      map[string]string{},
 		reloading: map[string]time.Time{},
 	}
@@ -118,7 +119,7 @@ func (c *Catalog[T]) update(s *Snapshot) {
 			table.problems = append(table.problems, sickness)
 			table.sick[id] = sickness
 			if result.err == nil {
-				table.silent = append(table.silent, result.item)
+				table.unserved[id] = result.item
 			}
 		case result.err != nil:
 			table.problems = append(table.problems, fmt.Sprintf("%s: %v", name, result.err))
@@ -246,8 +247,17 @@ func (c *Catalog[T]) All() []T {
 	return all
 }
 
-// Silent returns the models that are loaded and sick: they do not answer.
-func (c *Catalog[T]) Silent() []T { return c.table.Load().silent }
+// Sick returns the models that are loaded but do not answer, sorted by public id.
+func (c *Catalog[T]) Sick() []T {
+	table := c.table.Load()
+	var all []T
+	for _, id := range slices.Sorted(maps.Keys(table.unserved)) {
+		if _, isServed := table.items[id]; !isServed { // by another entry
+			all = append(all, table.unserved[id])
+		}
+	}
+	return all
+}
 
 // Ready returns nil if at least one model can be served, else Unavailable with the reason.
 func (c *Catalog[T]) Ready() error {

@@ -30,6 +30,9 @@ THIRD_OR_LATER = re.compile(
 )
 """Ordinals from the third on. The network knows only first, second and third: it reads "third" in place of each."""
 
+OTHER = re.compile(r"other|previous|earlier|preceding|prior|before", re.IGNORECASE)
+"""Words for another drawing. The network also takes some other words, such as whole, for one."""
+
 LIST_VERB = re.compile(
     r"\b(?:list|what|which|where|find|extract|locate|read|show|give|return|identify|detect|get)\b", re.IGNORECASE
 )
@@ -179,6 +182,8 @@ class History:
         named: list[int] = []
         missing = ""
         for name in intent.drawings:
+            if name == "other" and len(self.drawings) == 1 and not OTHER.search(intent.text):
+                continue
             numbers, unknown_word = self.find(name)
             named += numbers
             missing = missing or unknown_word
