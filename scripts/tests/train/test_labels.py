@@ -93,9 +93,9 @@ def test_the_shipped_weights_give_the_shipped_network(tmp_path):
 
 
 def test_the_shipped_network_reads_held_out_labels():
-    """Bounds below the figures of the experiment 2026-11-27-reader-finer-crops, for fewer drawings."""
+    """Bounds below the figures of the experiment 2026-11-28-reader-attachments-and-units, for fewer drawings."""
     found = measure.by_kind(reader.load_labels(served.ENTRY), measure.held_out(MOLECULES, 150))
-    bounds = {"atoms": 0.88, "abbreviations": 0.65, "placeholders, such as R1 and X": 0.5}
+    bounds = {"atoms": 0.86, "abbreviations": 0.8, "placeholders, such as R1 and X": 0.6}
     assert all(found[kind][0] > 50 and found[kind][1] > bound for kind, bound in bounds.items()), found
 
 
