@@ -435,11 +435,7 @@ def with_unit(smiles: str, random: Random) -> str | None:
             or all(atom.GetDegree() == 1 for atom in outer)
         ):
             continue
-        group = Chem.CreateMolSubstanceGroup(molecule, "SRU")
-        group.SetAtoms(unit)
-        group.SetBonds(pair)
-        group.SetProp("LABEL", random.choice(COUNTS))
-        group.SetProp("CONNECT", "HT")
+        markush.add_repeat_unit(molecule, unit, pair, random.choice(COUNTS))
         return canonical_smiles(molecule)
     return None
 

@@ -79,12 +79,12 @@ func (r *TextRequest) echo(i int) string {
 }
 
 // textLogprobs converts log probabilities to the shape of text completions. offset is the number of characters of the
-// answer before them.
-func textLogprobs(l *TokenLogprobs, offset int) *TextLogprobs {
+// answer before them, end that of the answer with them.
+func textLogprobs(l *TokenLogprobs, offset int) (out *TextLogprobs, end int) {
 	if l == nil {
-		return nil
+		return nil, offset
 	}
-	out := &TextLogprobs{}
+	out = &TextLogprobs{}
 	for _, token := range l.Content {
 		top := map[string]float64{token.Token: token.Logprob}
 		for _, other := range token.TopLogprobs {
@@ -96,5 +96,5 @@ func textLogprobs(l *TokenLogprobs, offset int) *TextLogprobs {
 		out.TextOffset = append(out.TextOffset, offset)
 		offset += utf8.RuneCountInString(token.Token)
 	}
-	return out
+	return out, offset
 }

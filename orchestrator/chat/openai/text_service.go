@@ -2,7 +2,6 @@ package openai
 
 import (
 	"context"
-	"unicode/utf8"
 
 	"retort/orchestrator/chat"
 )
@@ -20,10 +19,11 @@ func (s *Service) CompleteText(ctx context.Context, r TextRequest) (TextCompleti
 			return TextCompletion{}, err
 		}
 		for _, o := range outcomes {
+			logprobs, _ := textLogprobs(o.logprobs, 0)
 			completion.Choices = append(completion.Choices, TextChoice{
 				Index:        len(completion.Choices),
 				Text:         r.echo(i) + o.text,
-				Logprobs:     textLogprobs(o.logprobs, 0),
+				Logprobs:     logprobs,
 				FinishReason: &o.finish,
 				StopReason:   o.stop,
 			})
@@ -86,17 +86,10 @@ func streamPrompt(
 		if err != nil {
 			return err
 		}
-		choice := TextChoice{
-			Index:      firstIndex + chunk.Choice,
-			Text:       chunk.Text,
-			Logprobs:   textLogprobs(appendLogprobs(nil, chunk.Logprobs), offsets[chunk.Choice]),
-			StopReason: chunk.Stop,
-		}
-		if choice.Logprobs != nil { // The text of a token may be held back, or sent before it.
-			for _, token := range choice.Logprobs.Tokens {
-				offsets[chunk.Choice] += utf8.RuneCountInString(token)
-			}
-		}
+		choice := TextChoice{Index: firstIndex + chunk.Choice, Text: chunk.Text, StopReason: chunk.Stop}
+		// Offsets are not those of the text sent: that of a token may be held back.
+		choice.Logprobs, offsets[chunk.Choice] = textLogprobs(
+			appendLogprobs(nil, chunk.Logprobs), offsets[chunk.Choice])
 		if chunk.Finish != "" {
 			choice.FinishReason = &chunk.Finish
 		}

@@ -152,6 +152,15 @@ def set_endpoints(bond: Chem.Bond, atoms: Sequence[int]) -> None:
     bond.SetProp(ATTACH, "ANY")
 
 
+def add_repeat_unit(molecule: Chem.Mol, atoms: Sequence[int], bonds: Sequence[int], count: str) -> None:
+    """Makes atoms a repeat unit, head to tail. bonds: its crossing bonds."""
+    group = Chem.CreateMolSubstanceGroup(molecule, "SRU")
+    group.SetAtoms(atoms)
+    group.SetBonds(bonds)
+    group.SetProp("LABEL", count)
+    group.SetProp("CONNECT", "HT")
+
+
 def crossing_bonds(molecule: Chem.Mol) -> list[int]:
     return [bond.GetIdx() for bond in molecule.GetBonds() if bond.HasProp(CROSSING)]
 
@@ -275,11 +284,9 @@ def _add_units(molecule: Chem.RWMol, counts: list[RepeatCount]) -> tuple[Chem.Mo
         else:
             groups.append((unit, str(count)))
     for unit, text in groups:
-        group = Chem.CreateMolSubstanceGroup(molecule, "SRU")
-        group.SetAtoms(sorted(unit.atoms))
-        group.SetBonds([molecule.GetBondBetweenAtoms(*pair).GetIdx() for pair in unit.ends])
-        group.SetProp("LABEL", text)
-        group.SetProp("CONNECT", "HT")
+        add_repeat_unit(
+            molecule, sorted(unit.atoms), [molecule.GetBondBetweenAtoms(*pair).GetIdx() for pair in unit.ends], text
+        )
     Chem.SanitizeMol(molecule)
     return molecule.GetMol(), 0.0
 
