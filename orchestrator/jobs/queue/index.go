@@ -57,14 +57,11 @@ func (x *Index[Record, Summary]) Records(ctx context.Context, owner string) (map
 func (x *Index[Record, Summary]) update(ctx context.Context) error {
 	start := time.Now()
 	reload := start.Sub(x.updated) > markerLife/2 || start.Sub(x.reloaded) > reloadInterval
-	var options []jetstream.WatchOpt
 	if reload {
 		x.owners = map[string]map[string]Summary{}
 		x.revision = 0
-	} else {
-		options = append(options, jetstream.ResumeFromRevision(x.revision+1))
 	}
-	if err := x.table.scan(ctx, ">", x.apply, options...); err != nil {
+	if err := x.table.scan(ctx, ">", x.revision, x.apply); err != nil {
 		return err // a reload starts over: its time is not set
 	}
 	if reload {

@@ -103,8 +103,10 @@ func (b silentBucket) Watch(context.Context, string, ...jetstream.WatchOpt) (jet
 
 // A caller whose context ends does not wait for another caller's update of the index.
 func TestIndexWaitEndsWithContext(t *testing.T) {
-	bucket := silentBucket{called: make(chan struct{}), release: make(chan struct{})}
-	index := NewIndex(&Table[number]{bucket: bucket}, func(n number) int { return n.N })
+	table := newTable(t)
+	bucket := silentBucket{table.bucket, make(chan struct{}), make(chan struct{})}
+	table.bucket = bucket
+	index := NewIndex(table, func(n number) int { return n.N })
 	first := make(chan error)
 	go func() {
 		_, err := index.Records(t.Context(), "")

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -158,53 +159,115 @@ func (t *Table[Record]) Delete(ctx context.Context, key string) error {
 // Keys returns the keys of all records, including those that cannot be decoded, such as a later release may have
 // written.
 func (t *Table[Record]) Keys(ctx context.Context) (keys []string, err error) {
-	add := func(entry jetstream.KeyValueEntry) { keys = append(keys, entry.Key()) }
-	err = t.scan(ctx, ">", add, jetstream.MetaOnly(), jetstream.IgnoreDeletes())
-	return keys, err
+	err = t.scan(ctx, ">", 0, func(entry jetstream.KeyValueEntry) {
+		if entry.Operation() == jetstream.KeyValuePut {
+			keys = append(keys, entry.Key())
+		}
+	}, jetstream.MetaOnly())
+	slices.Sort(keys)
+	return slices.Compact(keys), err
 }
 
 // List returns the records whose keys match a filter, by key: * matches up to the next dot, > everything.
 func (t *Table[Record]) List(ctx context.Context, filter string) (map[string]Record, error) {
 	records := map[string]Record{}
 	var failure error
-	err := t.scan(ctx, filter, func(entry jetstream.KeyValueEntry) {
+	err := t.scan(ctx, filter, 0, func(entry jetstream.KeyValueEntry) {
+		if entry.Operation() != jetstream.KeyValuePut {
+			delete(records, entry.Key())
+			return
+		}
 		var r Record
 		if err := json.Unmarshal(entry.Value(), &r); err != nil {
 			failure = fmt.Errorf("%s: %w", entry.Key(), err)
 		}
 		records[entry.Key()] = r
-	}, jetstream.IgnoreDeletes())
+	})
 	return records, cmp.Or(err, failure)
 }
 
 // errNoAnswer means that the storage does not answer in time.
 var errNoAnswer = errors.New("the storage of jobs does not answer")
 
-// scan calls do with the newest entry of every key that matches a filter, in the order of their changes.
+// recheckInterval is how long scan waits for an entry before it asks again which one is the newest: that may have gone.
+const recheckInterval = 100 * time.Millisecond
+
+// scan calls do with the newest entry of every key that matches a filter, also of deleted keys, in the order of their
+// revisions, if that is greater than after. A key that changes during the scan may come again.
+//
+// It ends when it has seen the newest entry. The number of pending entries, by which JetStream's clients find the end,
+// is too small while others write, so that keys would be missed (https://github.com/nats-io/nats-server/issues/4824).
 func (t *Table[Record]) scan(
-	ctx context.Context, filter string, do func(jetstream.KeyValueEntry), options ...jetstream.WatchOpt,
+	ctx context.Context, filter string, after uint64, do func(jetstream.KeyValueEntry), options ...jetstream.WatchOpt,
 ) error {
+	newest, err := t.newest(ctx, filter)
+	if err != nil || newest <= after {
+		return err
+	}
+	if after > 0 {
+		options = append(options, jetstream.ResumeFromRevision(after+1))
+	}
 	watch, err := t.bucket.Watch(ctx, filter, options...)
 	if err != nil {
 		return translate(err)
 	}
 	defer func() { _ = watch.Stop() }()
-	for {
+	seen := after
+	for progress := time.Now(); newest > seen && time.Since(progress) < requestTimeout; {
 		select {
 		case entry, more := <-watch.Updates():
 			if !more {
 				return errNoAnswer
 			}
-			if entry == nil { // no more existing entries
-				return nil
+			if entry != nil { // nil: the end, according to the client
+				do(entry)
+				seen = entry.Revision()
+				progress = time.Now()
 			}
-			do(entry)
-		case <-time.After(requestTimeout):
-			return errNoAnswer
+			if seen < newest {
+				continue
+			}
+		case <-time.After(recheckInterval):
 		case <-ctx.Done():
 			return ctx.Err()
 		}
+		if newest, err = t.newest(ctx, filter); err != nil {
+			return err
+		}
 	}
+	if newest > seen {
+		return errNoAnswer
+	}
+	return nil
+}
+
+// newest returns the revision of the newest entry whose key matches a filter, also of a deleted key, or 0 if there is
+// none. In a cluster the leader answers, which no replica is ahead of.
+func (t *Table[Record]) newest(ctx context.Context, filter string) (revision uint64, err error) {
+	ctx, stop := context.WithTimeout(ctx, requestTimeout)
+	defer stop()
+	name := t.bucket.Bucket()
+	request, err := json.Marshal(map[string]string{"last_by_subj": "$KV." + name + "." + filter})
+	if err != nil {
+		return 0, err
+	}
+	reply, err := t.engine.conn.RequestWithContext(ctx, "$JS.API.STREAM.MSG.GET."+bucketStream+name, request)
+	if err != nil {
+		return 0, err
+	}
+	var answer struct {
+		Error   *jetstream.APIError `json:"error"`
+		Message struct {
+			Seq uint64 `json:"seq"`
+		} `json:"message"`
+	}
+	if err := json.Unmarshal(reply.Data, &answer); err != nil {
+		return 0, err
+	}
+	if answer.Error != nil && answer.Error.ErrorCode != jetstream.JSErrCodeMessageNotFound {
+		return 0, answer.Error
+	}
+	return answer.Message.Seq, nil
 }
 
 // Watch calls onChange with a record now and after each change; if key is a filter, as for List, with each record that

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
 )
 
@@ -73,6 +76,64 @@ func TestChangePausesAfterConflicts(t *testing.T) {
 func (t *Table[Record]) change(n int) error {
 	_, err := t.bucket.PutString(context.Background(), "a", fmt.Sprintf(`{"N":%d}`, n))
 	return err
+}
+
+// While others change records, lists and indexes have all of them.
+func TestListsAreCompleteDuringChanges(t *testing.T) {
+	table := newTable(t)
+	ctx := t.Context()
+	keys := []string{"a", "job.0", "job.1"}
+	for _, key := range keys[1:] {
+		if err := table.Create(ctx, key, number{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	index := NewIndex(table, func(n number) int { return n.N })
+	changing, stop := context.WithCancel(ctx)
+	var writers sync.WaitGroup
+	defer writers.Wait()
+	defer stop()
+	for i := range keys {
+		writers.Go(func() {
+			for changing.Err() == nil {
+				_, _ = table.Change(changing, keys[i], func(n *number) error { n.N++; return nil })
+			}
+		})
+	}
+	for range 100 {
+		if records, err := table.List(ctx, "job.*"); err != nil || len(records) != 2 {
+			t.Fatalf("list: %v %v", records, err)
+		}
+		if got, err := table.Keys(ctx); err != nil || !slices.Equal(got, keys) {
+			t.Fatalf("keys: %v %v", got, err)
+		}
+		if records, err := index.Records(ctx, ""); err != nil || len(records) != 3 {
+			t.Fatalf("index: %v %v", records, err)
+		}
+	}
+}
+
+// The newest entry may go before a scan has seen it.
+func TestScanOutlivesTheNewestEntry(t *testing.T) {
+	table := newTable(t)
+	ctx := t.Context()
+	if err := table.Create(ctx, "b", number{}); err != nil {
+		t.Fatal(err)
+	}
+	stream, err := table.engine.js.Stream(ctx, bucketStream+table.bucket.Bucket())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var seen []string
+	err = table.scan(ctx, ">", 0, func(entry jetstream.KeyValueEntry) {
+		seen = append(seen, entry.Key())
+		if err := stream.Purge(ctx, jetstream.WithPurgeSubject("$KV.*.b")); err != nil {
+			t.Error(err)
+		}
+	})
+	if err != nil || seen[0] != "a" {
+		t.Errorf("%v %v", seen, err)
+	}
 }
 
 // A watch that is cut off ends with an error other than ErrNone.
