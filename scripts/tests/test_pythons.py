@@ -177,6 +177,7 @@ def ask(tmp_path_factory):
     @cache
     def run(environment: str) -> dict:
         python, folders = ENVIRONMENTS[environment]
+        home = tmp_path_factory.mktemp("home")
         if python == LOCAL:
             subprocess.run(
                 [sys.executable, ROOT / "scripts/triton/serve.py", "--prepare"], check=True, timeout=5 * PATIENCE
@@ -186,13 +187,13 @@ def ask(tmp_path_factory):
         done = subprocess.run(
             [python, "-W", "error", HERE / "pythons/stub.py", *folders],
             input=tasks,
-            env={"PATH": "/usr/bin:/bin"},
+            env={"PATH": "/usr/bin:/bin", "HOME": str(home)},
             capture_output=True,
             text=True,
             timeout=PATIENCE,
         )
         assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout)
+        return {**json.loads(done.stdout), "files": sorted(str(path) for path in home.rglob("*"))}
 
     return run
 
@@ -219,6 +220,12 @@ def test_answers_do_not_depend_on_python_or_numpy(ask, environment: str) -> None
 def test_packages_bring_their_libraries(ask, environment: str) -> None:
     """The packages use no library of this machine that the image may lack, such as those of X."""
     assert set(ask(environment)["libraries"]) <= SYSTEM
+
+
+@pytest.mark.parametrize("environment", ENVIRONMENTS)
+def test_use_is_not_reported(ask, environment: str) -> None:
+    """ONNX Runtime gives the machine an id, in a file, before it reports its use to Microsoft."""
+    assert ask(environment)["files"] == []
 
 
 def test_python_finds_the_packages_as_in_the_image() -> None:

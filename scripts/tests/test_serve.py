@@ -309,6 +309,13 @@ def processes_named(server, name: str) -> list[int]:
     return [pid for pid in server.processes() if Path(f"/proc/{pid}/comm").read_text().strip() == name]
 
 
+def test_use_is_not_reported(triton, tmp_path):
+    """Models and backends inherit the settings by which ONNX Runtime and vLLM report nothing to their makers."""
+    graphs.place(tmp_path, "lookup", graphs.lookup(), CONFIG)
+    variables = Path(f"/proc/{stub_of(triton(tmp_path), 'lookup')}/environ").read_text().split("\0")
+    assert {"ORT_DISABLE_TELEMETRY=1", "DO_NOT_TRACK=1"} <= set(variables)
+
+
 @pytest.mark.parametrize("how, code", [(signal.SIGINT, 0), (signal.SIGTERM, 0)])
 def test_stopping_leaves_no_process_and_no_shared_memory(triton, tmp_path, how, code):
     graphs.place(tmp_path, "lookup", graphs.lookup(), CONFIG)

@@ -143,6 +143,14 @@ def test_triton_is_reached_by_the_gateway_alone() -> None:
     assert policy["egress"] == []
 
 
+def test_triton_does_not_report_its_use() -> None:
+    """ONNX Runtime and vLLM report it to their makers otherwise."""
+    container = one(rendered("defaults"), "Deployment", "retort-triton")["spec"]["template"]["spec"]["containers"][0]
+    for name in ("ORT_DISABLE_TELEMETRY", "DO_NOT_TRACK"):
+        assert {"name": name, "value": "1"} in container["env"]
+    assert "\nENV ORT_DISABLE_TELEMETRY=1\n" in (ROOT / "scripts/deploy/Dockerfile").read_text()
+
+
 def test_the_gateway_listens_to_the_network_of_its_pod() -> None:
     """Probes and the Service reach the gateway from outside its pod."""
     spec = one(rendered("defaults"), "Deployment", "retort")["spec"]["template"]["spec"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -42,6 +43,8 @@ class OnnxNetworks:
 
 def load_session(path: Path, threads: int) -> Any:
     """Returns an ONNX Runtime session whose calls run on `threads` threads each."""
+    # ONNX Runtime 1.29 and newer report their use to Microsoft unless this is set when the library is loaded.
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     import onnxruntime  # Not at the top: training and tests use this package without it.
 
     options = onnxruntime.SessionOptions()
