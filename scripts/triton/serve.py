@@ -236,10 +236,8 @@ def run(supervisor: Supervisor, command: list[str]) -> int:
     )
     try:
         code = child.wait()
-    except KeyboardInterrupt:
-        code = drain(child)  # Ctrl-C at a terminal reaches the command, too
     except Stop:
-        child.terminate()
+        child.terminate()  # also after Ctrl-C, which reaches the command itself only at a terminal
         code = drain(child)
     return code if code >= 0 else 128 - code
 
@@ -248,7 +246,7 @@ def drain(child: subprocess.Popen) -> int:
     """Waits for the command to end, kills it after DRAIN_SECONDS, and returns its exit status."""
     try:
         return child.wait(DRAIN_SECONDS)
-    except (subprocess.TimeoutExpired, KeyboardInterrupt, Stop):
+    except (subprocess.TimeoutExpired, Stop):
         child.kill()
         return child.wait()
 
