@@ -1,6 +1,7 @@
 package optimization
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,7 +28,9 @@ func generations(a Request, body map[string]any, each func(string) error) (strin
 		told, err := a.Told(a.Stopping, smiles)
 		if err != nil {
 			var reason unfinished.Reason
-			errors.As(err, &reason)
+			if !errors.As(context.Cause(a.Stopping), &reason) {
+				return "", err
+			}
 			return fmt.Sprintf(`{"generated":%q,"unfinished":{"reason":%q}}`, scores, reason), nil
 		}
 		scores = append(scores, fmt.Sprintf("%v", told))
