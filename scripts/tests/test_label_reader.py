@@ -5,7 +5,17 @@ import numpy as np
 import pytest
 
 from scripts.served_reader.drawing_reader import combined
-from scripts.served_reader.label_reader import ALPHABET, BOND, HEIGHT, SLOTS, WIDTH, crops, label_probabilities
+from scripts.served_reader.label_reader import (
+    ALPHABET,
+    BOND,
+    HEIGHT,
+    OTHER_SCALES,
+    SLOTS,
+    WIDTH,
+    LabelReader,
+    crops,
+    label_probabilities,
+)
 from scripts.served_reader.labels import ATOM_LABELS, CLASSES, UNKNOWN_LABEL
 
 
@@ -36,6 +46,29 @@ def test_an_undecided_character_shares_the_probability():
     logits[0, 1, ALPHABET.index("7")] = logits[0, 1, ALPHABET.index("1")]
     shares = label_probabilities(logits)[0]
     assert shares[CLASSES["R1"]] == pytest.approx(shares[CLASSES["R7"]]) == pytest.approx(0.5, abs=0.01)
+
+
+class Session:
+    """Stands in for the network: answers each call with the next logits."""
+
+    def __init__(self, *answers: np.ndarray) -> None:
+        self.answers = list(answers)
+
+    def run(self, outputs, inputs):
+        answer = self.answers.pop(0)
+        assert len(inputs["crops"]) == len(answer)
+        return [answer]
+
+
+def test_only_an_unsure_label_is_read_at_further_scales():
+    first = logits_of("R1", "R1")
+    first[1, 1, ALPHABET.index("7")] = first[1, 1, ALPHABET.index("1")]
+    reader = object.__new__(LabelReader)
+    reader.session = Session(first, *[logits_of("R7")] * len(OTHER_SCALES))
+    sure, unsure = reader.read(np.zeros((50, 50), np.uint8), np.array([[10.0, 10.0], [20.0, 20.0]]), 15.0)
+    assert not reader.session.answers
+    assert sure[CLASSES["R1"]] > 0.99
+    assert unsure[CLASSES["R7"]] == pytest.approx(1 - 0.5 / (1 + len(OTHER_SCALES)), abs=0.01)
 
 
 @pytest.mark.parametrize("bond", [BOND / 2, BOND, 4.7 * BOND])

@@ -19,6 +19,10 @@ BOND = 64
 """Length in pixels of the drawing's typical bond in a crop."""
 HEIGHT, WIDTH = 112, 352
 """Size of a crop in pixels; the atom is in its middle."""
+SURE = 0.9
+"""A label of at least this probability is read from one crop, any other from crops of several scales."""
+OTHER_SCALES = (0.87, 1.15)
+"""Factors on the bond length for the further crops. Small superscripts are read better from several crops."""
 SLOTS = 11
 """Slots for characters: one more than the longest label has."""
 END = ""
@@ -72,5 +76,14 @@ class LabelReader:
         self.session = load_session(folder / "label_reader.onnx", threads)
 
     def read(self, ink: np.ndarray, points: np.ndarray, bond_length: float) -> np.ndarray:
-        """Returns the probability of each label at points of a picture; see crops and label_probabilities."""
+        """Returns the probability of each label at points of a picture; see crops and label_probabilities. For a label
+        that is not SURE, it is the mean over several scales."""
+        found = self._read_once(ink, points, bond_length)
+        unsure = found.max(1) < SURE
+        if unsure.any():
+            again = [self._read_once(ink, points[unsure], factor * bond_length) for factor in OTHER_SCALES]
+            found[unsure] = np.mean([found[unsure], *again], axis=0)
+        return found
+
+    def _read_once(self, ink: np.ndarray, points: np.ndarray, bond_length: float) -> np.ndarray:
         return label_probabilities(self.session.run(["characters"], {"crops": crops(ink, points, bond_length)})[0])
