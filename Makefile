@@ -5,6 +5,8 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 # Where Go's installation archive is unpacked, which some shells lack in PATH.
 export PATH := $(PATH):/usr/local/go/bin
+# ONNX Runtime sends telemetry to Microsoft unless this is set.
+export ORT_DISABLE_TELEMETRY := 1
 
 # Debian packages of the build and of the local Triton.
 PACKAGES := g++ librdkit-dev libboost-dev libgoogle-perftools-dev python3-venv libpython3.11

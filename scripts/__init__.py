@@ -2,5 +2,5 @@
 
 import os
 
-# Without it, ONNX Runtime 1.29 and newer report their use to Microsoft. It counts when the library is loaded.
+# ONNX Runtime (from 1.29) sends telemetry to Microsoft unless this is set when it is imported.
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")

@@ -223,8 +223,8 @@ def test_packages_bring_their_libraries(ask, environment: str) -> None:
 
 
 @pytest.mark.parametrize("environment", ENVIRONMENTS)
-def test_use_is_not_reported(ask, environment: str) -> None:
-    """ONNX Runtime gives the machine an id, in a file, before it reports its use to Microsoft."""
+def test_no_telemetry(ask, environment: str) -> None:
+    """ONNX Runtime writes a device id into a file below HOME before it sends telemetry."""
     assert ask(environment)["files"] == []
 
 

@@ -309,8 +309,8 @@ def processes_named(server, name: str) -> list[int]:
     return [pid for pid in server.processes() if Path(f"/proc/{pid}/comm").read_text().strip() == name]
 
 
-def test_use_is_not_reported(triton, tmp_path):
-    """Models and backends inherit the settings by which ONNX Runtime and vLLM report nothing to their makers."""
+def test_no_telemetry(triton, tmp_path):
+    """Models and backends inherit the settings without which ONNX Runtime and vLLM send telemetry."""
     graphs.place(tmp_path, "lookup", graphs.lookup(), CONFIG)
     variables = Path(f"/proc/{stub_of(triton(tmp_path), 'lookup')}/environ").read_text().split("\0")
     assert {"ORT_DISABLE_TELEMETRY=1", "DO_NOT_TRACK=1"} <= set(variables)

@@ -112,7 +112,7 @@ class Environment:
         variables["PATH"] = f"{VENV / 'bin'}:{variables.get('PATH', '')}"
         variables["PYTHONPATH"] = str(self.site)
         variables["PYTHONDONTWRITEBYTECODE"] = "1"
-        # Without these, ONNX Runtime 1.29 and newer and vLLM report their use to their makers.
+        # ONNX Runtime (from 1.29) and vLLM send telemetry unless these are set.
         variables.setdefault("ORT_DISABLE_TELEMETRY", "1")
         variables.setdefault("DO_NOT_TRACK", "1")
         variables.pop("PYTHONHOME", None)

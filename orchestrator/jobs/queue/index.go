@@ -61,7 +61,11 @@ func (x *Index[Record, Summary]) update(ctx context.Context) error {
 		x.owners = map[string]map[string]Summary{}
 		x.revision = 0
 	}
-	if err := x.table.scan(ctx, ">", x.revision, x.apply); err != nil {
+	current, err := x.table.revision(ctx)
+	if err == nil && current > x.revision {
+		err = x.table.scan(ctx, ">", x.revision, x.apply)
+	}
+	if err != nil {
 		return err // a reload starts over: its time is not set
 	}
 	if reload {

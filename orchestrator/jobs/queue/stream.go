@@ -166,6 +166,27 @@ func tryRead(ctx context.Context, from jetstream.Stream, subject string) (*jetst
 	return from.GetLastMsgForSubject(ctx, subject)
 }
 
+// request returns the answer to a request to JetStream's API.
+func (e *Engine) request(ctx context.Context, subject string, body []byte) ([]byte, error) {
+	ctx, stop := context.WithTimeout(ctx, requestTimeout)
+	defer stop()
+	for {
+		reply, err := e.tryRequest(ctx, subject, body)
+		if err == nil {
+			return reply.Data, nil
+		}
+		if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
+			return nil, err
+		}
+	}
+}
+
+func (e *Engine) tryRequest(ctx context.Context, subject string, body []byte) (*nats.Msg, error) {
+	ctx, stop := context.WithTimeout(ctx, readTimeout)
+	defer stop()
+	return e.conn.RequestWithContext(ctx, subject, body)
+}
+
 // retryMissing repeats a read that returns ErrNone, if the engine is a cluster: any replica answers, and it may be
 // stale for a moment.
 func (e *Engine) retryMissing(ctx context.Context, read func() error) error {

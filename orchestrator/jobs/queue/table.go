@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -108,6 +109,15 @@ func (t *Table[Record]) get(ctx context.Context, key string) (r Record, revision
 // ErrUnchanged is what the function passed to Change returns if it has nothing to change.
 var ErrUnchanged = errors.New("nothing to change")
 
+// revision returns that of the last change of the table.
+func (t *Table[Record]) revision(ctx context.Context) (uint64, error) {
+	status, err := t.bucket.Status(ctx)
+	if err != nil {
+		return 0, translate(err)
+	}
+	return status.(*jetstream.KeyValueBucketStatus).StreamInfo().State.LastSeq, nil
+}
+
 // Change reads a record, applies change and writes it back. If another writer was faster, it starts over after a pause
 // that grows with each conflict. It returns the record as it is now. An error of change is returned at once;
 // ErrUnchanged is returned as nil.
@@ -158,52 +168,60 @@ func (t *Table[Record]) Delete(ctx context.Context, key string) error {
 
 // Keys returns the keys of all records, including those that cannot be decoded, such as a later release may have
 // written.
-func (t *Table[Record]) Keys(ctx context.Context) (keys []string, err error) {
-	err = t.scan(ctx, ">", 0, func(entry jetstream.KeyValueEntry) {
+func (t *Table[Record]) Keys(ctx context.Context) ([]string, error) {
+	keys := map[string]bool{}
+	err := t.scan(ctx, ">", 0, func(entry jetstream.KeyValueEntry) {
 		if entry.Operation() == jetstream.KeyValuePut {
-			keys = append(keys, entry.Key())
+			keys[entry.Key()] = true
+		} else {
+			delete(keys, entry.Key())
 		}
 	}, jetstream.MetaOnly())
-	slices.Sort(keys)
-	return slices.Compact(keys), err
+	return slices.Sorted(maps.Keys(keys)), err
 }
 
 // List returns the records whose keys match a filter, by key: * matches up to the next dot, > everything.
 func (t *Table[Record]) List(ctx context.Context, filter string) (map[string]Record, error) {
 	records := map[string]Record{}
-	var failure error
+	failures := map[string]error{}
 	err := t.scan(ctx, filter, 0, func(entry jetstream.KeyValueEntry) {
+		key := entry.Key()
+		delete(records, key)
+		delete(failures, key)
 		if entry.Operation() != jetstream.KeyValuePut {
-			delete(records, entry.Key())
 			return
 		}
 		var r Record
 		if err := json.Unmarshal(entry.Value(), &r); err != nil {
-			failure = fmt.Errorf("%s: %w", entry.Key(), err)
+			failures[key] = fmt.Errorf("%s: %w", key, err)
 		}
-		records[entry.Key()] = r
+		records[key] = r
 	})
-	return records, cmp.Or(err, failure)
+	for _, failure := range failures {
+		err = cmp.Or(err, failure)
+	}
+	return records, err
 }
 
-// errNoAnswer means that the storage does not answer in time.
+// errNoAnswer means that the storage does not answer in time, or contradicts itself.
 var errNoAnswer = errors.New("the storage of jobs does not answer")
 
-// recheckInterval is how long scan waits for an entry before it asks again which one is the newest: that may have gone.
-const recheckInterval = 100 * time.Millisecond
+const (
+	// scanTimeout bounds a scan. It has no end while others write faster than it can ask for the last revision.
+	scanTimeout = 30 * time.Second
+	// recheckInterval is how long a scan waits for an entry before it asks for the last revision again: that entry may
+	// have been removed.
+	recheckInterval = 100 * time.Millisecond
+)
 
-// scan calls do with the newest entry of every key that matches a filter, also of deleted keys, in the order of their
-// revisions, if that is greater than after. A key that changes during the scan may come again.
+// scan calls do with the latest entry of each key that matches a filter and has a revision above after, in the order of
+// the revisions. The entry of a deleted key is its marker. A key that changes during the scan may come again.
 //
-// It ends when it has seen the newest entry. The number of pending entries, by which JetStream's clients find the end,
-// is too small while others write, so that keys would be missed (https://github.com/nats-io/nats-server/issues/4824).
+// It ends at the last revision of these keys. JetStream's client ends when the server reports no pending entries, which
+// is too early while others write: https://github.com/nats-io/nats-server/issues/4824.
 func (t *Table[Record]) scan(
 	ctx context.Context, filter string, after uint64, do func(jetstream.KeyValueEntry), options ...jetstream.WatchOpt,
 ) error {
-	newest, err := t.newest(ctx, filter)
-	if err != nil || newest <= after {
-		return err
-	}
 	if after > 0 {
 		options = append(options, jetstream.ResumeFromRevision(after+1))
 	}
@@ -211,9 +229,16 @@ func (t *Table[Record]) scan(
 	if err != nil {
 		return translate(err)
 	}
-	defer func() { _ = watch.Stop() }()
-	seen := after
-	for progress := time.Now(); newest > seen && time.Since(progress) < requestTimeout; {
+	defer stopWatch(watch)
+	last, err := t.lastRevision(ctx, filter)
+	if err != nil {
+		return err
+	}
+	if last == 0 {
+		return confirmNone(ctx, watch)
+	}
+	tooLate := time.After(scanTimeout)
+	for position := after; position < last; {
 		select {
 		case entry, more := <-watch.Updates():
 			if !more {
@@ -221,37 +246,36 @@ func (t *Table[Record]) scan(
 			}
 			if entry != nil { // nil: the end, according to the client
 				do(entry)
-				seen = entry.Revision()
-				progress = time.Now()
+				position = entry.Revision()
 			}
-			if seen < newest {
+			if position < last {
 				continue
 			}
 		case <-time.After(recheckInterval):
+		case <-tooLate:
+			return errNoAnswer
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		if newest, err = t.newest(ctx, filter); err != nil {
+		if last, err = t.lastRevision(ctx, filter); err != nil {
 			return err
 		}
-	}
-	if newest > seen {
-		return errNoAnswer
+		if last == 0 { // there were keys: see confirmNone
+			return errNoAnswer
+		}
 	}
 	return nil
 }
 
-// newest returns the revision of the newest entry whose key matches a filter, also of a deleted key, or 0 if there is
-// none. In a cluster the leader answers, which no replica is ahead of.
-func (t *Table[Record]) newest(ctx context.Context, filter string) (revision uint64, err error) {
-	ctx, stop := context.WithTimeout(ctx, requestTimeout)
-	defer stop()
+// lastRevision returns the revision of the latest entry whose key matches a filter, also of a deleted key, or 0 if there
+// is none or the server cannot read it. Only the leader of the bucket answers, so that no acknowledged write is missed.
+func (t *Table[Record]) lastRevision(ctx context.Context, filter string) (uint64, error) {
 	name := t.bucket.Bucket()
 	request, err := json.Marshal(map[string]string{"last_by_subj": "$KV." + name + "." + filter})
 	if err != nil {
 		return 0, err
 	}
-	reply, err := t.engine.conn.RequestWithContext(ctx, "$JS.API.STREAM.MSG.GET."+bucketStream+name, request)
+	reply, err := t.engine.request(ctx, "$JS.API.STREAM.MSG.GET."+bucketStream+name, request)
 	if err != nil {
 		return 0, err
 	}
@@ -261,13 +285,38 @@ func (t *Table[Record]) newest(ctx context.Context, filter string) (revision uin
 			Seq uint64 `json:"seq"`
 		} `json:"message"`
 	}
-	if err := json.Unmarshal(reply.Data, &answer); err != nil {
+	if err := json.Unmarshal(reply, &answer); err != nil {
 		return 0, err
 	}
 	if answer.Error != nil && answer.Error.ErrorCode != jetstream.JSErrCodeMessageNotFound {
 		return 0, answer.Error
 	}
 	return answer.Message.Seq, nil
+}
+
+// confirmNone returns nil if the first value of a watch says that no key matches. The server does not tell an entry that
+// it cannot read from none, and whoever takes a full table for an empty one may delete what belongs to its records.
+func confirmNone(ctx context.Context, watch jetstream.KeyWatcher) error {
+	select {
+	case entry, more := <-watch.Updates():
+		if more && entry == nil {
+			return nil
+		}
+		return errNoAnswer
+	case <-time.After(requestTimeout):
+		return errNoAnswer
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// stopWatch ends a watch. It drops what has been received, for which the client's goroutine would wait for ever.
+func stopWatch(watch jetstream.KeyWatcher) {
+	_ = watch.Stop()
+	go func() {
+		for range watch.Updates() {
+		}
+	}()
 }
 
 // Watch calls onChange with a record now and after each change; if key is a filter, as for List, with each record that
@@ -278,7 +327,7 @@ func (t *Table[Record]) Watch(ctx context.Context, key string, onChange func(Rec
 	if err != nil {
 		return translate(err)
 	}
-	defer func() { _ = watch.Stop() }()
+	defer stopWatch(watch)
 	for {
 		select {
 		case entry, more := <-watch.Updates():

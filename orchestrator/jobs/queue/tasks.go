@@ -87,8 +87,8 @@ func (t *Tasks) Waiting(ctx context.Context) (int, error) {
 }
 
 // Work runs workers that call do with tasks until ctx ends, and returns when all of them have returned. If do returns
-// nil, the task is done. If it returns an error, the task is delivered again: after a pause that grows with its
-// attempts to maxPause, or at once to another gateway if ctx has ended. The context of do ends with ctx.
+// nil, the task is done. If it returns an error, the task is delivered again: after a pause that grows with each
+// attempt, up to maxPause, or at once to another gateway if ctx has ended. The context of do ends with ctx.
 func (t *Tasks) Work(ctx context.Context, workers int, do func(context.Context, Task) error) {
 	var running sync.WaitGroup
 	for range workers {

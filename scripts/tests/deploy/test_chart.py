@@ -143,8 +143,8 @@ def test_triton_is_reached_by_the_gateway_alone() -> None:
     assert policy["egress"] == []
 
 
-def test_triton_does_not_report_its_use() -> None:
-    """ONNX Runtime and vLLM report it to their makers otherwise."""
+def test_triton_sends_no_telemetry() -> None:
+    """ONNX Runtime and vLLM do unless they are told not to."""
     container = one(rendered("defaults"), "Deployment", "retort-triton")["spec"]["template"]["spec"]["containers"][0]
     for name in ("ORT_DISABLE_TELEMETRY", "DO_NOT_TRACK"):
         assert {"name": name, "value": "1"} in container["env"]

@@ -19,10 +19,10 @@ BOND = 64
 """Length in pixels of the drawing's typical bond in a crop."""
 HEIGHT, WIDTH = 112, 352
 """Size of a crop in pixels; the atom is in its middle."""
-SURE = 0.9
-"""A label of at least this probability is read from one crop, any other from crops of several scales."""
+SURE_PROBABILITY = 0.9
+"""If the best label of the first crop reaches this probability, no further crop is read."""
 OTHER_SCALES = (0.87, 1.15)
-"""Factors on the bond length for the further crops. Small superscripts are read better from several crops."""
+"""Factors on the bond length for the further crops, in which small digits are read better."""
 SLOTS = 11
 """Slots for characters: one more than the longest label has."""
 END = ""
@@ -76,14 +76,14 @@ class LabelReader:
         self.session = load_session(folder / "label_reader.onnx", threads)
 
     def read(self, ink: np.ndarray, points: np.ndarray, bond_length: float) -> np.ndarray:
-        """Returns the probability of each label at points of a picture; see crops and label_probabilities. For a label
-        that is not SURE, it is the mean over several scales."""
-        found = self._read_once(ink, points, bond_length)
-        unsure = found.max(1) < SURE
+        """Returns the probability of each label at points of a picture; see crops and label_probabilities. Where no
+        label reaches SURE_PROBABILITY, they are means over the scales."""
+        first = self._read_once(ink, points, bond_length)
+        unsure = first.max(1) < SURE_PROBABILITY
         if unsure.any():
-            again = [self._read_once(ink, points[unsure], factor * bond_length) for factor in OTHER_SCALES]
-            found[unsure] = np.mean([found[unsure], *again], axis=0)
-        return found
+            others = [self._read_once(ink, points[unsure], factor * bond_length) for factor in OTHER_SCALES]
+            first[unsure] = np.mean([first[unsure], *others], axis=0)
+        return first
 
     def _read_once(self, ink: np.ndarray, points: np.ndarray, bond_length: float) -> np.ndarray:
         return label_probabilities(self.session.run(["characters"], {"crops": crops(ink, points, bond_length)})[0])

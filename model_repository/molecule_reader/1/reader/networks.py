@@ -43,7 +43,7 @@ class OnnxNetworks:
 
 def load_session(path: Path, threads: int) -> Any:
     """Returns an ONNX Runtime session whose calls run on `threads` threads each."""
-    # ONNX Runtime 1.29 and newer report their use to Microsoft unless this is set when the library is loaded.
+    # ONNX Runtime (from 1.29) sends telemetry to Microsoft unless this is set when it is imported.
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     import onnxruntime  # Not at the top: training and tests use this package without it.
 
