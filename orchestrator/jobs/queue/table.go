@@ -267,8 +267,9 @@ func (t *Table[Record]) scan(
 	return nil
 }
 
-// lastRevision returns the revision of the latest entry whose key matches a filter, also of a deleted key, or 0 if there
-// is none or the server cannot read it. Only the leader of the bucket answers, so that no acknowledged write is missed.
+// lastRevision returns the revision of the latest entry whose key matches a filter, also of a deleted key, or 0 if
+// there is none or the server cannot read it. Only the leader of the bucket answers, so that no acknowledged write is
+// missed.
 func (t *Table[Record]) lastRevision(ctx context.Context, filter string) (uint64, error) {
 	name := t.bucket.Bucket()
 	request, err := json.Marshal(map[string]string{"last_by_subj": "$KV." + name + "." + filter})
@@ -294,8 +295,8 @@ func (t *Table[Record]) lastRevision(ctx context.Context, filter string) (uint64
 	return answer.Message.Seq, nil
 }
 
-// confirmNone returns nil if the first value of a watch says that no key matches. The server does not tell an entry that
-// it cannot read from none, and whoever takes a full table for an empty one may delete what belongs to its records.
+// confirmNone returns nil if the first value of a watch says that no key matches. The server does not tell an entry
+// that it cannot read from none, and whoever takes a full table for an empty one may delete what belongs to its records.
 func confirmNone(ctx context.Context, watch jetstream.KeyWatcher) error {
 	select {
 	case entry, more := <-watch.Updates():
