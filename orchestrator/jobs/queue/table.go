@@ -296,7 +296,8 @@ func (t *Table[Record]) lastRevision(ctx context.Context, filter string) (uint64
 }
 
 // confirmNone returns nil if the first value of a watch says that no key matches. The server does not tell an entry
-// that it cannot read from none, and whoever takes a full table for an empty one may delete what belongs to its records.
+// that it cannot read from none, and whoever takes a full table for an empty one may delete what belongs to its
+// records.
 func confirmNone(ctx context.Context, watch jetstream.KeyWatcher) error {
 	select {
 	case entry, more := <-watch.Updates():
