@@ -149,42 +149,36 @@ func (e *Engine) read(
 ) (msg *jetstream.RawStreamMsg, err error) {
 	ctx, stop := context.WithTimeout(ctx, requestTimeout)
 	defer stop()
-	err = e.retryMissing(ctx, func() (err error) {
-		for {
-			msg, err = tryRead(ctx, from, subject)
-			if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
-				return translate(err)
-			}
-		}
+	err = e.retryMissing(ctx, func() error {
+		return translate(retryUnanswered(ctx, func(ctx context.Context) (err error) {
+			msg, err = from.GetLastMsgForSubject(ctx, subject)
+			return err
+		}))
 	})
 	return msg, err
 }
 
-func tryRead(ctx context.Context, from jetstream.Stream, subject string) (*jetstream.RawStreamMsg, error) {
-	ctx, stop := context.WithTimeout(ctx, readTimeout)
-	defer stop()
-	return from.GetLastMsgForSubject(ctx, subject)
-}
-
 // request returns the answer to a request to JetStream's API.
-func (e *Engine) request(ctx context.Context, subject string, body []byte) ([]byte, error) {
+func (e *Engine) request(ctx context.Context, subject string, body []byte) (reply *nats.Msg, err error) {
 	ctx, stop := context.WithTimeout(ctx, requestTimeout)
 	defer stop()
-	for {
-		reply, err := e.tryRequest(ctx, subject, body)
-		if err == nil {
-			return reply.Data, nil
-		}
-		if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
-			return nil, err
-		}
-	}
+	err = retryUnanswered(ctx, func(ctx context.Context) (err error) {
+		reply, err = e.conn.RequestWithContext(ctx, subject, body)
+		return err
+	})
+	return reply, err
 }
 
-func (e *Engine) tryRequest(ctx context.Context, subject string, body []byte) (*nats.Msg, error) {
-	ctx, stop := context.WithTimeout(ctx, readTimeout)
-	defer stop()
-	return e.conn.RequestWithContext(ctx, subject, body)
+// retryUnanswered repeats a read that has no answer after readTimeout, until ctx ends.
+func retryUnanswered(ctx context.Context, read func(context.Context) error) error {
+	for {
+		try, stop := context.WithTimeout(ctx, readTimeout)
+		err := read(try)
+		stop()
+		if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
+			return err
+		}
+	}
 }
 
 // retryMissing repeats a read that returns ErrNone, if the engine is a cluster: any replica answers, and it may be

@@ -286,7 +286,7 @@ func (t *Table[Record]) lastRevision(ctx context.Context, filter string) (uint64
 			Seq uint64 `json:"seq"`
 		} `json:"message"`
 	}
-	if err := json.Unmarshal(reply, &answer); err != nil {
+	if err := json.Unmarshal(reply.Data, &answer); err != nil {
 		return 0, err
 	}
 	if answer.Error != nil && answer.Error.ErrorCode != jetstream.JSErrCodeMessageNotFound {

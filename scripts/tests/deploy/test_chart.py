@@ -144,7 +144,7 @@ def test_triton_is_reached_by_the_gateway_alone() -> None:
 
 
 def test_triton_sends_no_telemetry() -> None:
-    """ONNX Runtime and vLLM do unless they are told not to."""
+    """ONNX Runtime and vLLM send telemetry by default."""
     container = one(rendered("defaults"), "Deployment", "retort-triton")["spec"]["template"]["spec"]["containers"][0]
     for name in ("ORT_DISABLE_TELEMETRY", "DO_NOT_TRACK"):
         assert {"name": name, "value": "1"} in container["env"]
